@@ -11,10 +11,10 @@ from app.auth.rate_limit import Buckets
 from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
 from app.http.addresses import recorded_address
-from app.http.caller import ANYBODY, READ, SCORE, caller_in, rate_limit_key
+from app.http.caller import ANONYMOUS, READ, SCORE, caller_in, rate_limit_key
 from app.http.middleware import HttpMiddleware
 from app.http.services import Services, registered
-from app.http.thread_pools import AUDIT, NOTES, ThreadPool
+from app.http.thread_pools import AFTER_RESPONSE, AUDIT, ThreadPool
 from core.errors import StoreUnavailable
 
 RECORDED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -60,12 +60,12 @@ class AuditMiddleware(HttpMiddleware):
         try:
             await self.app(scope, receive, send_recorded)
             if unavailable:
-                await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE, NOTES)
+                await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE, AFTER_RESPONSE)
         except Exception as error:
             if not answered:
                 disconnected = isinstance(error, ClientDisconnect)
                 await self._record(
-                    scope, CLIENT_LEFT if disconnected else HTTPStatus.INTERNAL_SERVER_ERROR, NOTES
+                    scope, CLIENT_LEFT if disconnected else HTTPStatus.INTERNAL_SERVER_ERROR, AFTER_RESPONSE
                 )
             raise
 
@@ -85,7 +85,9 @@ class AuditMiddleware(HttpMiddleware):
         if scope["method"] == "PATCH" and scope["path"].startswith(_UPLOADS) and status not in _REFUSED:
             return False
         caller = caller_in(scope)
-        is_unauthenticated = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)
+        is_unauthenticated = caller is ANONYMOUS or (
+            caller.key_id is None and status >= HTTPStatus.BAD_REQUEST
+        )
         return (
             not is_unauthenticated or self._unauthenticated.take(rate_limit_key(scope), time.monotonic()) == 0
         )

@@ -14,11 +14,11 @@ from app.auth.credentials import credential_of
 from app.auth.origins import Hosts, is_foreign
 from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
-from app.http.caller import ANYBODY, OWNER, Caller, caller_in, rate_limit_key, set_caller
+from app.http.caller import ANONYMOUS, OWNER, Caller, caller_in, rate_limit_key, set_caller
 from app.http.middleware import HttpMiddleware
 from app.http.problems import KINDS, UNAUTHENTICATED, http_problem, problem
 from app.http.services import registered
-from app.http.thread_pools import NOTES
+from app.http.thread_pools import AFTER_RESPONSE
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
 from core.loopback import is_loopback
@@ -49,7 +49,7 @@ class AuthMiddleware(HttpMiddleware):
             await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
         if key_id is not None and authenticator.key_cache.begin_recording_use(key_id):
-            await NOTES.run(lambda: authenticator.key_cache.record_use(key_id))
+            await AFTER_RESPONSE.run(lambda: authenticator.key_cache.record_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
         try:
@@ -73,7 +73,7 @@ class AuthMiddleware(HttpMiddleware):
         rule = rule_of(request.scope["path"])
         needed = rule.scope(request.method) if rule else None
         if rule is not None and needed is None:
-            set_caller(request.scope, ANYBODY)
+            set_caller(request.scope, ANONYMOUS)
             return None
         caller = await _identify(request, authenticator) if keys_exist else _owner(request)
         set_caller(request.scope, caller)

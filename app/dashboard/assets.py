@@ -63,9 +63,9 @@ def mount_static(app: Starlette) -> None:
 @cache
 def templates() -> Jinja2Templates:
     """Return the Jinja templates of the pages, with `url` for paths and `help` for links to the guide."""
-    made = Jinja2Templates(directory=Path(__file__).parent / "templates", context_processors=[_root_path])
-    made.env.globals |= {"url": _url, "help": _help}
-    return made
+    jinja = Jinja2Templates(directory=Path(__file__).parent / "templates", context_processors=[_root_path])
+    jinja.env.globals |= {"url": _url, "help": _help}
+    return jinja
 
 
 def _root_path(request: Request) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class AddressDatasetRequest(RequestModel):
         """
         requested = {FILE: self.source} if self.parts is None else dict(self.parts)
         texts_by_part = {
-            part: [given] if isinstance(given, str) else given or [] for part, given in requested.items()
+            part: [texts] if isinstance(texts, str) else texts or [] for part, texts in requested.items()
         }
         if not any(text.startswith(UPLOAD_PREFIX) for texts in texts_by_part.values() for text in texts):
             return {}

@@ -212,10 +212,10 @@ class DatasetUpload:
 
     def name_of(self, part: str) -> str:
         """Return the display name of the dataset in a part."""
-        given = self.received.fields.get("name")
-        if given is None:
+        name = self.received.fields.get("name")
+        if name is None:
             return self.received.files[part].filename[-MAX_BASE_NAME_LENGTH:]
-        return given if part == FILE or not given else f"{given} {part}"
+        return name if part == FILE or not name else f"{name} {part}"
 
     @property
     def size_bytes(self) -> int:

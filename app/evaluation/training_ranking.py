@@ -77,7 +77,7 @@ class _Training:
 
     @property
     def interval(self) -> Interval | None:
-        """Return the mean, with its interval if it was stored; None without a mean."""
+        """The mean, with its interval if it was stored; None without a mean."""
         if self.mean is None:
             return None
         stored = ((self.model.validation if self.model else None) or {}).get("metrics") or {}

@@ -71,7 +71,7 @@ class EventFeed:
         self._max_streams_per_caller = max_streams_per_caller
         self._streams: Counter[str] = Counter()
         self._followers: set[Follower] = set()
-        self._wanted = asyncio.Event()
+        self._has_followers = asyncio.Event()
         self._recent: deque[FeedEvent] = deque()
         self._complete_after: int | None = None  # `_recent` has all events after this id
         self._revision: str | None = None
@@ -81,7 +81,7 @@ class EventFeed:
         while True:
             if not self._followers:
                 self._forget()
-                await self._wanted.wait()
+                await self._has_followers.wait()
             try:
                 await self._poll()
             except RankeryError as error:
@@ -100,13 +100,13 @@ class EventFeed:
         """Register a follower during the block, a new one if none is given, and yield it."""
         follower = follower or Follower()
         self._followers.add(follower)
-        self._wanted.set()
+        self._has_followers.set()
         try:
             yield follower
         finally:
             self._followers.remove(follower)
             if not self._followers:
-                self._wanted.clear()
+                self._has_followers.clear()
 
     def refusal(self, caller: str) -> str | None:
         """Return the reason why a caller may open no further stream, or None."""

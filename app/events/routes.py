@@ -57,7 +57,7 @@ ObjectId = Annotated[
 LastEventId = Annotated[
     Annotated[int, Field(ge=0, le=MAX_ID)] | None,
     # By the standard of server-sent events, a client that has received no event may send an empty id.
-    BeforeValidator(lambda given: None if given == "" else given),
+    BeforeValidator(lambda value: None if value == "" else value),
     Header(
         alias="Last-Event-ID",
         description="For a stream: id of the last event that the client has; takes precedence over `after`",

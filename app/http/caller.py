@@ -57,7 +57,7 @@ class Caller:
 # The caller on this machine while no API key exists.
 OWNER = Caller(None, None, frozenset({ADMIN}))
 # The caller of a public path.
-ANYBODY = Caller(None, None, frozenset())
+ANONYMOUS = Caller(None, None, frozenset())
 
 
 def set_caller(scope: AsgiScope, caller: Caller) -> None:
@@ -68,8 +68,8 @@ def set_caller(scope: AsgiScope, caller: Caller) -> None:
 
 
 def caller_in(scope: AsgiScope) -> Caller:
-    """Return the caller of a request; `ANYBODY` before authentication."""
-    caller: Caller = scope.get("state", {}).get("key", ANYBODY)
+    """Return the caller of a request; `ANONYMOUS` before authentication."""
+    caller: Caller = scope.get("state", {}).get("key", ANONYMOUS)
     return caller
 
 

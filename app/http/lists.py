@@ -71,7 +71,7 @@ class ListQuery:
 
     @property
     def paging(self) -> dict[str, Any]:
-        """Return the arguments of a repository's `page`."""
+        """The arguments of a repository's `page`."""
         paging = {"cursor": self.cursor, "limit": self.limit, "sort": self.sort, "direction": self.order}
         return paging if self.metric is None else {**paging, "metric": self.metric}
 

@@ -194,15 +194,15 @@ def _schemas(document: Document) -> Iterator[_Location]:
 def _held_schemas(value: Any, name: str) -> Iterator[_Location]:
     """Yield the schemas inside a value that is not itself a schema."""
     if isinstance(value, list):
-        for one in value:
-            yield from _held_schemas(one, name)
+        for item in value:
+            yield from _held_schemas(item, name)
     elif isinstance(value, dict):
         name = _pascal(value["name"]) if "name" in value and "in" in value else name
-        for key, one in value.items():
+        for key, member in value.items():
             if key == "schema":
                 yield from _with_inner(_Location(value, key, (name,)))
             elif key not in ("example", "examples"):
-                yield from _held_schemas(one, name)
+                yield from _held_schemas(member, name)
 
 
 def _with_inner(location: _Location) -> Iterator[_Location]:
@@ -263,20 +263,26 @@ def _join_problems(document: Document) -> None:
         for status, response in responses.items()
         if "example" in response.get("content", {}).get(MEDIA_TYPE, {})
     )
-    usual = dict(response for response, _ in reversed(counts.most_common()))
-    having = [
-        frozenset(status for status, text in usual.items() if text_of(one.get(status)) == text)
-        for one in operations
+    usual_texts = dict(response for response, _ in reversed(counts.most_common()))
+    usual_statuses = [
+        frozenset(status for status, text in usual_texts.items() if text_of(responses.get(status)) == text)
+        for responses in operations
     ]
-    shared = [one for one, number in Counter(having).items() if one and number >= _MIN_OPERATIONS]
-    common = frozenset.intersection(*shared) if shared else frozenset()
-    examples, responses = (document["components"].setdefault(name, {}) for name in ("examples", "responses"))
-    for one, statuses in zip(operations, having, strict=True):
-        joined = max((some for some in shared if some <= statuses), key=len, default=frozenset())
+    shared_sets = [
+        statuses
+        for statuses, number in Counter(usual_statuses).items()
+        if statuses and number >= _MIN_OPERATIONS
+    ]
+    common = frozenset.intersection(*shared_sets) if shared_sets else frozenset()
+    examples, shared = (document["components"].setdefault(name, {}) for name in ("examples", "responses"))
+    for responses, usual in zip(operations, usual_statuses, strict=True):
+        joined = max(
+            (statuses for statuses in shared_sets if statuses <= usual), key=len, default=frozenset()
+        )
         if joined:
             name = _problems_name(joined - common)
-            responses[name] = _joined({status: one.pop(status) for status in sorted(joined)}, examples)
-            one["default"] = {"$ref": reference_to("responses", name)}
+            shared[name] = _joined({status: responses.pop(status) for status in sorted(joined)}, examples)
+            responses["default"] = {"$ref": reference_to("responses", name)}
 
 
 def _problems_name(statuses: frozenset[str]) -> str:

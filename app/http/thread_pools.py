@@ -74,9 +74,9 @@ AUDIT = ThreadPool("audit", 4, "Entries of the audit log that responses wait for
 EVENTS = ThreadPool("events", 2, "Events read for streams and lists")
 WEBHOOKS = ThreadPool("webhooks", 2, "Deliveries to webhooks: claims and outcomes")
 # Writes run one at a time anyway, and may wait long for a locked database.
-NOTES = ThreadPool("notes", 1, "Writes after the response, such as the last use of a key")
+AFTER_RESPONSE = ThreadPool("notes", 1, "Writes after the response, such as the last use of a key")
 
 POOLS = (
     *(SCORING, EXPLANATIONS, MODELS, LOOKUPS, EXPENSIVE, EXPORTS),
-    *(UNKNOWN_CREDENTIALS, AUDIT, EVENTS, WEBHOOKS, NOTES),
+    *(UNKNOWN_CREDENTIALS, AUDIT, EVENTS, WEBHOOKS, AFTER_RESPONSE),
 )

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from app.http.bodies import JsonRequest, parse_json
 from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.pointers import body_errors
 from app.http.route import Handle, JsonRoute, Router
 from app.http.services import services_of
 from app.interleavings.schemas import LIST_EXAMPLES, ListRequest, ShownList
@@ -79,8 +80,7 @@ async def _read_body(request: JsonRequest) -> tuple[ListRequest, Any]:
     try:
         return ListRequest.model_validate(body), documents
     except ValidationError as error:
-        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False)]
-        raise RequestValidationError(faults, body=body) from error
+        raise RequestValidationError(body_errors(error), body=body) from error
 
 
 router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=ListRoute)

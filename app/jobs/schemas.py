@@ -223,15 +223,16 @@ class Job(ResponseModel):
 
         The names of their datasets are read in one statement.
         """
-        known = []
+        known_rows = []
         for row in rows:
             if is_known(row.kind):
-                known.append(row)
+                known_rows.append(row)
             else:
                 _log.info("job.of_later_release", job_id=row.id, kind=row.kind)
-        names = tx.datasets.names_by_job([row.id for row in known])
+        names = tx.datasets.names_by_job([row.id for row in known_rows])
         return [
-            Job.model_validate(row.column_values() | _derived_fields(row, names[row.id])) for row in known
+            Job.model_validate(row.column_values() | _derived_fields(row, names[row.id]))
+            for row in known_rows
         ]
 
     @field_validator("priority", mode="before")

@@ -39,7 +39,8 @@ class Filter(RequestModel):
     project: WantedProjectName | None = Field(None, description=WANTED_PROJECT)
     prefix: _Text | None = Field(None, description="Only objects whose name or id begins with this text")
 
-    renamed: ClassVar[dict[str, str]] = {}
+    # Arguments of the list query by filter, where the names differ.
+    list_argument_names: ClassVar[dict[str, str]] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -54,13 +55,13 @@ class Filter(RequestModel):
             moments.append(utc_now() - timedelta(days=self.older_than_days))
         return min(moments, default=None)
 
-    def of_list(self) -> dict[str, Any]:
+    def list_arguments(self) -> dict[str, Any]:
         """Return the filters as arguments for the kind's list query."""
         absent_from_lists = {"all", "older_than_days", "created_before"}
         arguments = self.model_dump(exclude=absent_from_lists, exclude_none=True)
         if "tag" in arguments:
             arguments["tags"] = wanted_tags(arguments.pop("tag"))
-        return {self.renamed.get(name, name): value for name, value in arguments.items()}
+        return {self.list_argument_names.get(name, name): value for name, value in arguments.items()}
 
 
 class JobFilter(Filter):
@@ -76,7 +77,7 @@ class JobFilter(Filter):
     )
     tag: _Tags | None = None
 
-    renamed: ClassVar[dict[str, str]] = {"dataset": "dataset_id"}
+    list_argument_names: ClassVar[dict[str, str]] = {"dataset": "dataset_id"}
 
 
 class ModelFilter(Filter):
@@ -194,7 +195,7 @@ def _model_id(tx: Transaction, reference: str) -> str:
 
 
 def _matching(store: Store, kind: Kind, wanted: Filter) -> Iterator[str]:
-    before, arguments = wanted.before(), wanted.of_list()
+    before, arguments = wanted.before(), wanted.list_arguments()
     cursor = None if before is None else first_id(kind.prefix, before)
     while True:
         with store.read() as tx:

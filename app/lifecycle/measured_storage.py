@@ -9,7 +9,7 @@ from core.store import Store
 from core.store.lifecycle.retention import RetentionPolicy
 from core.store.lifecycle.storage import Storage, measure_storage
 
-SECONDS = 60.0
+MAX_AGE_SECONDS = 60.0
 
 
 class StorageMeasurements:
@@ -33,7 +33,7 @@ class StorageMeasurements:
             StoreUnavailable: The database or the storage cannot be reached.
         """
         with self._lock:
-            if refresh or self._latest is None or time.monotonic() - self._latest[0] > SECONDS:
+            if refresh or self._latest is None or time.monotonic() - self._latest[0] > MAX_AGE_SECONDS:
                 self._latest = time.monotonic(), measure_storage(self._store, self._policy)
             return self._latest[1]
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import MAX_PARAGRAPHS_LENGTH, PARAGRAPHS_PATTERN, PROJECT_PART
-from app.http.pointers import input_problems
+from app.http.pointers import body_errors, input_problems
 from app.http.responses import accepted
 from app.http.services import Services
 from app.jobs.schemas import Job
@@ -97,8 +97,7 @@ class ModelUpload:
                 fields["tags"] = parse_json(fields["tags"].encode())
             metadata = ImportedModel.model_validate(fields)
         except ValidationError as invalid:
-            located = ({**error, "loc": ("body", *error["loc"])} for error in invalid.errors())
-            raise InvalidInput(*problems, *input_problems(located, fields)) from invalid
+            raise InvalidInput(*problems, *input_problems(body_errors(invalid), fields)) from invalid
         except ValueError as error:
             problems.append(InputProblem("/tags", f"must be JSON: {error}"))
         if problems:

@@ -32,7 +32,7 @@ class Candidates(Protocol):
 
     @property
     def n_documents(self) -> int:
-        """Return the number of documents of all queries."""
+        """The number of documents of all queries."""
 
     def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features, (n_documents, n_features), NaN where missing.

@@ -44,7 +44,7 @@ class InputTensor(RequestModel):
 
     @property
     def has_data(self) -> bool:
-        """Return whether the tensor has a member `data`, even null."""
+        """Whether the tensor has a member `data`, even null."""
         return _DATA in self.model_fields_set
 
 
@@ -65,7 +65,7 @@ class InferenceHead(RequestModel):
 
     @property
     def wants_binary(self) -> bool:
-        """Return whether the response should be binary."""
+        """Whether the response should be binary."""
         for output in self.outputs or ():
             if output.parameters.binary_data is not None:
                 return output.parameters.binary_data

@@ -144,8 +144,8 @@ class InterleavedLists:
         user: str | None,
     ) -> InterleavedList:
         """Return the user's list for a query, or make one; see `look_up` and `new`."""
-        kept = await self.look_up(row, [query], user).all()
-        return kept.get(query) or await self.new(row, rankings, documents, query, user)
+        existing = await self.look_up(row, [query], user).all()
+        return existing.get(query) or await self.new(row, rankings, documents, query, user)
 
     def look_up(self, row: Interleaving, queries: Sequence[str], user: str | None) -> ExistingLists:
         """Look up a user's lists for some queries; a thread reads the lists that are not in memory."""
@@ -218,8 +218,8 @@ class InterleavedLists:
     ) -> InterleavedList:
         assignment = None if user is None else self._assignment(row, user, query)
         draw = seeded_draw(row.seed, *((secrets.token_hex(),) if user is None else (user, query)))
-        made = interleave(row.method, rankings, row.length, draw)  # type: ignore[arg-type]
-        ids, now = [documents[document] for document in made.documents], utc_now()
+        interleaved = interleave(row.method, rankings, row.length, draw)  # type: ignore[arg-type]
+        ids, now = [documents[document] for document in interleaved.documents], utc_now()
         list_id = new_id(SHOWN_LIST) if assignment is None else _id_of(assignment, ids, now)
         shown = InterleavedList(list_id, ids, kept=False)
         columns = {
@@ -227,7 +227,7 @@ class InterleavedLists:
             "interleaving_id": row.id,
             "assignment": assignment,
             "user": None if user is None else self._users.of("user", row.id, user),
-            "content": {"query": query, "documents": ids, **made.to_json()},
+            "content": {"query": query, "documents": ids, **interleaved.to_json()},
             "created_at": now,
         }
         if assignment is None:

@@ -44,12 +44,12 @@ class JsonCandidates:
 
     @property
     def n_documents(self) -> int:
-        """Return the number of documents of all queries."""
+        """The number of documents of all queries."""
         return len(self.features)
 
     @property
     def n_ranked(self) -> int:
-        """Return the number of documents to return, of all queries."""
+        """The number of documents to return, of all queries."""
         sizes = map(len, self.document_ids)
         return sum(sizes if self.top_k is None else (min(self.top_k, size) for size in sizes))
 

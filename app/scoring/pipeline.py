@@ -92,14 +92,14 @@ async def _interleaved(
     models = _interleaved_models(row, candidates)
     user = candidates.viewer.user
     lookup = services.lists.look_up(row, candidates.query_ids, user)
-    are_kept = lookup.in_memory.keys() >= set(candidates.query_ids)
-    model_ids = [model.id] if are_kept else list(dict.fromkeys([*models, model.id]))
+    all_in_memory = lookup.in_memory.keys() >= set(candidates.query_ids)
+    model_ids = [model.id] if all_in_memory else list(dict.fromkeys([*models, model.id]))
     ranked = await score_by_models(reader, model_ids, services.models, services.settings, (model, candidates))
-    kept = await lookup.all()
+    existing = await lookup.all()
     queries = []
     for index, (query, ids) in enumerate(zip(candidates.query_ids, candidates.document_ids, strict=True)):
-        rankings = [] if query in kept else ranked.rankings(models, index)
-        shown = kept.get(query) or await services.lists.new(row, rankings, ids, query, user)
+        rankings = [] if query in existing else ranked.rankings(models, index)
+        shown = existing.get(query) or await services.lists.new(row, rankings, ids, query, user)
         scores = dict(zip(ids, ranked.of_query(model.id, index).tolist(), strict=True))
         ranking = [
             {"id": document, "rank": rank, "score": scores.get(document)}

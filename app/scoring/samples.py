@@ -137,16 +137,16 @@ class _Sample:
     def _queries(self) -> Iterator[str]:
         """Yield the JSON of each query; documents are serialised one by one to let other threads run."""
         documents, start = self._documents(), 0
-        kept = None if self.rows is None else set(self.rows)
+        sampled_rows = None if self.rows is None else set(self.rows)
         for query_id, ids in zip(self.ids.queries, self.ids.documents, strict=True):
             rows = range(start, start + len(ids))
             start += len(ids)
             logged = [
                 f'{{"id":{_text(document_id)},{next(documents)}'
                 for row, document_id in zip(rows, ids, strict=True)
-                if kept is None or row in kept
+                if sampled_rows is None or row in sampled_rows
             ]
-            if logged or kept is None:
+            if logged or sampled_rows is None:
                 yield f'{{"id":{_text(query_id)},"documents":[{",".join(logged)}]}}'
 
     def _documents(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import structlog
 
-from app.http.thread_pools import LOOKUPS, MODELS
+from app.http.thread_pools import LOOKUPS, MODELS, retrieve_exception
 from app.lifecycle.references import ModelReferences
 from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
@@ -259,8 +259,7 @@ class ServedModels:
     def _finished(self, key: Hashable, done: "asyncio.Task[Any]") -> None:
         if self._under_way.get(key) is done:
             del self._under_way[key]
-        if not done.cancelled():
-            done.exception()  # mark as retrieved: callers that wait or the next request get the error
+        retrieve_exception(done)  # callers that wait or the next request get the error
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:

@@ -47,7 +47,7 @@ async def score_by_models(
     models: Sequence[str],
     served: ServedModels,
     settings: ApiSettings,
-    read: tuple[ServedModel, JsonCandidates] | None = None,
+    already_read: tuple[ServedModel, JsonCandidates] | None = None,
 ) -> RankedCandidates:
     """Score the candidates of a request by one or more models at the same time.
 
@@ -56,7 +56,7 @@ async def score_by_models(
         models: Ids of the models.
         served: Models in memory.
         settings: Limits of a request.
-        read: A model and its candidates if they are already read, else None.
+        already_read: A model with its candidates, None if no candidates are read yet.
 
     Raises:
         InvalidInput: The candidates are wrong or too many.
@@ -66,9 +66,9 @@ async def score_by_models(
     works = []
     for model_id in models:
         model = await served.get(model_id)
-        if read is None or not _read_alike(read[0], model):
-            read = model, await reader.read(model, settings)
-        candidates = read[1]
+        if already_read is None or not _read_alike(already_read[0], model):
+            already_read = model, await reader.read(model, settings)
+        candidates = already_read[1]
         score = partial(scores_of, model, candidates, candidates.features)
         works.append(scoring_work(score, model, candidates.n_documents))
     scores = await run_side_by_side(works)

@@ -100,7 +100,7 @@ class TableCandidates:
 
     @property
     def n_documents(self) -> int:
-        """Return the number of rows of all batches."""
+        """The number of rows of all batches."""
         return self.stream.rows
 
     @cached_property
@@ -133,7 +133,7 @@ class TableCandidates:
 
     @property
     def keep(self) -> bool:
-        """Return whether users see the rankings: the entry `keep` of the table's metadata is `true`."""
+        """Whether users see the rankings: the entry `keep` of the table's metadata is `true`."""
         return self._entry("keep") == "true"
 
     @property

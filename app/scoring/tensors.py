@@ -50,7 +50,7 @@ class Inference:
 
     @property
     def n_documents(self) -> int:
-        """Return the number of documents."""
+        """The number of documents."""
         return len(self.tensors[0])
 
     def matrix(self, model: ServedModel) -> FloatArray:

@@ -103,10 +103,10 @@ class Checksum:
         Raises:
             HTTPException: 400 where the header is malformed or names another algorithm.
         """
-        given = headers.get("upload-checksum")
-        if given is None:
+        value = headers.get("upload-checksum")
+        if value is None:
             return None
-        algorithm, _, encoded = given.partition(" ")
+        algorithm, _, encoded = value.partition(" ")
         if algorithm not in _ALGORITHMS:
             raise _unusable("Upload-Checksum", f"must begin with {' or '.join(ALGORITHMS)}")
         return cls(algorithm, _decoded("Upload-Checksum", encoded))
@@ -211,12 +211,12 @@ def upload_offset(headers: Headers) -> int:
 
 
 def _number(headers: Headers, name: str) -> int | None:
-    given = headers.get(name)
-    if given is None:
+    value = headers.get(name)
+    if value is None:
         return None
-    if not _NUMBER.fullmatch(given):
-        raise _unusable(name, f"must be a whole number of bytes, not {given[:40]!r}")
-    return int(given)
+    if not _NUMBER.fullmatch(value):
+        raise _unusable(name, f"must be a whole number of bytes, not {value[:40]!r}")
+    return int(value)
 
 
 def _decoded(header: str, encoded: str) -> bytes:

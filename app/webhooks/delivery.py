@@ -225,13 +225,13 @@ class _Subscription:
         self._stack = stack
         self._follows = False
 
-    def set(self, wanted: bool) -> None:
+    def set(self, follows: bool) -> None:
         """Subscribe to the feed, or unsubscribe from it."""
-        if wanted and not self._follows:
+        if follows and not self._follows:
             self._stack.enter_context(self._feed.followed(self._follower))
-        elif not wanted and self._follows:
+        elif not follows and self._follows:
             self._stack.pop_all().close()
-        self._follows = wanted
+        self._follows = follows
 
 
 def _at_limit(sending: Counter[str]) -> list[str]:

@@ -82,12 +82,12 @@ class Attempt:
 
     @property
     def delivered(self) -> bool:
-        """Return whether the receiver accepted the message."""
+        """Whether the receiver accepted the message."""
         return self.error is None
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the receiver wants no further messages."""
+        """Whether the receiver wants no further messages."""
         return self.status == HTTPStatus.GONE
 
     def to_json(self) -> dict[str, Any]:

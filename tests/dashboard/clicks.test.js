@@ -3,10 +3,24 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { clustersLabel } from "../../app/dashboard/static/clicks/counterfactual.js";
+import { logSource } from "../../app/dashboard/static/clicks/log.js";
 import { propensityLines } from "../../app/dashboard/static/clicks/log_jobs.js";
 import { namedTicks } from "../../app/dashboard/static/figures/rank_lines.js";
 import { firstRecords } from "../../app/dashboard/static/forms/text_file.js";
 import { sampleSize } from "../../app/dashboard/static/interleavings/verdict.js";
+
+test("The source of a click log is a file, an address, served rankings, interleaved lists or a simulation", () => {
+  const table = { filename: "clicks.csv", format: "table" };
+  assert.equal(logSource({ source: { kind: "upload", ...table }, size_bytes: 1.2e9 }), "clicks.csv, 1.2 GB, table");
+  const folder = { addresses: ["s3://clicks/2026-05"], files: "part-*.parquet", format: "table" };
+  assert.equal(logSource({ source: { kind: "address", ...folder } }), "s3://clicks/2026-05/part-*.parquet, table");
+  const served = { kind: "served", model: "web", version: 3, format: "sessions" };
+  assert.equal(logSource({ source: served, size_bytes: 2e6 }), "served by web:3, 2.0 MB");
+  assert.equal(logSource({ source: { ...served, version: null } }), "served by web");
+  const interleaved = { kind: "interleaved", interleaving_id: "7", format: "sessions" };
+  assert.equal(logSource({ source: interleaved }), "lists of an interleaving");
+  assert.equal(logSource({ source: { kind: "simulation", user_model: "pbm" } }), "simulated by pbm");
+});
 
 test("The delimiter is detected in the header, and quotes are removed", () => {
   assert.deepEqual(firstRecords('query;document\n"red; ""big"" shoes";a\n', 5), [

@@ -36,7 +36,7 @@ class ExpensiveReads:
     def __init__(self, max_per_caller: int) -> None:
         self._max_per_caller = max_per_caller
         self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
-        self._of_caller: Counter[str] = Counter()
+        self._reads_by_caller: Counter[str] = Counter()
 
     async def answer(
         self, caller: str, key: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
@@ -84,19 +84,19 @@ class ExpensiveReads:
             self._release_slot(caller)
 
     def _acquire_slot(self, caller: str) -> None:
-        if self._of_caller[caller] >= self._max_per_caller:
+        if self._reads_by_caller[caller] >= self._max_per_caller:
             raise HTTPException(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 f"at most {self._max_per_caller} exports, downloads and inspections of a caller can run at"
                 " the same time; try again when one has ended",
                 {"Retry-After": str(_RETRY_SECONDS)},
             )
-        self._of_caller[caller] += 1
+        self._reads_by_caller[caller] += 1
 
     def _release_slot(self, caller: str) -> None:
-        self._of_caller[caller] -= 1
-        if not self._of_caller[caller]:
-            del self._of_caller[caller]
+        self._reads_by_caller[caller] -= 1
+        if not self._reads_by_caller[caller]:
+            del self._reads_by_caller[caller]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class LowPriorityProcess:
     """
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, settings: StoreSettings, work: Callable[[Store], Result]) -> Result:
@@ -49,7 +49,7 @@ class LowPriorityProcess:
             RankeryError: The function raised it.
             RuntimeError: The function raised another error, or the child process ended.
         """
-        with self._turn:
+        with self._lock:
             try:
                 requests, answers = self._running_pipes()
                 pickle.dump((settings, visible_projects(), work), requests)
@@ -70,12 +70,12 @@ class LowPriorityProcess:
 
         No caller waits for these imports, so they run at low priority, too.
         """
-        with self._turn:
+        with self._lock:
             self._running_pipes(_NICE)
 
     def stop(self) -> None:
         """End the process; further work starts another one."""
-        with self._turn:
+        with self._lock:
             self._stop()
 
     def _running_pipes(self, niceness: int = 0) -> tuple[BinaryIO, BinaryIO]:

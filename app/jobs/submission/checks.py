@@ -60,10 +60,12 @@ def ineffective_parameter_problems(loss: Loss, pointer: str) -> Iterable[InputPr
     return ()
 
 
-def contract_of(given: str | ContractRequest, problems: list[InputProblem]) -> Conventions:
+def contract_of(requested: str | ContractRequest, problems: list[InputProblem]) -> Conventions:
     """Resolve a metric contract and add its errors to the problems."""
     try:
-        return conventions(given if isinstance(given, str) else given.model_dump(exclude_none=True))
+        return conventions(
+            requested if isinstance(requested, str) else requested.model_dump(exclude_none=True)
+        )
     except InvalidInput as invalid:
         problems += invalid.below("/contract").problems
         return DEFAULT

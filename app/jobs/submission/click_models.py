@@ -30,8 +30,8 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
         NotFound: When the log or a dataset does not exist.
         WrongState: When the log or a dataset is not ready.
     """
-    given = request.model_dump(mode="json")
-    judgment_options(given["judgments"])
+    values = request.model_dump(mode="json")
+    judgment_options(values["judgments"])
     log = tx.click_logs.ready(request.click_log_id)
     dataset_ids = filter(None, [request.features_dataset_id, request.judged_dataset_id])
     features, *_ = require_ready(tx, dataset_ids)
@@ -40,7 +40,7 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
     source_fields = ("click_log_id", "features_dataset_id", "options", "judgments", "unjudged")
     dataset = tx.datasets.add(
         request.dataset_name or log.name,
-        {"kind": "clicks", **{name: given[name] for name in source_fields}},
+        {"kind": "clicks", **{name: values[name] for name in source_fields}},
         project=request.project,
     )
-    return JudgeJob.from_json({**given, "dataset_id": dataset.id, "name": dataset.name})
+    return JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})

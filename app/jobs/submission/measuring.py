@@ -135,10 +135,10 @@ def check_features(dataset: Dataset, systems: list[Json]) -> None:
 
 def _loss_problems(loss: Json) -> Iterable[InputProblem]:
     try:
-        made = make_loss(**loss)
+        loss_function = make_loss(**loss)
     except InvalidInput as invalid:
         return invalid.below("/diagnostics/loss").problems
-    return ineffective_parameter_problems(made, "/diagnostics/loss")
+    return ineffective_parameter_problems(loss_function, "/diagnostics/loss")
 
 
 def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:

@@ -40,7 +40,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     made = page.get_by_role("region", name="Secret")
     expect(made.locator("pre")).to_have_text(re.compile("^rk_"))
     expect(made.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
-    assert page.locator("#made").evaluate(_DISTANCE_TO_NEXT) > 8, "the panels touch"
+    assert page.locator("#new-secret").evaluate(_DISTANCE_TO_NEXT) > 8, "the panels touch"
     row = page.get_by_role("row").filter(has_text=name)
     expect(row).to_contain_text("active")
     expect(row).to_contain_text("2099")

@@ -2,7 +2,7 @@
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { h, hint, panel } from "../page/dom.js";
-import { count, counted, percent, size, timeElement, joined } from "../page/format.js";
+import { count, counted, filesLabel, joined, percent, size, timeElement } from "../page/format.js";
 
 /**
  * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
@@ -36,11 +36,12 @@ const FORMATS = {
   "open-bandit": "Open Bandit",
 };
 
-/** Return the source of a log: "clicks.csv, 1.2 GB, table". @param {ClickLog} log */
+/** Return the source of a log: "clicks.csv, 1.2 GB, table", "served by web:3, 2.0 MB". @param {ClickLog} log */
 export function logSource({ source, size_bytes: bytes }) {
   if (source.kind === "simulation") return `simulated by ${source.user_model}`;
-  const file = source.filename ?? source.files ?? source.source;
-  return joined([file, bytes && size(bytes), FORMATS[String(source.format)]], ", ") || "upload";
+  const served = source.kind === "served" && `served by ${joined([source.model, source.version], ":")}`;
+  const stored = source.kind === "interleaved" ? "lists of an interleaving" : served;
+  return stored ? joined([stored, bytes && size(bytes)], ", ") : filesLabel(source, bytes, FORMATS);
 }
 
 /** @param {ClickLog} log @returns {LogStatistics | null} */

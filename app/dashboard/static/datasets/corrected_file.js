@@ -51,8 +51,8 @@ export function correctedFileForm(dataset, usual) {
   acceptDrop(form);
   onSubmit(form, async () => {
     const contents = contentsOf(form);
-    const given = { name, format: source.format, project: dataset.project, ...options };
-    const fields = { ...given, ...(find(form, ".previewed").hidden && { columns }) };
+    const settings = { name, format: source.format, project: dataset.project, ...options };
+    const fields = { ...settings, ...(find(form, ".previewed").hidden && { columns }) };
     const sent = new FormData();
     for (const [field, value] of Object.entries(fields))
       if (value !== null && value !== undefined)

@@ -4,20 +4,20 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
 import { h, setText } from "../page/dom.js";
-import { counted, short, size, joined } from "../page/format.js";
+import { counted, filesLabel, short } from "../page/format.js";
 
 export const DATASET_ROLES = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
 const FORMATS = { letor: "LETOR text", lightgbm: "LightGBM data", csv: "delimited table", parquet: "Parquet" };
 
 /** Return the source of a dataset: "train.txt.gz, 1.2 GB, LETOR text". @param {Schemas["Dataset"]} dataset */
-export function sourceLabel({ source: from, size_bytes: bytes }) {
-  if (from?.kind === "synthetic") {
-    const kind = from.generator === "sparse" ? "sparse" : "synthetic";
-    return `${kind}, seed ${from.seed}, polynomials ${from.polynomial_seed}`;
+export function sourceLabel({ source, size_bytes: bytes }) {
+  if (source?.kind === "synthetic") {
+    const kind = source.generator === "sparse" ? "sparse" : "synthetic";
+    return `${kind}, seed ${source.seed}, polynomials ${source.polynomial_seed}`;
   }
-  const file = from?.kind === "folder" ? `${from.folder}/${from.files ?? from.filename}` : from?.filename;
-  return joined([file, bytes && size(bytes), FORMATS[String(from?.format)]], ", ") || "upload";
+  if (source?.kind === "clicks") return "judgments of a click log";
+  return filesLabel(source, bytes, FORMATS);
 }
 
 /**

@@ -99,13 +99,13 @@ export function featureTable(features, documents, initialText, onSearch) {
   function show() {
     const text = field.value.trim().toLowerCase();
     const exact = features.filter(({ name }) => name.toLowerCase() === text);
-    const found = exact.length ? exact : features.filter(({ name }) => name.toLowerCase().includes(text));
-    table.show(found);
+    const matching = exact.length ? exact : features.filter(({ name }) => name.toLowerCase().includes(text));
+    table.show(matching);
     setText(
       words,
-      found.length === features.length
+      matching.length === features.length
         ? counted(features.length, "feature")
-        : `${count(found.length)} of ${counted(features.length, "feature")}`,
+        : `${count(matching.length)} of ${counted(features.length, "feature")}`,
     );
   }
   function narrow() {

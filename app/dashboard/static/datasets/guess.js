@@ -7,7 +7,7 @@
 /** @typedef {Record<string, string[]>} UsualNames column names that the service recognises, by role */
 /** @typedef {Record<string, string | string[]>} Columns names of columns by role, the request's `columns` */
 
-export const FEATURE = "features";
+const FEATURE = "features";
 /** Roles that at most one column has. @type {[role: string, label: string][]} */
 const SINGLE_COLUMN = [
   ["label", "label"],
@@ -54,13 +54,13 @@ export function automaticRoles(header, rows, usual) {
   /** @type {string[]} */
   const roles = header.map((_, column) => (texts[column] ? "query_columns" : FEATURE));
   for (const role of SINGLE_ROLES) {
-    const found = header.findIndex(
+    const index = header.findIndex(
       (name, column) =>
         usual[role]?.includes(name.toLowerCase().replace(/[- ]/g, "_")) &&
         !SINGLE_ROLES.includes(roles[column]) &&
         (texts[column] || !TEXT_ROLES.includes(role)),
     );
-    if (found >= 0) roles[found] = role;
+    if (index >= 0) roles[index] = role;
   }
   return roles;
 }
@@ -76,13 +76,13 @@ export function guessedRoles(header, rows, usual) {
   const roles = automaticRoles(header, rows, usual);
   for (const [role, pattern] of LIKELY_NAMES) {
     if (roles.includes(role)) continue;
-    const found = header.findIndex(
+    const index = header.findIndex(
       (name, column) =>
         pattern.test(name) &&
         !SINGLE_ROLES.includes(roles[column]) &&
         (role === "label" ? isGrade(rows, column) : role !== "document" || isText(rows, column)),
     );
-    if (found >= 0) roles[found] = role;
+    if (index >= 0) roles[index] = role;
   }
   const query = roles.indexOf("query");
   return roles.map((role, column) =>

@@ -18,7 +18,7 @@ import { count, counted } from "../page/format.js";
  * @property {number} records number of records that were checked
  */
 
-export const SHOWN_ROWS = 10;
+const SHOWN_ROWS = 10;
 const SAMPLE_ROWS = 500;
 const MAX_FAULTS = 5;
 const MAX_LETOR_FEATURES = 6;
@@ -62,7 +62,7 @@ function tablePreview(text, delimiter) {
 }
 
 /** "Line 12 has 7 columns, 8 expected". @param {number} line @param {number} found @param {number} expected */
-export function columnsFault(line, found, expected) {
+function columnsFault(line, found, expected) {
   return `Line ${count(line)} has ${counted(found, "column")}, ${count(expected)} expected`;
 }
 

@@ -43,13 +43,13 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     if (!object) return [];
     const query = new URLSearchParams({ kind: "counterfactual", object, status: "succeeded", limit: "100" });
     const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
-    const found = /** @type {any[]} */ (items).flatMap(estimateOf);
-    if (!found.length) return [];
+    const estimates = /** @type {any[]} */ (items).flatMap(estimateOf);
+    if (!estimates.length) return [];
     const logs = await getAll("/v1/click-logs?limit=200&fields=name");
     const names = new Map(logs.map(({ id, name }) => [id, name]));
     const heads = ["Click log", "Metric", "Estimate", "95% interval", "Logged ranking", "Estimator", "Support", "Job"];
     const cells = heads.map((words, column) => columnHead(words, { class: numberClass(column) }));
-    const rows = found.map((estimate) => row(estimate, names));
+    const rows = estimates.map((estimate) => row(estimate, names));
     return [
       h(
         "div.panel-head",

@@ -2,7 +2,7 @@
 import { searchField } from "../forms/controls.js";
 import { signed } from "./verdict.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
-import { featureValue, grade } from "../figures/marks.js";
+import { featureValue, grade, rankShift } from "../figures/marks.js";
 import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem, readOnce } from "../page/api.js";
@@ -136,8 +136,8 @@ function reasonsContent(documentId, sides, explained) {
 
 /** @param {ExplainedSide["ranking"]} ranking @param {string} documentId */
 function rankLabel(ranking, documentId) {
-  const found = ranking.find(({ document_id: id }) => id === documentId);
-  return found ? `at ${count(found.rank)}` : `below ${count(ranking.length)}`;
+  const ranked = ranking.find(({ document_id: id }) => id === documentId);
+  return ranked ? `at ${count(ranked.rank)}` : `below ${count(ranking.length)}`;
 }
 
 /** @param {Reason[]} rows @param {Explained[]} explained */
@@ -283,14 +283,7 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
     return h("span.shift", { "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
   if (place === undefined)
     return h("span.shift", { "data-shift": "up", title: "not ranked by the other system" }, "new");
-  const rise = ranking[place].rank - rank;
-  if (rise === 0) return h("span.shift", "=");
-  const words = `${count(Math.abs(rise))} ${Math.abs(rise) === 1 ? "place" : "places"} ${rise > 0 ? "up" : "down"}`;
-  return h(
-    "span.shift",
-    { "data-shift": rise > 0 ? "up" : "down", title: words, "aria-label": words },
-    `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
-  );
+  return rankShift(ranking[place].rank - rank);
 }
 
 /**

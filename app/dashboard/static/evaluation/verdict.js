@@ -34,17 +34,17 @@ const HEIGHT = 100;
  * Plot the sorted differences of two systems by query, with the numbers of wins, ties and losses.
  *
  * @param {number[]} differences ascending; a sample at regular intervals if there are many queries
- * @param {Outcome & {difference: number | null}} found
+ * @param {Outcome & {difference: number | null}} outcome
  * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} options names: of the two systems; the
  *   values of the first are subtracted from those of the second
  */
-export function differencePlot(differences, found, { metric, higherIsBetter, names }) {
+export function differencePlot(differences, outcome, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
   return h(
     "figure.differences",
     h("figcaption", `${metric} of ${names[1]} minus that of ${names[0]}, by query, sorted`),
-    h("div.differences-plot", ticks(scale), columns(differences, scale, higherIsBetter, summary(found, metric))),
-    shares(found, higherIsBetter),
+    h("div.differences-plot", ticks(scale), columns(differences, scale, higherIsBetter, summary(outcome, metric))),
+    shares(outcome, higherIsBetter),
   );
 }
 
@@ -86,7 +86,7 @@ function ticks(scale) {
 /**
  * Draw a bar of the shares of queries that are worse, equal and better, in the order of the columns above.
  *
- * @param {Outcome} found
+ * @param {Outcome} outcome
  * @param {boolean} higherIsBetter
  */
 function shares({ wins, ties, losses, queries }, higherIsBetter) {
@@ -116,14 +116,14 @@ function shares({ wins, ties, losses, queries }, higherIsBetter) {
   );
 }
 
-/** @param {Outcome & {difference: number | null}} found @param {string} metric */
+/** @param {Outcome & {difference: number | null}} outcome @param {string} metric */
 function summary({ wins, ties, losses, queries, difference }, metric) {
   return `Differences of ${metric} over ${counted(queries, "query", "queries")}: larger on ${count(wins)}, equal on ${count(ties)}, smaller on ${count(losses)}; ${signed(difference)} on average.`;
 }
 
 const INITIAL_ROWS = 30;
 
-/** @typedef {{pair: Pair, name: string, found: MetricDifference | null}} DifferenceRow */
+/** @typedef {{pair: Pair, name: string, outcome: MetricDifference | null}} DifferenceRow */
 /** @typedef {import("../tables/table.js").Column<DifferenceRow>} DifferenceColumn */
 
 /**
@@ -134,13 +134,13 @@ const INITIAL_ROWS = 30;
  */
 export function differenceTable({ systems, metrics, correction }, pairs) {
   const corrected = correction === "none" ? "without correction" : "after Holm's correction over all pairs and metrics";
-  const rows = pairs.flatMap((pair) => metrics.map((name) => ({ pair, name, found: pair.metrics[name] })));
+  const rows = pairs.flatMap((pair) => metrics.map((name) => ({ pair, name, outcome: pair.metrics[name] })));
   const several = pairs.length > 1;
   /** @param {DifferenceRow} row */
   const names = ({ pair }) => `${systems[pair.b].name} against ${systems[pair.a].name}`;
   /** @typedef {"mean_a" | "mean_b" | "difference" | "adjusted_p" | "randomisation_p" | "t_test_p" | "effect_size" | "queries_needed" | "skipped"} Key */
   /** @param {Key} key @returns {(row: DifferenceRow) => number | null} */
-  const valueGetter = (key) => (row) => row.found?.[key] ?? null;
+  const valueGetter = (key) => (row) => row.outcome?.[key] ?? null;
   /** @param {string} label @param {Key} key @param {(value: number | null) => string} words @param {string} [title] */
   const number = (label, key, words, title) => numberColumn(label, valueGetter(key), words, { title });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
@@ -155,8 +155,8 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
     {
       label: "Verdict",
       title: `At 0.05, ${corrected}`,
-      value: (row) => row.found?.verdict ?? null,
-      cell: (row) => verdictChip(row.found?.verdict),
+      value: (row) => row.outcome?.verdict ?? null,
+      cell: (row) => verdictChip(row.outcome?.verdict),
     },
     number(one, "mean_a", metric),
     number(other, "mean_b", metric),
@@ -192,9 +192,9 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   table.node.classList.add("differences-table");
 
   /** Return the queries on which the second is better, equal and worse. @param {DifferenceRow} row */
-  function outcomeCounts({ pair, name, found }) {
-    if (!found) return null;
-    const { wins, ties, losses } = found;
+  function outcomeCounts({ pair, name, outcome }) {
+    if (!outcome) return null;
+    const { wins, ties, losses } = outcome;
     return systems[pair.a].metrics[name].higher_is_better ? [wins, ties, losses] : [losses, ties, wins];
   }
 
@@ -203,6 +203,8 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
 }
 
 /** @param {DifferenceRow} row */
-function difference({ found }) {
-  return found ? [signed(found.difference), h("small", `${signed(found.lower)} to ${signed(found.upper)}`)] : "–";
+function difference({ outcome }) {
+  return outcome
+    ? [signed(outcome.difference), h("small", `${signed(outcome.lower)} to ${signed(outcome.upper)}`)]
+    : "–";
 }

@@ -80,15 +80,15 @@ function axes({ x, y, right, innerAxes = [] }, { start, end, top, bottom, slante
 function mark(series, frame) {
   const { kind = "line", colour, width = 2, dash, opacity, opacities, symbol = "circle", upright } = series;
   const places = placesOf(series, frame);
-  const found = places.filter((place) => place !== null);
+  const definedPlaces = places.filter((place) => place !== null);
   /** @type {Record<string, () => (Node | false)[]>} */
   const marks = {
     line: () => lines(series, places),
     step: () => [svg("path.line", { d: linePath(places, true), "stroke-width": width })],
     points: () => [
-      ...(upright ? found.map(([x]) => ruler(x, frame)) : []),
+      ...(upright ? definedPlaces.map(([x]) => ruler(x, frame)) : []),
       svg("path.whisker", { d: intervals(series, frame) }),
-      ...found.map((place, index) =>
+      ...definedPlaces.map((place, index) =>
         svg("path", {
           class: symbol,
           d: symbolPath(symbol, place, series.size ?? SYMBOL_PIXELS),
@@ -97,7 +97,7 @@ function mark(series, frame) {
       ),
     ],
     band: () => [svg("path.band", { d: bandPath(side(series, "high", frame), side(series, "low", frame)) })],
-    spans: () => spans(series, found, frame),
+    spans: () => spans(series, definedPlaces, frame),
     strokes: () => [
       svg("path.whisker", {
         d: series.x.map((x) => `M${frame.x(x).toFixed(1)} ${frame.bottom}v-${STROKE_PIXELS}`).join(""),
@@ -113,10 +113,10 @@ function mark(series, frame) {
 
 /** @param {Series} series @param {(Place | null)[]} places */
 function lines({ width = 2, dots, size = DOT_PIXELS }, places) {
-  const kept = thinned(places);
-  const marked = dots ? kept : isolated(kept);
+  const thinnedPlaces = thinned(places);
+  const marked = dots ? thinnedPlaces : isolated(thinnedPlaces);
   return [
-    svg("path.line", { d: linePath(kept), "stroke-width": width }),
+    svg("path.line", { d: linePath(thinnedPlaces), "stroke-width": width }),
     marked.length > 0 &&
       svg("path.circle", { d: marked.map((place) => place && symbolPath("circle", place, size)).join("") }),
   ];

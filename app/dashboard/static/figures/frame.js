@@ -188,9 +188,9 @@ const isWithin = (value, [low, high]) => value === null || (value >= low && valu
 
 /** @param {Axis} axis @param {Series[]} shown @param {Range | undefined} selected @param {number} most */
 function xScale(axis, shown, selected, most) {
-  const found = selected ?? axis.range ?? wholeRange(shown) ?? [0, 1];
-  const low = axis.zero && !selected && !axis.range ? Math.min(0, found[0]) : found[0];
-  return exactScale(low, found[1], { most, whole: axis.whole, log: axis.log });
+  const range = selected ?? axis.range ?? wholeRange(shown) ?? [0, 1];
+  const low = axis.zero && !selected && !axis.range ? Math.min(0, range[0]) : range[0];
+  return exactScale(low, range[1], { most, whole: axis.whole, log: axis.log });
 }
 
 /**
@@ -228,23 +228,23 @@ const longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => label.length)
  * @returns {{ticks: Tick[], slanted: boolean}}
  */
 function xTicks(axis, scale, at, length) {
-  const found = labels(axis, scale).map(({ value, label }) => ({ at: at(value), label: shortened(label) }));
-  const slanted = Boolean(axis.named) && longest(found) * CHARACTER_PIXELS > length / Math.max(1, found.length) - 8;
-  return { ticks: axis.named ? found : nonOverlapping(found), slanted };
+  const ticks = labels(axis, scale).map(({ value, label }) => ({ at: at(value), label: shortened(label) }));
+  const slanted = Boolean(axis.named) && longest(ticks) * CHARACTER_PIXELS > length / Math.max(1, ticks.length) - 8;
+  return { ticks: axis.named ? ticks : nonOverlapping(ticks), slanted };
 }
 
 /** Return the ticks whose labels do not overlap the label of an earlier tick. @param {Tick[]} ticks */
 function nonOverlapping(ticks) {
   /** @type {Tick[]} */
-  const kept = [];
+  const separated = [];
   let free = -Infinity;
   for (const tick of ticks) {
     const half = (tick.label.length * CHARACTER_PIXELS) / 2;
     if (tick.at - half < free) continue;
-    kept.push(tick);
+    separated.push(tick);
     free = tick.at + half + LABEL_GAP_PIXELS;
   }
-  return kept;
+  return separated;
 }
 
 /** @param {string} label */

@@ -2,7 +2,7 @@
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
 import { h, rowHead, setAttribute, setText, svg } from "../page/dom.js";
-import { count, percent, short } from "../page/format.js";
+import { count, counted, percent, short } from "../page/format.js";
 
 /**
  * Return counts as a small table of bars; screen readers read the table.
@@ -29,6 +29,18 @@ export function bar(share) {
     "svg.bar-line",
     { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6, rx: 1 }),
+  );
+}
+
+/** Show by how many ranks a document has risen. @param {number} rise below 0 if it has fallen */
+export function rankShift(rise) {
+  if (rise === 0) return h("span.shift", "=");
+  const direction = rise > 0 ? "up" : "down";
+  const words = `${counted(Math.abs(rise), "place")} ${direction}`;
+  return h(
+    "span.shift",
+    { "data-shift": direction, role: "img", title: words, "aria-label": words },
+    `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
   );
 }
 
@@ -144,9 +156,9 @@ export function featureValue(value) {
 
 /** @param {{severity: string}[]} findings */
 export function severityCounts(findings) {
-  const found = severities(findings);
-  const chips = found.length
-    ? found.map(([severity, number]) => [severity, severityLabel(severity, number)])
+  const counts = severities(findings);
+  const chips = counts.length
+    ? counts.map(([severity, number]) => [severity, severityLabel(severity, number)])
     : [["none", "No problems found"]];
   return h(
     "span.severities",
@@ -156,9 +168,9 @@ export function severityCounts(findings) {
 
 /** Return the status of a job; its title lists the errors and warnings of a succeeded job. @param {Job} job */
 export function jobStatus(job) {
-  const found = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
-  const doubtful = found.length > 0 && "true";
-  const title = found.join(", ") || null;
+  const labels = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
+  const doubtful = labels.length > 0 && "true";
+  const title = labels.join(", ") || null;
   return h("span.status", { "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 

@@ -53,9 +53,9 @@ export function offerLabelMap(place, datasets) {
  */
 function unusableLabels(datasets) {
   /** @type {Map<string, number>} */
-  const found = new Map();
+  const documentsByLabel = new Map();
   /** @param {string} label @param {number} documents */
-  const add = (label, documents) => found.set(label, (found.get(label) || 0) + documents);
+  const add = (label, documents) => documentsByLabel.set(label, (documentsByLabel.get(label) || 0) + documents);
   for (const { statistics } of datasets) {
     for (const { label, documents } of statistics?.labels || []) {
       if (typeof label === "number" && label < 0) add(short(label), documents);
@@ -64,7 +64,7 @@ function unusableLabels(datasets) {
   }
   /** @param {[string, number]} entry */
   const sortKey = ([label]) => (label === MISSING ? Infinity : Number(label));
-  return new Map([...found].sort((one, other) => sortKey(one) - sortKey(other)));
+  return new Map([...documentsByLabel].sort((one, other) => sortKey(one) - sortKey(other)));
 }
 
 /** @param {string} label @param {number} documents @param {Map<string | undefined, string>} typed values by pointer */

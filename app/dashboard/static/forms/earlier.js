@@ -50,10 +50,10 @@ export function fillControls(form, request, first = []) {
 
 /** @param {HTMLFormElement} form @param {string} pointer @param {Json} value */
 function setControl(form, pointer, value) {
-  const found = findAll(form, `[data-pointer="${CSS.escape(pointer)}"]`, HTMLElement).filter(
+  const controls = findAll(form, `[data-pointer="${CSS.escape(pointer)}"]`, HTMLElement).filter(
     (control) => !control.matches("div"),
   );
-  const control = found.find((each) => !each.matches(":disabled")) || found[0];
+  const control = controls.find((each) => !each.matches(":disabled")) || controls[0];
   if (!control) return;
   if (control.dataset.type === "checked") {
     const ticked = Array.isArray(value) ? value : [value];

@@ -194,10 +194,10 @@ function deepest(problems) {
  */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
-    const found = findAll(form, `[data-pointer="${CSS.escape(at)}"]`, HTMLElement).find(
+    const element = findAll(form, `[data-pointer="${CSS.escape(at)}"]`, HTMLElement).find(
       (each) => !each.matches(":disabled"),
     );
-    const control = found?.matches("fieldset, div") ? found.querySelector("input, select") : found;
+    const control = element?.matches("fieldset, div") ? element.querySelector("input, select") : element;
     if (control instanceof HTMLElement) return control;
   }
   return null;

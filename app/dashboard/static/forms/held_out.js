@@ -146,11 +146,11 @@ function chooseSiblings(form, datasets, dataset) {
     find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement).value = validation.id;
   } else if (hadSiblings) choose(form, "validation", "fraction");
   if (test || hadSiblings) choose(form, "test", test?.id ?? "");
-  const taken = [validation, test].flatMap((each) => each?.name ?? []);
-  form.dataset.siblings = taken.length ? "taken" : "";
+  const names = [validation, test].flatMap((each) => each?.name ?? []);
+  form.dataset.siblings = names.length ? "taken" : "";
   const words = elementById("siblings");
-  words.hidden = taken.length === 0;
-  setText(words, taken.length ? `From the same upload: ${taken.join(", ")}.` : "");
+  words.hidden = names.length === 0;
+  setText(words, names.length ? `From the same upload: ${names.join(", ")}.` : "");
 }
 
 /** Return the datasets that the job would use. @param {HTMLFormElement} form @param {Dataset[]} datasets */

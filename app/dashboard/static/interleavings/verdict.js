@@ -50,14 +50,14 @@ function normalShare(value) {
 }
 
 /** Return the conclusion of the test of a pair. @param {Pair} pair */
-export function conclusionLabel({ conclusion, first, second }) {
+function conclusionLabel({ conclusion, first, second }) {
   if (conclusion === "first") return `${first} is better`;
   if (conclusion === "second") return `${second} is better`;
   return conclusion;
 }
 
 /** @param {Pair} pair */
-export const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
+const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
 
 /**
  * Draw the share of the decided units that prefer the first ranker, by the number of decided units, and the limits at

@@ -54,14 +54,10 @@ function resultLinks(job) {
   const { model_id: model, ranking_id: ranking } = job.result || {};
   /** @param {string} href @param {string} words @param {Attributes} [attributes] */
   const link = (href, words, attributes = {}) => h("a.button.quiet", { href, ...attributes }, words);
-  const resultPage = resultLink(job);
+  const result = resultLink(job);
   return [
-    resultPage &&
-      h(
-        "a",
-        { class: job.kind === "train" ? "button quiet" : "button primary", href: resultPage.href },
-        resultPage.label,
-      ),
+    result &&
+      h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: result.href }, result.label),
     job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare ranking"),
     model && link(modelPage(model), "Model"),
     model && link(modelApi(model, "/export?format=lightgbm"), "Model file", { download: "" }),

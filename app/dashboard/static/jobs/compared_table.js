@@ -202,13 +202,17 @@ export function comparedTable(order, { sorted, pointed }) {
         "data-tied": ranked.tied === true && !isBest,
         "data-best": isBest,
       });
-      const made = sortableTable(columns, { label: "Trainings compared", order: table?.order() ?? order, attributes });
-      made.node.addEventListener("click", () => {
-        const now = made.order();
+      const newTable = sortableTable(columns, {
+        label: "Trainings compared",
+        order: table?.order() ?? order,
+        attributes,
+      });
+      newTable.node.addEventListener("click", () => {
+        const now = newTable.order();
         if (now) sorted(now);
       });
-      table = made;
-      replace(node, h("h2", { id: "compared-title" }, "Results and settings"), made.node, foot);
+      table = newTable;
+      replace(node, h("h2", { id: "compared-title" }, "Results and settings"), newTable.node, foot);
     }
     table?.show(rows.map((row) => ({ ...row, metrics: row.job.metrics?.[part] || {} })));
     replace(foot, ...footnote(ranking, rows, settings, part));

@@ -212,7 +212,7 @@ export const iterationAxis = (word = "iteration") => ({ title: word, zero: true,
  * @param {string} word noun of an iteration, such as epoch
  * @returns {import("../figures/frame.js").Figure}
  */
-export function curveFigure(history, name, word) {
+function curveFigure(history, name, word) {
   /** @param {string} part @param {Partial<Series>} style @returns {Series[]} */
   const line = (part, style) =>
     history.curves[part]?.[name]

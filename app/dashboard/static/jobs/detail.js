@@ -103,10 +103,10 @@ export function meanTimes({ iterations, milliseconds: times }) {
 function segments(parts) {
   const total = parts.reduce((sum, { time }) => sum + time, 0) || 1;
   const widths = parts.map(({ time }) => Math.max(MIN_WIDTH_PERCENT, (100 * time) / total));
-  const room = (100 - GAP_PERCENT * (parts.length - 1)) / widths.reduce((sum, width) => sum + width, 0);
+  const scale = (100 - GAP_PERCENT * (parts.length - 1)) / widths.reduce((sum, width) => sum + width, 0);
   let x = 0;
   return parts.map(({ name }, index) => {
-    const width = widths[index] * room;
+    const width = widths[index] * scale;
     const segment = svg("rect", {
       "data-part": name,
       x: `${x.toFixed(3)}%`,

@@ -1,4 +1,4 @@
-/** Table of the folds of a cross-validation, with the means over all queries and over the folds. @module */
+/** Table of the folds of a cross-crossValidation, with the means over all queries and over the folds. @module */
 import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
@@ -16,13 +16,13 @@ export function foldsTable() {
 
   /** @param {Job} job */
   function update(job) {
-    const found = job.result?.cross_validation ?? null;
+    const crossValidation = job.result?.cross_validation ?? null;
     const latest = job.metrics ?? {};
     const measuredSoFar = foldsOf(latest).map((name) => ({ name, metrics: latest[name] }));
-    const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar;
-    if (!isNew([folds, found])) return;
+    const folds = crossValidation ? crossValidation.cross_validation.folds.map(fold) : measuredSoFar;
+    if (!isNew([folds, crossValidation])) return;
     node.hidden = folds.length === 0;
-    replace(body, ...content(folds, found, iterationsHeading(job)));
+    replace(body, ...content(folds, crossValidation, iterationsHeading(job)));
   }
   return { node, update };
 }
@@ -34,11 +34,11 @@ function fold({ fold: name, queries, best_iteration: bestIteration, metrics }) {
 
 /**
  * @param {Fold[]} folds
- * @param {CrossValidation | null} found
+ * @param {CrossValidation | null} crossValidation
  * @param {string} word heading of the column of best iterations
  * @returns {(Node | null)[]}
  */
-function content(folds, found, word) {
+function content(folds, crossValidation, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
   return [
     scrollRegion(
@@ -47,10 +47,10 @@ function content(folds, found, word) {
         "table",
         tableHead("Fold", numberHeads("Queries", word, ...names)),
         h("tbody", ...folds.map((measured) => row(measured, names))),
-        found && h("tfoot", ...summaryRows(found, names)),
+        crossValidation && h("tfoot", ...summaryRows(crossValidation, names)),
       ),
     ),
-    hint(...notes(found, word.toLowerCase())),
+    hint(...notes(crossValidation, word.toLowerCase())),
   ];
 }
 
@@ -65,9 +65,9 @@ function row({ name, queries, bestIteration, metrics }, names) {
   );
 }
 
-/** @param {CrossValidation} found @param {string[]} names */
-function summaryRows({ metrics, queries, cross_validation: validation }, names) {
-  const { best_iteration: bestIteration, over_folds: overFolds } = validation;
+/** @param {CrossValidation} crossValidation @param {string[]} names */
+function summaryRows({ metrics, queries, cross_validation: folds }, names) {
+  const { best_iteration: bestIteration, over_folds: overFolds } = folds;
   /** @param {MeanInterval | null | undefined} summary */
   const mean = (summary) => h("td.number", h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary)));
   return [
@@ -82,10 +82,10 @@ function summaryRows({ metrics, queries, cross_validation: validation }, names) 
   ];
 }
 
-/** @param {CrossValidation | null} found @param {string} word of several iterations @returns {Child[]} */
-function notes(found, word) {
-  if (!found) return ["Latest values. Each fold is evaluated by a model that was not trained on it."];
-  const ranking = found.cross_validation.ranking_id;
+/** @param {CrossValidation | null} crossValidation @param {string} word of several iterations @returns {Child[]} */
+function notes(crossValidation, word) {
+  if (!crossValidation) return ["Latest values. Each fold is evaluated by a model that was not trained on it."];
+  const ranking = crossValidation.cross_validation.ranking_id;
   return [
     "Each query is evaluated by a model that was not trained on it. 95% intervals over queries (bootstrap) and over folds (Student's t).",
     ` The number of ${word} was chosen on the same fold, so the values are slightly optimistic. The final model has the median number of ${word}.`,

@@ -33,15 +33,15 @@ export function repeatsPanel(ranking) {
 /** Group repeated trainings by the tags of their settings. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */
 function groups(items) {
   /** @type {Map<string, Ranked[]>} */
-  const found = new Map();
+  const bySetting = new Map();
   for (const ranked of items) {
     const tags = /** @type {Record<string, string>} */ (ranked.job.spec.tags ?? {});
     if (!tags.repeat) continue;
     const varied = Object.entries(tags).filter(([tag]) => !IGNORED_TAGS.has(tag));
     const setting = [ranked.job.spec.model_name, ...varied.map(([tag, value]) => `${tag} ${value}`)].join(", ");
-    found.set(setting, [...(found.get(setting) ?? []), ranked]);
+    bySetting.set(setting, [...(bySetting.get(setting) ?? []), ranked]);
   }
-  return found;
+  return bySetting;
 }
 
 /** @param {string} setting @param {string} data @param {number[]} values at least two */

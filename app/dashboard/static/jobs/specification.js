@@ -111,7 +111,7 @@ function shrinker(schemas) {
     if (schema.oneOf || schema.anyOf) schema = alternative(value, schema);
     const { properties, required = [] } = schema;
     if (!properties) return value;
-    const kept = Object.entries(properties).flatMap(([name, property]) => {
+    const entries = Object.entries(properties).flatMap(([name, property]) => {
       const content = value[name];
       if (content === null || content === undefined) return [];
       if (!required.includes(name) && same(content, property.default)) return [];
@@ -120,7 +120,7 @@ function shrinker(schemas) {
         isNullable(property) && isObject(content) && Object.values(content).some((each) => each !== null);
       return isEmpty(shrunk) && !required.includes(name) && !isRequested ? [] : [[name, shrunk]];
     });
-    return Object.fromEntries(kept);
+    return Object.fromEntries(entries);
   };
 }
 

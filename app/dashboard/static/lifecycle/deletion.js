@@ -100,11 +100,11 @@ function openDialog(kind, ids, done, filters) {
     confirm.disabled = true;
     outcome.setAttribute("aria-busy", "true");
     try {
-      const found = await post(true);
+      const preview = await post(true);
       if (requestNumber !== latestRequest) return;
-      showQuestion(found.complete ? (found.deleted[kind] ?? 0) + found.refused_count : null);
-      replace(outcome, ...summary(found));
-      confirm.disabled = Object.keys(found.deleted).length === 0;
+      showQuestion(preview.complete ? (preview.deleted[kind] ?? 0) + preview.refused_count : null);
+      replace(outcome, ...summary(preview));
+      confirm.disabled = Object.keys(preview.deleted).length === 0;
     } catch (error) {
       if (requestNumber === latestRequest) replace(outcome, h("p.error", { role: "alert" }, messageOf(error)));
     } finally {

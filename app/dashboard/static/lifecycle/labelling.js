@@ -82,10 +82,10 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     const payload = { ...scope.payload(), ...labels() };
     const text = JSON.stringify(payload);
     if ("filter" in payload && previewed !== text) {
-      const found = await post(payload, true);
+      const preview = await post(payload, true);
       previewed = text;
-      showQuestion(found.complete ? found.changed + found.unchanged + found.refused_count : null);
-      replace(outcome, ...summary(found));
+      showQuestion(preview.complete ? preview.changed + preview.unchanged + preview.refused_count : null);
+      replace(outcome, ...summary(preview));
       setText(save, "Apply labels");
       return;
     }

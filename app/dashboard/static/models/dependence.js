@@ -37,13 +37,13 @@ const featureValue = ({ value, text }) => text ?? short(value);
 /**
  * Return the figure of one feature.
  *
- * @param {Dependence} found
+ * @param {Dependence} dependence
  * @param {string} axis `values` or `ranks`
  * @param {[number, number]} scores range of the score axis, which all features share
  * @returns {import("../figures/frame.js").Figure}
  */
-function dependenceFigure(found, axis, scores) {
-  const { feature, points, missing, percentiles } = found;
+function dependenceFigure(dependence, axis, scores) {
+  const { feature, points, missing, percentiles } = dependence;
   const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
   const mean = { name: "mean", colour: "accent" };
   /** @type {Axis} */
@@ -67,7 +67,7 @@ function dependenceFigure(found, axis, scores) {
     axis === "values" && percentileStrokes(percentiles),
   ];
   return {
-    summary: summary(found),
+    summary: summary(dependence),
     key: `${feature} ${axis}`,
     height: HEIGHT,
     x: { ...xAxis, absent: missing ? "missing" : undefined },
@@ -158,22 +158,22 @@ export function dependencePanel(node, wanted, remember) {
   function draw() {
     if (!inspection?.partial_dependence.length) return;
     const all = inspection.partial_dependence;
-    const found = all.find(({ feature }) => feature === wanted) || all[0];
-    picker.value = found.feature;
+    const dependence = all.find(({ feature }) => feature === wanted) || all[0];
+    picker.value = dependence.feature;
     tabs.show(axis);
-    const tailsHint = rangeWithoutTails(found.percentiles)
+    const tailsHint = rangeWithoutTails(dependence.percentiles)
       ? " The outermost percentiles are outside the axis: double-click to see them."
       : "";
     setText(
       words,
       `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes on the axis mark the percentiles of the values.${tailsHint}` : "The distance between two values is the share of documents between them."}`,
     );
-    replace(numbers, h("summary", "As a table"), table(found));
+    replace(numbers, h("summary", "As a table"), table(dependence));
     numbers.hidden = false;
     note.hidden = true;
     figure.node.hidden = false;
-    figure.draw(dependenceFigure(found, axis, scoresOf(all)));
-    setAttribute(figure.plot, "data-feature", found.feature);
+    figure.draw(dependenceFigure(dependence, axis, scoresOf(all)));
+    setAttribute(figure.plot, "data-feature", dependence.feature);
   }
 
   return {
@@ -185,7 +185,7 @@ export function dependencePanel(node, wanted, remember) {
   };
 }
 
-/** @param {Dependence} found */
+/** @param {Dependence} dependence */
 function summary({ feature, points, missing }) {
   const last = points.at(-1);
   const ends = last
@@ -194,7 +194,7 @@ function summary({ feature, points, missing }) {
   return `Mean score as ${feature} grows: ${ends}${missing ? `; ${score(missing.mean)} where it is missing` : ""}.`;
 }
 
-/** @param {Dependence} found */
+/** @param {Dependence} dependence */
 function table({ feature, points, missing }) {
   /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
   const row = (name, share, { mean, lower, upper }) =>

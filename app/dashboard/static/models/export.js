@@ -244,11 +244,11 @@ export async function exportView(model) {
     replace(report, h("div.skeleton.chart"));
     const requested = payloadOf(form);
     try {
-      const found = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
+      const parity = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
       replace(
         report,
         parityReport(
-          found,
+          parity,
           formats.find(({ name }) => name === requested.format) ?? formats[0],
           downloads(model, requested),
         ),

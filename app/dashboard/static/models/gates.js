@@ -113,7 +113,7 @@ export function gatePanel(name, { alias, gated }) {
       // Before the datasets are offered, the form has no dataset to send.
       await offered;
       // Keep the settings that the form does not show.
-      const kept = gate
+      const hiddenSettings = gate
         ? {
             min_slice_queries: gate.min_slice_queries,
             contract: conventions(gate.contract),
@@ -122,7 +122,7 @@ export function gatePanel(name, { alias, gated }) {
             seed: gate.seed,
           }
         : {};
-      show((await request(path, { method: "PUT", json: { ...kept, ...gatePayload(form) } })).body);
+      show((await request(path, { method: "PUT", json: { ...hiddenSettings, ...gatePayload(form) } })).body);
       announce("The gate was set.");
     });
     await offered;

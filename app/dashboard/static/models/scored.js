@@ -85,7 +85,7 @@ const LARGEST = 3e38;
  */
 export async function readCandidates(datasetId, queryId, { most = Infinity, wanted }) {
   /** @type {Candidate[]} */
-  const found = [];
+  const candidates = [];
   let total = 1;
   /** @type {string | null} */
   let text = null;
@@ -99,10 +99,10 @@ export async function readCandidates(datasetId, queryId, { most = Infinity, want
     total = page.total;
     text = page.query_text ?? null;
     const chosen = wanted ? page.documents.filter(({ document_id: id }) => wanted.has(id)) : page.documents;
-    found.push(...chosen.map((document) => candidate(document, page.feature_names)));
-    if (wanted && found.length === wanted.size) break;
+    candidates.push(...chosen.map((document) => candidate(document, page.feature_names)));
+    if (wanted && candidates.length === wanted.size) break;
   }
-  return { candidates: found, total, text };
+  return { candidates, total, text };
 }
 
 /** @param {Schemas["JudgedDocument"]} document @param {string[]} names @returns {Candidate} */

@@ -70,7 +70,7 @@ export function facts(node, path, all) {
     `${count(node.documents)}${all ? ` (${percent(node.documents, all)})` : ""}`,
   ];
   /** @type {([string, string] | false | null | undefined)[]} */
-  const found =
+  const entries =
     node.kind === "leaf"
       ? [
           ["Adds to the score", String(node.value)],
@@ -83,8 +83,8 @@ export function facts(node, path, all) {
           ["Gain", short(node.gain)],
           ["Leaves below", count(node.leaves)],
         ];
-  if (path.length > 0) found.push(["Path", path.join(" and ")]);
-  return found.filter((fact) => !!fact);
+  if (path.length > 0) entries.push(["Path", path.join(" and ")]);
+  return entries.filter((fact) => !!fact);
 }
 
 /** @param {TreeNode} node */
@@ -138,12 +138,12 @@ export function treeLayout(root, open, narrow) {
   /** @param {TreeNode} node @param {number} level @param {Placed | null} parent @param {Placed["side"]} side */
   function place(node, level, parent, side) {
     /** @type {Placed} */
-    const found = { node, key: keyOf(node), level, row: 0, parent, side, children: [] };
-    nodes.push(found);
-    if (node.kind === "split" && node.left && node.right && open.has(found.key)) {
-      found.children = [place(node.left, level + 1, found, "left"), place(node.right, level + 1, found, "right")];
+    const placed = { node, key: keyOf(node), level, row: 0, parent, side, children: [] };
+    nodes.push(placed);
+    if (node.kind === "split" && node.left && node.right && open.has(placed.key)) {
+      placed.children = [place(node.left, level + 1, placed, "left"), place(node.right, level + 1, placed, "right")];
     }
-    return found;
+    return placed;
   }
 
   place(root, 0, null, null);

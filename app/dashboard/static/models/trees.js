@@ -158,11 +158,11 @@ export function treePanel(node, model, trees, wanted, remember) {
 
   /** @param {string | undefined} key */
   function showFacts(key) {
-    const found = layout?.nodes.find((each) => each.key === key);
-    if (!found || !root) return;
+    const placed = layout?.nodes.find((each) => each.key === key);
+    if (!placed || !root) return;
     const title =
-      found.node.kind === "leaf" ? `Leaf ${found.node.leaf}` : `${found.node.feature} ${condition(found.node)}?`;
-    replace(detail, h("h3", title), factList("", facts(found.node, pathTo(found), root.documents)));
+      placed.node.kind === "leaf" ? `Leaf ${placed.node.leaf}` : `${placed.node.feature} ${condition(placed.node)}?`;
+    replace(detail, h("h3", title), factList("", facts(placed.node, pathTo(placed), root.documents)));
   }
 
   /** @param {string | undefined} key */

@@ -1,7 +1,7 @@
 /** Try a model: candidate documents, editable features, their ranking and explanations. @module */
 import { textInput } from "../forms/controls.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
-import { grade } from "../figures/marks.js";
+import { grade, rankShift } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
@@ -162,11 +162,12 @@ function candidateTable(shown) {
       reasons.hidden = !open.has(id);
       setAttribute(why, "aria-expanded", String(open.has(id)));
     }
+    const previousRank = before.get(id);
     const row = h(
       "tr",
       { "data-document": id },
       h("td.number", rank),
-      h("td", moved(before.get(id), rank)),
+      h("td", previousRank !== undefined && rankShift(previousRank - rank)),
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
       h("td.number", candidate.label === null ? "–" : grade(candidate.label, largest)),
       h("td.number", fixed(score, 4)),
@@ -223,18 +224,6 @@ function storeValue(candidate, feature, input, isCategory) {
   setAttribute(input, "aria-invalid", isInvalid && "true");
 }
 
-/** Show how far a document has moved since the previous ranking. @param {number | undefined} from @param {number} to */
-function moved(from, to) {
-  if (from === undefined || from === to) return h("span.shift", from === undefined ? "" : "=");
-  const risen = from - to;
-  const words = `${Math.abs(risen)} ${Math.abs(risen) === 1 ? "place" : "places"} ${risen > 0 ? "up" : "down"}`;
-  return h(
-    "span.shift",
-    { "data-shift": risen > 0 ? "up" : "down", role: "img", title: words, "aria-label": words },
-    `${risen > 0 ? "↑" : "↓"}${Math.abs(risen)}`,
-  );
-}
-
 const MAX_DOCUMENTS = 20;
 const MAX_SHOWN = 6;
 
@@ -276,7 +265,7 @@ export async function tryView(model) {
   ]);
   const table = candidateTable(shown);
   const text = candidateText(model, (candidates) => {
-    turn += 1; // a pending response must not replace these documents
+    latestChoice += 1; // a pending response must not replace these documents
     table.take(candidates);
   });
   const code = h("div");
@@ -293,9 +282,9 @@ export async function tryView(model) {
     ),
   );
   /** Number of the last document change; responses for earlier documents are dropped. */
-  let turn = 0;
+  let latestChoice = 0;
   /** Number of the last rank request; responses to earlier requests are dropped. */
-  let rankTurn = 0;
+  let latestRequest = 0;
 
   onSubmit(form, async () => {
     text.apply();
@@ -303,14 +292,14 @@ export async function tryView(model) {
   });
 
   async function rank() {
-    const now = ++rankTurn;
+    const requestNumber = ++latestRequest;
     const requested = rankRequest(model, query.value.trim() || "q", table.candidates());
-    const [found, largest] = await Promise.all([
+    const [ranking, largest] = await Promise.all([
       rankDocuments(model.id, requested),
       dataset.value ? largestLabel(dataset.value) : undefined,
     ]);
-    if (now !== rankTurn) return; // a later request ranks the documents of the table
-    table.show(found, largest);
+    if (requestNumber !== latestRequest) return; // a later request ranks the documents of the table
+    table.show(ranking, largest);
     text.show(requested);
     replace(code, scoringCode(reference, requested));
   }
@@ -321,7 +310,7 @@ export async function tryView(model) {
    * @param {string} wanted a query's ID, empty for the proposed query
    */
   async function choose(wanted) {
-    const now = ++turn;
+    const choice = ++latestChoice;
     form.setAttribute("aria-busy", "true");
     try {
       const queryId = wanted || (await proposeQuery());
@@ -330,7 +319,7 @@ export async function tryView(model) {
         total,
         text: searched,
       } = await readCandidates(dataset.value, queryId, { most: MAX_DOCUMENTS });
-      if (now !== turn) return;
+      if (choice !== latestChoice) return;
       query.value = queryId;
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });
       const documents =
@@ -343,7 +332,7 @@ export async function tryView(model) {
       form.hidden = false;
       replace(problem);
     } catch (error) {
-      if (now !== turn) return;
+      if (choice !== latestChoice) return;
       form.hidden = true;
       replace(
         problem,

@@ -11,15 +11,15 @@ import { count, metric, timeElement } from "../page/format.js";
  * Collect the models that are selected for comparison on the page, and update the link that compares them.
  *
  * @param {HTMLAnchorElement} link
- * @returns {(reference: string, made: string) => HTMLInputElement} makes the check box of a model from its reference and time of creation
+ * @returns {(reference: string, createdAt: string) => HTMLInputElement} makes the check box of a model from its reference and time of creation
  */
 export function modelTicks(link) {
   /** @type {Map<string, string>} when the ticked models were made, by reference */
   const ticked = new Map();
 
-  /** @param {string} reference @param {string} made @param {boolean} wanted */
-  function tick(reference, made, wanted) {
-    if (wanted) ticked.set(reference, made);
+  /** @param {string} reference @param {string} createdAt @param {boolean} wanted */
+  function tick(reference, createdAt, wanted) {
+    if (wanted) ticked.set(reference, createdAt);
     else ticked.delete(reference);
     for (const box of findAll(document, `input[value="${CSS.escape(reference)}"]`, HTMLInputElement))
       box.checked = wanted;
@@ -36,12 +36,12 @@ export function modelTicks(link) {
     setAttribute(link, "title", !enough && "Tick two or more models");
   }
 
-  return (reference, made) => {
+  return (reference, createdAt) => {
     const box = h("input", {
       type: "checkbox",
       value: reference,
       "aria-label": `Compare ${reference}`,
-      change: () => void tick(reference, made, box.checked),
+      change: () => void tick(reference, createdAt, box.checked),
     });
     box.checked = ticked.has(reference);
     return box;

@@ -74,6 +74,11 @@ export function resultPage(id) {
   return `${jobPage(id)}#result`;
 }
 
+/** Open the page of a new job, which shows its result as soon as there is one. @param {{id: string}} job */
+export function openResult({ id }) {
+  openPage(resultPage(id));
+}
+
 /** Return the path of the page that compares trainings. @param {string[]} ids */
 export function compareJobs(ids) {
   return `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;

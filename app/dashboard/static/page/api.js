@@ -105,10 +105,10 @@ export const get = async (path) => (await request(path)).body;
  */
 export function readOnce(read) {
   /** @type {Promise<Found> | null} */
-  let found = null;
+  let result = null;
   return () =>
-    (found ??= read().catch((error) => {
-      found = null;
+    (result ??= read().catch((error) => {
+      result = null;
       throw error;
     }));
 }

@@ -39,19 +39,19 @@ export function failureBox(error, retry) {
  * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the place
  */
 export function latestReader(place, refused = (error, retry) => replace(place, failureBox(error, retry))) {
-  let last = 0;
+  let latestRequest = 0;
 
   /** @template Found @param {() => Promise<Found>} read @param {(found: Found) => void} show */
   async function run(read, show) {
-    const turn = ++last;
+    const requestNumber = ++latestRequest;
     place.setAttribute("aria-busy", "true");
     try {
       const found = await read();
-      if (turn === last) show(found);
+      if (requestNumber === latestRequest) show(found);
     } catch (error) {
-      if (turn === last) refused(error, () => run(read, show));
+      if (requestNumber === latestRequest) refused(error, () => run(read, show));
     } finally {
-      if (turn === last) place.removeAttribute("aria-busy");
+      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
     }
   }
   return run;

@@ -105,6 +105,20 @@ export function size(value) {
   return `${unit === 0 || left >= 99.95 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
 }
 
+/**
+ * Return the files of a source with their size and format: "train.txt.gz, 1.2 GB, LETOR text", "s3://clicks/part-*, table".
+ *
+ * @param {Record<string, any> | null | undefined} source of a dataset or click log
+ * @param {number | null | undefined} bytes
+ * @param {Record<string, string>} formats labels
+ */
+export function filesLabel(source, bytes, formats) {
+  const { addresses = [], folder, files, filename, format } = source ?? {};
+  const first = joined([addresses[0] ?? folder, files ?? filename], "/");
+  const name = addresses.length > 1 ? `${first} and ${addresses.length - 1} more` : first;
+  return joined([name, bytes && size(bytes), formats[format]], ", ") || "upload";
+}
+
 /** @param {number} seconds */
 export function duration(seconds) {
   const whole = Math.max(0, Math.round(seconds));

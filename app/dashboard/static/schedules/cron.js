@@ -37,9 +37,9 @@ export function choiceOf(cron) {
     .join(" ")
     .replace(/ 7$/, " 0")
     .replace(/ MON-FRI$/i, " 1-5");
-  const found = Object.entries(REPEATS).find(([, [, each]]) => each === fields);
+  const entry = Object.entries(REPEATS).find(([, [, each]]) => each === fields);
   const time = [hour === "*" ? "0" : hour, minute].map((part) => part.padStart(2, "0")).join(":");
-  return found ? { repeat: found[0], time } : null;
+  return entry ? { repeat: entry[0], time } : null;
 }
 
 /** @param {string | undefined} text @param {number} largest */

@@ -109,14 +109,14 @@ export function change({ method, path }) {
 const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
 
 /**
- * Show a secret, which the API returns only once, in the element `made` of the page.
+ * Show a secret, which the API returns only once, in the element `new-secret` of the page.
  *
  * @param {string} title
  * @param {string} sentence
  * @param {string} secret
  */
 export function showSecret(title, sentence, secret) {
-  const place = elementById("made");
+  const place = elementById("new-secret");
   replace(
     place,
     h("section.panel", { "aria-label": "Secret" }, h("h2", title), hint(sentence), snippet("secret", secret, "secret")),

@@ -84,10 +84,10 @@ export function studyActions(id, changed) {
       fields,
       "Add",
       (payload, form) => {
-        const given = /** @type {Record<string, Json>} */ (payload.parameters ?? {});
+        const values = /** @type {Record<string, Json>} */ (payload.parameters ?? {});
         /** @type {Record<string, Json>} */
         const parameters = Object.fromEntries(
-          Object.entries(given).map(([name, value]) => [name.replaceAll("~1", "/"), value]),
+          Object.entries(values).map(([name, value]) => [name.replaceAll("~1", "/"), value]),
         );
         for (const select of form.querySelectorAll("select"))
           parameters[select.dataset.choice ?? ""] = JSON.parse(select.value);
@@ -108,8 +108,8 @@ export function studyActions(id, changed) {
       ],
       "Clone",
       async (payload) => {
-        const { id: made } = await create(studyApi(id, "/clone"), payload);
-        openPage(studyPage(made));
+        const clone = await create(studyApi(id, "/clone"), payload);
+        openPage(studyPage(clone.id));
       },
     );
   }

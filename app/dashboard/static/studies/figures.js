@@ -31,11 +31,11 @@ function figurePanel(title, words, make) {
 
   /** @param {Study} study @param {Trial[]} trials */
   function update(study, trials) {
-    const made = make(study, trials);
-    const figures = typeof made === "string" ? [] : made;
+    const drawable = make(study, trials);
+    const figures = typeof drawable === "string" ? [] : drawable;
     place.hidden = figures.length === 0;
     note.hidden = figures.length > 0;
-    setText(note, typeof made === "string" ? made : "");
+    setText(note, typeof drawable === "string" ? drawable : "");
     if (views.length !== figures.length) {
       views = figures.map(() => figureView());
       replace(place, ...views.map((view) => view.node));
@@ -151,9 +151,9 @@ function axisOfValues(name, trials) {
 /** @param {string} pointer @param {import("./labels.js").Dimension} dimension @param {Trial[]} trials @returns {ParallelAxis} */
 function axisOf(pointer, dimension, trials) {
   const label = parameterName(pointer);
-  const found = trials.map((trial) => valueAt(trial, pointer));
+  const values = trials.map((trial) => valueAt(trial, pointer));
   if (!isNumeric(dimension)) {
-    const words = found.map((value) => (value === undefined ? "not used" : valueLabel(value)));
+    const words = values.map((value) => (value === undefined ? "not used" : valueLabel(value)));
     const names = [...new Set((dimension.choices ?? []).map(valueLabel).concat(words))].filter(
       (word) => word !== "not used",
     );
@@ -166,11 +166,11 @@ function axisOf(pointer, dimension, trials) {
       ticks: names.map((word) => [place(word), word]),
     };
   }
-  const values = found.map((value) => (typeof value === "number" ? value : null));
-  const known = values.filter((value) => value !== null);
+  const numbers = values.map((value) => (typeof value === "number" ? value : null));
+  const known = numbers.filter((value) => value !== null);
   const low = Math.min(...known, dimension.low ?? Infinity);
   const high = Math.max(...known, dimension.high ?? -Infinity);
-  return numericAxis(label, values, low, high, valueLabel, dimension.log);
+  return numericAxis(label, numbers, low, high, valueLabel, dimension.log);
 }
 
 /**

@@ -88,10 +88,10 @@ export function searchSpace(place, more, add, schemas, losses) {
   add.addEventListener("click", () => {
     const proposal = known.find(({ pointer }) => pointer === more.value);
     if (!proposal) return;
-    const made = row(proposal);
-    place.append(made);
+    const newRow = row(proposal);
+    place.append(newRow);
     offerMore();
-    made.querySelector("input")?.focus();
+    newRow.querySelector("input")?.focus();
   });
 
   /** @param {string} scorer */

@@ -81,7 +81,7 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  *
  * @param {Record<string, string | null>} values null removes a parameter
  */
-function remember(values) {
+function setParameters(values) {
   const query = parameters();
   for (const [name, value] of Object.entries(values)) {
     if (value === null) query.delete(name);
@@ -258,7 +258,7 @@ function listTable(place, form, list) {
   function resort(column) {
     const now = sortedBy(columns);
     const descending = now.key === column.key ? !now.descending : descendsFirst(column);
-    remember({ sort: column.sort ?? null, order: descending ? "desc" : "asc", cursor: null });
+    setParameters({ sort: column.sort ?? null, order: descending ? "desc" : "asc", cursor: null });
     drawHead(shown());
     reload();
   }
@@ -269,7 +269,7 @@ function listTable(place, form, list) {
       .slice(1)
       .filter(({ optional }) => !optional)
       .map(({ key }) => key);
-    remember({ columns: keys.join() === usual.join() ? null : keys.join() });
+    setParameters({ columns: keys.join() === usual.join() ? null : keys.join() });
     reload();
   }
 

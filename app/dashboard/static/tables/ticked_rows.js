@@ -68,9 +68,9 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     const onPage = all.checked && ids.size === page.length && document.querySelector("#pager a");
     setText(words, ids.size ? `${count(ids.size)} selected${onPage ? " on this page" : ""}` : "");
     const ticked = { kind, ids: [...ids], items, clear, filters, reload };
-    const made = bar.hidden ? [] : actions.map((action) => action(ticked));
-    if (isNew([ticked.ids, made.map((node) => node && [node.textContent, node.href])]))
-      replace(bar, words, ...made, h("button.quiet", { click: clear }, "Clear"));
+    const buttons = bar.hidden ? [] : actions.map((action) => action(ticked));
+    if (isNew([ticked.ids, buttons.map((node) => node && [node.textContent, node.href])]))
+      replace(bar, words, ...buttons, h("button.quiet", { click: clear }, "Clear"));
   }
 
   return {

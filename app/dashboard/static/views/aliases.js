@@ -39,15 +39,15 @@ function wantedAlias() {
 
 async function refresh() {
   let alias;
-  let found;
+  let answer;
   // Read again if the field changed while the request was pending.
   do {
     alias = wantedAlias();
-    found = await read(alias);
+    answer = await read(alias);
   } while (alias !== wantedAlias());
-  if (!isNew([alias, found instanceof Problem ? found.message : found])) return false;
-  if (found instanceof Problem) showOnly(place, problemBox(found));
-  else showOnly(place, found.length ? table(found) : emptyTable(alias));
+  if (!isNew([alias, answer instanceof Problem ? answer.message : answer])) return false;
+  if (answer instanceof Problem) showOnly(place, problemBox(answer));
+  else showOnly(place, answer.length ? table(answer) : emptyTable(alias));
   return false;
 }
 

@@ -15,7 +15,7 @@ import { isActive, iterationWord, MAX_BANDS, MAX_COMPARED } from "../jobs/labels
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
-import { compareWith, modelApi, openPage, resultPage } from "../page/addresses.js";
+import { compareWith, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/addresses.js";
 import { conditionalReader, creator, get, readOnce, refusal } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -29,26 +29,25 @@ const ids = [...new Set(new URLSearchParams(location.search).getAll("job"))];
 const read = conditionalReader();
 const readHistories = historiesReader();
 const create = creator();
-const hashState = new URLSearchParams(location.hash.slice(1));
-const sort = hashState.get("sort");
+const sort = hashValue("sort");
 const catalogue = readOnce(() => Promise.all([get("/v1/losses"), get("/v1/scorers")]));
 /** The largest answer of the page, read when a training lacks a setting. */
 const jobSchemas = readOnce(() => get("/v1/job-schemas"));
-let wantedMetric = hashState.get("metric");
+let wantedMetric = hashValue("metric");
 const curves = comparedCurves(
-  { metric: wantedMetric, smoothing: Number(hashState.get("smoothing") ?? 0) },
+  { metric: wantedMetric, smoothing: Number(hashValue("smoothing") ?? 0) },
   {
     /** @param {string} name */
     chosen(name) {
       wantedMetric = name;
-      remember("metric", name);
+      setHashValues({ metric: name });
       pollNow();
     },
-    smoothed: (/** @type {number} */ share) => remember("smoothing", String(share)),
+    smoothed: (/** @type {number} */ share) => setHashValues({ smoothing: share }),
   },
 );
 const table = comparedTable(sort ? { by: sort.replace(/^-/, ""), descending: sort.startsWith("-") } : null, {
-  sorted: ({ by, descending }) => remember("sort", `${descending ? "-" : ""}${by}`),
+  sorted: ({ by, descending }) => setHashValues({ sort: `${descending ? "-" : ""}${by}` }),
   pointed: curves.highlight,
 });
 const diagnostics = overlay("Diagnostics", { help: ["concepts/losses/", "Losses"], find: diagnosticsOf });
@@ -254,7 +253,7 @@ async function compareWithChampion({ job, model }, champion, name) {
     ...(contract && { contract }),
     ...(labels && { label_map: labels }),
   });
-  return openPage(resultPage(created.id));
+  return openResult(created);
 }
 
 function showEmpty() {
@@ -268,10 +267,4 @@ function showEmpty() {
     ),
   );
   return false;
-}
-
-/** @param {string} name @param {string} value */
-function remember(name, value) {
-  hashState.set(name, value);
-  history.replaceState(null, "", `${location.search}#${hashState}`);
 }

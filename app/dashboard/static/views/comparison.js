@@ -13,7 +13,15 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
+import {
+  compareWith,
+  comparisonApi,
+  hashValue,
+  jobPage,
+  modelPage,
+  pageObjectId,
+  setHashValues,
+} from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
@@ -78,10 +86,10 @@ function verdictMatrix({ systems, pairs }, choose) {
   function cell(row, column, metric, chosen) {
     if (row === column) return h("td.same", { "aria-hidden": "true" });
     const pair = pairOf(row, column);
-    const found = pair?.metrics[metric];
+    const outcome = pair?.metrics[metric];
     const turned = pair?.b !== row;
-    const verdict = found && (turned ? opposite(found.verdict) : found.verdict);
-    const difference = found && (turned && found.difference !== null ? -found.difference : found.difference);
+    const verdict = outcome && (turned ? opposite(outcome.verdict) : outcome.verdict);
+    const difference = outcome && (turned && outcome.difference !== null ? -outcome.difference : outcome.difference);
     const label = `${systems[row].name} against ${systems[column].name}: ${verdict || "not defined"}, ${signed(difference)}`;
     const attributes = {
       "data-verdict": verdict || "none",
@@ -258,11 +266,11 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
 
 /** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
 async function differencesPlot({ id, systems }, pair, metric, names) {
-  const found = pair.metrics[metric];
-  if (!found) return hint(`${metric} is undefined on every query for at least one of the systems.`);
+  const outcome = pair.metrics[metric];
+  if (!outcome) return hint(`${metric} is undefined on every query for at least one of the systems.`);
   const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
   const { differences } = await get(comparisonApi(id, `/differences?${values}`));
-  return differencePlot(differences, found, {
+  return differencePlot(differences, outcome, {
     metric,
     higherIsBetter: systems[pair.a].metrics[metric].higher_is_better,
     names,
@@ -416,18 +424,15 @@ function allTests(comparison) {
 
 /** Return the pair, metric and query of the URL, if they exist. @param {Comparison} comparison @returns {Chosen} */
 function chosen({ pairs, metrics }) {
-  const requested = new URLSearchParams(location.hash.slice(1));
-  const metric = requested.get("metric") ?? "";
+  const metric = hashValue("metric") ?? "";
   return {
-    pair: pairs.find(({ a, b }) => `${a}-${b}` === requested.get("pair")) || pairs[0],
+    pair: pairs.find(({ a, b }) => `${a}-${b}` === hashValue("pair")) || pairs[0],
     metric: metrics.includes(metric) ? metric : metrics[0],
-    query: requested.get("query") || "",
+    query: hashValue("query") || "",
   };
 }
 
 /** Keep the choice in the URL, without a history entry. @param {Chosen} chosen */
 function remember({ pair, metric, query }) {
-  const values = new URLSearchParams({ pair: `${pair.a}-${pair.b}`, metric });
-  if (query) values.set("query", query);
-  history.replaceState(null, "", `#${values}`);
+  setHashValues({ pair: `${pair.a}-${pair.b}`, metric, query });
 }

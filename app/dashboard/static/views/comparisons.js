@@ -1,6 +1,6 @@
 /** `/comparisons`: the list of comparisons, and the forms to compare systems and to upload runs. @module */
 import { searchField } from "../forms/controls.js";
-import { comparisonPage, openPage, resultPage } from "../page/addresses.js";
+import { comparisonPage, openResult } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
   asSystem,
@@ -60,11 +60,11 @@ async function systemPicker(place, changed) {
 
   function show() {
     const text = field.value.trim().toLowerCase();
-    const found = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
+    const matching = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
     replace(
       options,
-      ...found.map(option),
-      text && !found.length && hint(`Press Enter to add “${field.value.trim()}”.`),
+      ...matching.map(option),
+      text && !matching.length && hint(`Press Enter to add “${field.value.trim()}”.`),
     );
     showOrder();
   }
@@ -155,7 +155,7 @@ bindDialogs({
   compare: offerChoices,
   run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
-runForm(run, openJob);
+runForm(run, openResult);
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset");
@@ -169,14 +169,9 @@ async function offerChoices() {
   const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), get("/v1/metrics")]);
   onSubmit(form, async () => {
     const [picker] = await offered;
-    openJob(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
+    openResult(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
   });
   const [, { presets }] = await offered;
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   form.removeAttribute("aria-busy");
-}
-
-/** Open the page of a job, which redirects to the result once it exists. @param {{id: string}} job */
-function openJob({ id }) {
-  openPage(resultPage(id));
 }

@@ -106,7 +106,7 @@ function problemCauses(problem, causes, begun) {
   function row({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
     const box = h("input", { type: "checkbox" });
     if (column) box.addEventListener("change", () => choose(column, box.checked));
-    const found = texts.map((text) => h("code.fault-text", text));
+    const shownTexts = texts.map((text) => h("code.fault-text", text));
     return h(
       "tr",
       rowHead(column ? h("code", column) : h("span.missing", "rows")),
@@ -117,7 +117,7 @@ function problemCauses(problem, causes, begun) {
         { "data-name": "lines" },
         `${lines.map(count).join(", ")}${number > lines.length ? ", …" : ""}`,
       ),
-      h("td.fault-found", ...found),
+      h("td.fault-found", ...shownTexts),
       h("td", canIgnore && h("label.check", box, "Ignore", h("span.visually-hidden", ` ${column}`))),
     );
   }
@@ -234,7 +234,7 @@ function datasetViews(dataset) {
   }));
 
   function show() {
-    const { name, value } = requested();
+    const { name, value } = requestedView();
     const current = views.find((view) => view.name === name) || views[0];
     for (const view of views) {
       setAttribute(view.link, "aria-current", view === current && "page");
@@ -260,7 +260,7 @@ function datasetViews(dataset) {
 }
 
 /** Return the view of the URL: "#features=f12" is the view of features, filtered by f12. */
-function requested() {
+function requestedView() {
   const [name, value = ""] = location.hash.slice(1).split("=", 2);
   return { name, value: decoded(value) };
 }

@@ -80,12 +80,12 @@ function deleteTicked({ ids, items, clear, reload }) {
    * @param {{id: string, outcome: string, detail?: string | null}[]} outcomes
    */
   function report(outcomes) {
-    const kept = outcomes.filter(({ outcome }) => outcome === "in_use");
+    const inUse = outcomes.filter(({ outcome }) => outcome === "in_use");
     const gone = outcomes.filter(({ outcome }) => outcome === "deleted").map(({ id }) => id);
     offerUndo(trashed(`${counted(gone.length, "dataset")} deleted.`, gone));
     reload();
-    if (!kept.length) return clear();
-    const reasons = kept.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);
+    if (!inUse.length) return clear();
+    const reasons = inUse.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);
     button.after(alertText(`In use: ${reasons.join("; ")}`));
   }
   return button;

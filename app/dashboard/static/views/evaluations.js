@@ -3,7 +3,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { evaluationPage, modelPage, openPage, rankingPage, resultPage } from "../page/addresses.js";
+import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
@@ -88,8 +88,7 @@ async function offerChoices() {
     const [system] = await offered;
     await datasetOffered;
     const { model: typed, ...requested } = payloadOf(form);
-    const { id } = await create("/v1/jobs", { kind: "evaluate", ...requested, ...system() });
-    openPage(resultPage(id));
+    openResult(await create("/v1/jobs", { kind: "evaluate", ...requested, ...system() }));
   });
   const [, { presets }] = await offered;
   await datasetOffered;

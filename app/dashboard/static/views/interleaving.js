@@ -128,11 +128,11 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
 function clientCode({ rankers: names, model_ids: models }) {
   const documents = '[{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": {"bm25": 9.1}}]';
   const rankings = `{${names.map((name) => `${JSON.stringify(name)}: ["d1", "d2"]`).join(", ")}}`;
-  const given = models ? `documents=${documents}` : `rankings=${rankings}`;
+  const input = models ? `documents=${documents}` : `rankings=${rankings}`;
   const code = `import rankery
 
 client = rankery.Client(${JSON.stringify(serviceUrl())})
-shown = client.interleaved_list(${JSON.stringify(id)}, "red shoes", user="u-17", ${given})
+shown = client.interleaved_list(${JSON.stringify(id)}, "red shoes", user="u-17", ${input})
 client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 `;
   return h(

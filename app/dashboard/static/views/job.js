@@ -266,9 +266,9 @@ const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "
 
 async function refresh() {
   const job = await read(jobApi(id));
-  const found = resultLink(job);
-  if (location.hash === "#result" && found) {
-    location.replace(urlOf(found.href));
+  const result = resultLink(job);
+  if (location.hash === "#result" && result) {
+    location.replace(urlOf(result.href));
     return null;
   }
   view ??= await build(job);

@@ -34,18 +34,18 @@ async function prepare() {
     ...losses.map(({ name }) => h("option", { value: name, selected: name === "lambdarank" }, name)),
   );
   const scorer = elementById("base-scorer", HTMLSelectElement);
-  const made = searchSpace(
+  const newSpace = searchSpace(
     elementById("search-space"),
     elementById("more-parameters", HTMLSelectElement),
     elementById("add-parameter"),
     schemas,
     losses,
   );
-  space = made;
+  space = newSpace;
   scorer.addEventListener("change", () => {
     // Trees are the service's default scorer.
     setAttribute(scorer, "data-pointer", scorer.value !== "trees" && "/base/scorer/kind");
-    made.offer(scorer.value);
+    newSpace.offer(scorer.value);
   });
 }
 

@@ -214,28 +214,28 @@ poll(refresh, (problem) => showOnly(page, problemBox(problem)));
 
 /** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */
 async function refresh(mayDiffer) {
-  const found = { ...shown, ...(mayDiffer && (await readAll(frequent))) };
+  const latest = { ...shown, ...(mayDiffer && (await readAll(frequent))) };
   /** Check whether a part differs from the shown one; unchanged parts are not drawn again. */
-  const changed = (/** @type {string[]} */ ...names) => names.some((name) => found[name] !== shown[name]);
+  const changed = (/** @type {string[]} */ ...names) => names.some((name) => latest[name] !== shown[name]);
   rareDue ||= mayDiffer;
   if (changed("counts") || (rareDue && Date.now() - rareReadAt >= RARE_MILLISECONDS)) {
-    Object.assign(found, await readAll(rare));
+    Object.assign(latest, await readAll(rare));
     rareReadAt = Date.now();
     rareDue = false;
   } else if (!mayDiffer) {
     // The lease of a worker can expire without an event.
-    Object.assign(found, await readAll(rare.filter(({ name }) => name === "workers")));
+    Object.assign(latest, await readAll(rare.filter(({ name }) => name === "workers")));
   }
-  if (changed("counts")) showCounts(found.counts);
+  if (changed("counts")) showCounts(latest.counts);
   if (changed("counts", "workers"))
-    replace(elementById("banner"), waitingBanner(found.counts.waiting, found.workers.items));
-  if (changed("running", "queued")) showActive([...found.running.items, ...found.queued.items], found.counts.jobs);
-  if (changed("failed")) showFailures(found.failed);
-  if (changed("comparisons", "promotions", "champions", "clickLogs", "counts")) showDecisions(found);
-  if (changed("workers")) replace(elementById("workers"), workerList(found.workers.items));
-  shown = found;
+    replace(elementById("banner"), waitingBanner(latest.counts.waiting, latest.workers.items));
+  if (changed("running", "queued")) showActive([...latest.running.items, ...latest.queued.items], latest.counts.jobs);
+  if (changed("failed")) showFailures(latest.failed);
+  if (changed("comparisons", "promotions", "champions", "clickLogs", "counts")) showDecisions(latest);
+  if (changed("workers")) replace(elementById("workers"), workerList(latest.workers.items));
+  shown = latest;
   page.removeAttribute("aria-busy");
-  return found.running.items.length > 0 || found.queued.items.length > 0;
+  return latest.running.items.length > 0 || latest.queued.items.length > 0;
 }
 
 /** @param {Source[]} sources @returns {Promise<Record<string, any>>} */

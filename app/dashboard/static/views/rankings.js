@@ -3,7 +3,7 @@ import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choi
 import { bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { compareWith, modelPage, openPage, rankingPage, resultPage } from "../page/addresses.js";
+import { compareWith, modelPage, openResult, rankingPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -55,8 +55,8 @@ showList({
   actions: [compareTicked, deleteTicked],
   empty: ["Rank a dataset with a model, or upload a run of another system.", "#rank", "Rank a dataset"],
 });
-onSubmit(form, async () => openJob(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
-runForm(run, openJob);
+onSubmit(form, async () => openResult(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
+runForm(run, openResult);
 bindDialogs({
   rank: offerChoices,
   run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
@@ -70,9 +70,4 @@ async function offerChoices() {
     offerSystems(find(form, "input[list]", HTMLInputElement), { runs: false }),
   ]);
   chooseDataset(selects, wanted);
-}
-
-/** Open the page of a job, which redirects to the ranking once it exists. @param {{id: string}} job */
-function openJob({ id }) {
-  openPage(resultPage(id));
 }

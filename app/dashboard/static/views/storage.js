@@ -4,7 +4,18 @@ import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import { announce, confirmed, dataTable, elementById, factList, h, hint, numberHeads, replace } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  dataTable,
+  elementById,
+  factList,
+  h,
+  hint,
+  numberHeads,
+  replace,
+  rowHead,
+} from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
 
@@ -31,12 +42,12 @@ showTrash();
 /** @param {boolean} measureAgain instead of showing the last measurement */
 function showStorage(measureAgain) {
   loadInto(storage, async () => {
-    const found = await get(`/v1/storage${measureAgain ? "?refresh=true" : ""}`);
-    return [facts(found), table(found)];
+    const usage = await get(`/v1/storage${measureAgain ? "?refresh=true" : ""}`);
+    return [facts(usage), table(usage)];
   });
 }
 
-/** @param {Storage} found */
+/** @param {Storage} usage */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
   return h(
@@ -57,13 +68,13 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
   );
 }
 
-/** @param {Storage} found */
+/** @param {Storage} usage */
 function table({ kinds, total_bytes: total }) {
   /** @param {KindOfStorage} kind */
   const row = (kind) =>
     h(
       "tr",
-      h("th", { scope: "row" }, h("span.wrap", kind.label)),
+      rowHead(h("span.wrap", kind.label)),
       h("td.number", count(kind.objects)),
       h("td.number", size(kind.size_bytes)),
       h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),

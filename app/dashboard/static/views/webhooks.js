@@ -74,9 +74,8 @@ function card(first) {
   const toggle = h("button.quiet.small", {
     click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !webhook.enabled } })),
   });
-  const deliveries = disclosure("Deliveries");
   const rows = h("div.rows");
-  deliveries.append(rows);
+  const deliveries = disclosure("Deliveries", rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
   let webhook = first;
 
