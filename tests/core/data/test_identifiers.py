@@ -16,7 +16,7 @@ from core.data import RankingDataset, read_dataset
 from core.data.trec.join import join_run
 from core.data.trec.run import Run
 from core.errors import DatasetError
-from rankery.client.frames.runs import scores_table, run_of_mapping
+from rankery.client.frames.runs import run_of_mapping, scores_table
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import normalise_ids
 from rankery.query_groups import group_by_ids

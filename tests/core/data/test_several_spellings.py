@@ -16,7 +16,7 @@ from core.data.part_files.joining import join_parts
 from core.data.part_files.part import read_part
 from core.data.reading import FileForm, JudgedFile, read_file
 from core.doctor import examine
-from rankery.client.frames.runs import scores_table, run_of_mapping
+from rankery.client.frames.runs import run_of_mapping, scores_table
 from rankery.errors import DataWarning
 from rankery.metrics import evaluate
 

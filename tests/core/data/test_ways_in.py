@@ -20,7 +20,7 @@ from core.data.trec.run import read_run
 from core.errors import DatasetError
 from rankery.client.frames.incoming import as_table, table_of_arrays, temporary_parquet
 from rankery.client.frames.judged import checked_columns
-from rankery.client.frames.runs import scores_table, run_of_mapping, run_of_table
+from rankery.client.frames.runs import run_of_mapping, run_of_table, scores_table
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.query_groups import group_by_ids
 
