@@ -18,7 +18,7 @@ def of(site: Path) -> TestClient:
     return TestClient(application)
 
 
-def test_what_was_built_is_shown(tmp_path: Path) -> None:
+def test_the_built_guide_is_shown(tmp_path: Path) -> None:
     """Pages are folders and are revalidated by browsers; an unknown page is the guide's 404 page."""
     (tmp_path / "concepts").mkdir()
     (tmp_path / "index.html").write_text("first")

@@ -32,7 +32,7 @@ def test_every_view_has_a_guide_page() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(_linked()))
-def test_what_is_linked_is_in_the_guide(built_guide: Path, page: str) -> None:
+def test_linked_pages_and_headings_are_in_the_guide(built_guide: Path, page: str) -> None:
     """The guide has each linked page, and each linked heading of it."""
     path, _, heading = page.partition("#")
     text = (built_guide / path / "index.html").read_text()

@@ -55,7 +55,7 @@ def test_the_old_address_redirects_to_the_goal(visit: Visit, prepared: Prepared)
     expect(page.get_by_label("Train on")).to_have_value(dataset)
 
 
-def test_groups_of_options_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
+def test_groups_of_options_show_the_changed_values(visit: Visit, prepared: Prepared) -> None:
     """A collapsed group lists the values that differ from the defaults, also in a clone of a training."""
     prepared.dataset(DATA, 1)
     page = fill_training(visit, dataset=DATA, model="changed", iterations=3)

@@ -31,7 +31,7 @@ def test_the_example_of_standard_webhooks_is_verified() -> None:
 
 
 @pytest.mark.parametrize("body", [BODY, BODY.decode()])
-def test_what_was_signed_is_verified(body: bytes | str) -> None:
+def test_a_signed_body_is_verified(body: bytes | str) -> None:
     """The body is returned as JSON, whatever the case of the headers."""
     secret = new_secret()
     assert rankery.verify_webhook(body, _headers(secret), secret) == json.loads(BODY)

@@ -284,7 +284,7 @@ def valid_requests_are_taken(
 
 
 @schemathesis.check
-def what_the_schema_forbids_is_refused(
+def invalid_requests_are_refused(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
     """A request that the schema does not allow is refused."""

@@ -150,7 +150,7 @@ def test_letor_leaves_titles_out(client: TestClient, store: Store, table: Rankin
         ("1", 0, "cannot be letor, because the dataset has no features"),
     ],
 )
-def test_what_letor_cannot_represent_is_refused(
+def test_datasets_that_letor_cannot_represent_are_refused(
     client: TestClient, store: Store, query_id: str, features: int, detail: str
 ) -> None:
     """The answer is 422 with the reason, before any part of the file is sent."""

@@ -98,7 +98,7 @@ def test_the_names_of_a_single_part_and_of_several_parts(client: TestClient) -> 
         ({}, "/folder", "required"),
     ],
 )
-def test_what_cannot_be_read_is_refused(
+def test_an_invalid_request_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
     """422 points at the field and describes valid values; no dataset is created."""

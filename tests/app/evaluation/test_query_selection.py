@@ -170,7 +170,7 @@ def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, 
         ({"max": 0.1, "cursor": "3"}, "/cursor", "next_cursor"),
     ],
 )
-def test_what_cannot_be_selected_is_named(
+def test_an_invalid_selection_is_refused_with_the_valid_values(
     client: TestClient, evaluation: str, parameters: dict[str, Any], pointer: str, named: str
 ) -> None:
     """The error names the valid values; a cursor of another selection is refused where possible."""

@@ -121,7 +121,7 @@ def test_a_made_up_cursor_is_refused(client: TestClient, ranking_id: str, cursor
     assert response.json()["errors"][0]["pointer"] == "/cursor"
 
 
-def test_a_run_file_is_what_trec_eval_reads(client: TestClient, ranking_id: str) -> None:
+def test_a_run_file_has_the_format_of_trec_eval(client: TestClient, ranking_id: str) -> None:
     """A line has six columns; blanks within an identifier do not add a seventh."""
     response = client.get(f"/v1/rankings/{ranking_id}?format=trec")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"

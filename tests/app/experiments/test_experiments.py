@@ -86,7 +86,7 @@ class TestOfAQuota:
         ({"data": "web/Fold1", "folds": [1, 7]}, "/data"),
     ],
 )
-def test_what_cannot_be_run_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
+def test_an_invalid_experiment_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
     """422 points at the invalid field."""
     refused = client.post("/v1/experiments", json=ASKED | changed)
     assert refused.status_code == 422

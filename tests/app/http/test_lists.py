@@ -51,7 +51,7 @@ def _items(client: TestClient, path: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_fields_choose_what_items_have(listed: TestClient, name: str) -> None:
+def test_fields_select_the_members_of_items(listed: TestClient, name: str) -> None:
     """Items have the id and the requested fields, with the values that they have without a selection."""
     whole = _items(listed, name)
     some = _items(

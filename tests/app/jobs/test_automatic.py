@@ -84,7 +84,9 @@ def test_repeats_by_seed_need_a_random_choice(client: TestClient, train_request:
     assert client.post("/v1/jobs/batch", json=body).status_code == 202
 
 
-def test_what_cannot_be_repeated_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_a_batch_that_cannot_be_repeated_is_refused(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
     """Other kinds, too many jobs and seeds out of range are refused, and nothing is queued."""
     ranking = {"kind": "rank", "model": "web", "dataset_id": train_request["dataset_id"]}
     jobs = [ranking, train_request | {"seed": 2**31 - 1}]

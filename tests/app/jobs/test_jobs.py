@@ -70,7 +70,7 @@ def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str
 
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
-def test_how_ties_are_ordered_is_stored(client: TestClient, train_request: dict[str, Any], name: str) -> None:
+def test_the_order_of_ties_is_stored(client: TestClient, train_request: dict[str, Any], name: str) -> None:
     """A new job stores `random`; jobs without `ties` were stored when ties had the input order."""
     assert _submit(client, train_request | {"loss": {"name": name}})["spec"]["loss"]["ties"] == "random"
     asked = _submit(client, train_request | {"loss": {"name": name, "ties": "input"}})

@@ -73,7 +73,7 @@ def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel)
     assert client.get("/v1/jobs").json()["items"][0]["result"] == {"model_id": model.id}
 
 
-def test_a_refusal_lists_what_holds_the_object(client: TestClient, add_ended: AddModel) -> None:
+def test_a_refusal_lists_the_holders_of_the_object(client: TestClient, add_ended: AddModel) -> None:
     """409 has the holders as members, and a remedy in its detail."""
     model = add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
@@ -148,7 +148,7 @@ def test_references_are_resolved_before_the_first_deletion(client: TestClient, a
     assert client.get("/v1/models/web").json()["version"] == 1
 
 
-def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: AddModel) -> None:
+def test_held_objects_stay_and_the_others_are_deleted(client: TestClient, add_ended: AddModel) -> None:
     """The answer counts the kept objects and lists them with their holders."""
     kept, gone = add_ended(), add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})

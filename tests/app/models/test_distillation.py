@@ -78,7 +78,7 @@ def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> 
 
 
 @pytest.mark.parametrize(("field", "value"), [("leaves", 1), ("metrics", ["magic"]), ("loss", "mse")])
-def test_what_is_unfit_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
+def test_an_invalid_field_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
     """The error points at the field of the request."""
     add_model("web")
     answer = client.post("/v1/models/web/distil", json={field: value})

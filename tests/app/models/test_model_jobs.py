@@ -67,7 +67,7 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
         ({"name": "web", "loss": "x"}, "/loss"),
     ],
 )
-def test_what_is_unfit_is_named_and_nothing_is_kept(
+def test_an_invalid_form_field_is_named_and_no_file_is_kept(
     client: TestClient, settings: ApiSettings, fields: dict[str, str], pointer: str
 ) -> None:
     """The error points at the part of the form, or into it."""
@@ -126,7 +126,7 @@ def test_a_training_is_queued_again(
     assert client.get("/v1/models/web").json()["lineage"]["spec"] == asked
 
 
-def test_what_cannot_be_trained_again_is_refused(
+def test_models_that_cannot_be_trained_again_are_refused(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
     """An imported model, a model whose dataset was deleted, and an automatic training are refused."""

@@ -193,7 +193,7 @@ def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
     assert not ids[0] & ids[1]
 
 
-def test_projects_are_listed_with_what_is_in_them(
+def test_projects_are_listed_with_the_numbers_of_their_objects(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """Objects without a project are counted too; a project without objects is not listed."""

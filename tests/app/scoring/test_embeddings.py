@@ -108,7 +108,7 @@ def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
         ([1, [1, 2, 3], 2], "/1", "must be a finite number, the text of a category, or null"),
     ],
 )
-def test_what_is_no_whole_block_is_refused(
+def test_an_incomplete_block_is_refused(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
     """The error points at the feature or the number, and describes the value that the model expects."""

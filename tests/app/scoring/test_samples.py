@@ -65,7 +65,7 @@ def rank_table(client: TestClient, **columns: Any) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 @pytest.mark.parametrize("max_bytes", [2_000])
-def test_what_was_scored_is_kept(
+def test_scored_features_are_logged_up_to_the_size_limit(
     client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
 ) -> None:
     """Lines have features, scores and the model, up to the size limit; with share 0, nothing is written."""

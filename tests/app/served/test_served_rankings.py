@@ -165,7 +165,7 @@ def test_events_are_recorded_once(
     assert served.actions == {1: ["click", "purchase"], 2: ["click"]}
 
 
-def test_what_waits_is_written_when_the_service_stops(
+def test_waiting_rankings_are_written_when_the_service_stops(
     client: TestClient, application: FastAPI, model: Model
 ) -> None:
     """Rankings of an unfinished batch are stored; after a restart, a user has the same hash."""

@@ -179,7 +179,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("case", UNFIT)
-def test_what_names_no_upload_is_refused(client: TestClient, case: str) -> None:
+def test_a_reference_without_an_upload_is_refused(client: TestClient, case: str) -> None:
     """The error points at the field of the form."""
     reference, detail = UNFIT[case]
     response = client.post("/v1/datasets", files=_named(train=reference))

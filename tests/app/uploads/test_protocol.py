@@ -100,7 +100,9 @@ REFUSED: dict[str, tuple[str, bool, dict[str, str], bytes, int]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store: Store, case: str) -> None:
+def test_an_invalid_request_is_refused_and_changes_nothing(
+    client: TestClient, store: Store, case: str
+) -> None:
     """Each mistake has the status of the specification, names the version, and changes nothing."""
     method, is_of_upload, headers, body, status = REFUSED[case]
     path = create(client, len(CONTENT)) if is_of_upload else "/v1/uploads"

@@ -41,7 +41,7 @@ def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
 
 @pytest.mark.long
 @pytest.mark.both_stores
-def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path) -> None:
+def test_a_key_encrypts_secrets_stored_in_plain_text(settings: ApiSettings, tmp_path: Path) -> None:
     """The next start encrypts stored secrets; receivers keep their secrets, and no answer shows the key."""
     key = new_key()
     with running_receiver(tmp_path / "receiver") as receiver:
@@ -106,7 +106,7 @@ def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings
 
 
 @pytest.mark.parametrize("key", ["short", "A" * 43, "+" * 43 + "="])
-def test_what_is_no_key(key: str) -> None:
+def test_invalid_encryption_keys_are_refused(key: str) -> None:
     """The error has a command that makes a key, and does not repeat the given value."""
     with pytest.raises(ValidationError) as refused:
         ApiSettings(encryption_keys=[SecretStr(key)])

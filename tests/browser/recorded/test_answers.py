@@ -25,7 +25,7 @@ def routes() -> list[APIRoute]:
     return [route for route in create_app(ApiSettings()).routes if isinstance(route, APIRoute)]
 
 
-def test_every_answer_is_what_the_api_would_send(routes: list[APIRoute]) -> None:
+def test_every_answer_conforms_to_the_api(routes: list[APIRoute]) -> None:
     """The response model reproduces the recorded body, and the route accepts the recorded parameters."""
     recorded = {answer.line(): answer for one in answers.load().values() for answer in one.answers()}
     assert len(recorded) > 100

@@ -86,7 +86,7 @@ def test_differences_are_drawn_sorted(visit: Visit, of_two: Json) -> None:
         assert filled["height"] > 0
 
 
-def test_a_changed_query_shows_what_moved(visit: Visit, prepared: Prepared, of_two: Json) -> None:
+def test_a_changed_query_shows_the_moved_documents(visit: Visit, prepared: Prepared, of_two: Json) -> None:
     """A click on a query shows both rankings with a line per document, and the URL keeps the query."""
     page = _open(visit, of_two["id"])
     query = of_two["pairs"][0]["most_improved"][0]["query_id"]

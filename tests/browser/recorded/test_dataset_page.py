@@ -214,7 +214,7 @@ def test_unknown_datasets_and_queries_have_a_message(visit: Visit, letor: str) -
     expect(page.locator('[data-view="queries"] tbody tr').first).to_be_visible()
 
 
-def test_what_could_not_be_fetched_is_tried_again(visit: Visit, letor: str) -> None:
+def test_a_failed_view_has_a_button_to_try_again(visit: Visit, letor: str) -> None:
     """A view whose request fails has a button to try again."""
     visit.refusals_expected = True
     page = visit.open(f"/datasets/{letor}")

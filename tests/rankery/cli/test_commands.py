@@ -677,7 +677,7 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         ),
     ],
 )
-def test_what_is_refused_is_one_sentence(
+def test_a_refusal_is_one_sentence(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     """The error has the place and a remedy, and standard output is empty."""

@@ -96,7 +96,7 @@ def test_several_files_are_compared_with_each_other(folder: Path) -> None:
         (JUDGED, ("--columns", "{"), 2, "--columns is not valid JSON"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(
+def test_an_unreadable_input_is_one_sentence(
     tmp_path: Path, content: str, options: tuple[str, ...], code: int, sentence: str
 ) -> None:
     """The error names the file, the line and the column."""

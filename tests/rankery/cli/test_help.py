@@ -61,7 +61,7 @@ def test_the_help_imports_no_command() -> None:
     assert not modules & set(done.stdout.split())
 
 
-def test_what_is_not_understood_ends_with_2() -> None:
+def test_unknown_commands_and_options_end_with_2() -> None:
     """Unknown commands and options exit with 2 and name the command whose help to read."""
     for arguments in (("train",), ("evaluate", "web"), ("compare", "web", "--dataset", "d"), ("jobs", "lst")):
         done = run(*arguments)

@@ -118,7 +118,7 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
         assert rankery(stack, "models", "label", *wrong).code == 2
 
 
-def test_a_deletion_is_confirmed_and_names_what_needs_an_object(
+def test_a_deletion_is_confirmed_and_names_the_holders_of_an_object(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
     """Deletion requires confirmation, objects in use stay, and the trash restores objects."""

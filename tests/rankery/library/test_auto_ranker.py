@@ -88,7 +88,7 @@ def test_cross_validation_routes_groups(data: RankingDataset) -> None:
         ({}, "one query; at least 2"),
     ],
 )
-def test_what_does_not_fit_is_named(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     """The error comes before a training starts."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryAutoRanker(**arguments).fit(np.eye(3), [0, 1, 2], group=[3])

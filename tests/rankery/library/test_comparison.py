@@ -127,7 +127,7 @@ FRAME = pandas.DataFrame({"query_id": ["a", "b"], "mrr": [0.5, 1.0]})
         (FRAME.rename(columns={"mrr": "gm-map"}), FRAME.rename(columns={"mrr": "gm-map"}), "geometric"),
     ],
 )
-def test_what_cannot_be_compared_is_named(a: Any, b: Any, message: str) -> None:
+def test_values_that_cannot_be_compared_are_named(a: Any, b: Any, message: str) -> None:
     """The error names the argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.compare(a, b)

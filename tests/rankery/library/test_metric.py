@@ -123,13 +123,13 @@ def test_wrong_metrics_are_refused_before_a_training() -> None:
         rankery.lightgbm.metric("ndcg@10")(np.zeros(3), np.zeros(3), None, None)
 
 
-def test_a_copy_shows_what_it_is() -> None:
+def test_a_copy_shows_the_name_of_its_metric() -> None:
     """Copies show the metric's name, also after pickling."""
     metric = pickle.loads(pickle.dumps(rankery.lightgbm.metric("AP@5", "trec_eval")))
     assert repr(metric) == "metric('map@5', contract='trec_eval')"
 
 
-def test_parameters_refuse_what_lightgbm_would_do_otherwise() -> None:
+def test_parameters_that_lightgbm_treats_differently_are_refused() -> None:
     """Random choices by iteration, rounded gradients and constraints by feature name are refused."""
     renewed = {"use_quantized_grad": True, "stochastic_rounding": False, "quant_train_renew_leaf": True}
     for asked, message in (

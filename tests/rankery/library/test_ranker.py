@@ -238,7 +238,7 @@ def test_a_pickle_predicts_alike(judged: Judged) -> None:
         ({"metric": "ndgc"}, {"group": [3]}, "did you mean ndcg"),
     ],
 )
-def test_what_does_not_fit_is_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
     """The error names the argument before a training starts."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryRanker(**arguments).fit(np.eye(3), [0, 1, 2], **fit)
