@@ -130,17 +130,17 @@ class Prepared:
         job = self.post("/v1/rankings", data={"dataset_id": dataset_id, "name": name}, files={"file": file})
         return str(self.result_of(job["id"])["ranking_id"])
 
-    def evaluation(self, name: str, **asked: Any) -> str:
+    def evaluation(self, name: str, **request: Any) -> str:
         """Evaluate on the test data and return the evaluation's id."""
         if name not in self.ids:
-            result = self.job(kind="evaluate", dataset_id=self.test_data(), **asked)
+            result = self.job(kind="evaluate", dataset_id=self.test_data(), **request)
             self.ids[name] = result["evaluation_id"]
         return self.ids[name]
 
-    def comparison(self, name: str, **asked: Any) -> str:
+    def comparison(self, name: str, **request: Any) -> str:
         """Compare on the test data and return the comparison's id."""
         if name not in self.ids:
-            result = self.job(kind="compare", dataset_id=self.test_data(), **asked)
+            result = self.job(kind="compare", dataset_id=self.test_data(), **request)
             self.ids[name] = result["comparison_id"]
         return self.ids[name]
 

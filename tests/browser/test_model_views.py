@@ -123,9 +123,9 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     page.route("**/v1/datasets?*", lambda route: late.append(route), times=1)
     with page.expect_request("**/v1/datasets?*"):
         card.get_by_role("button", name="Edit gate").click()
-    asked = card.get_by_role("checkbox", name="significantly better than the baselines")
-    expect(asked).to_be_checked()
-    asked.uncheck()
+    baselines_option = card.get_by_role("checkbox", name="significantly better than the baselines")
+    expect(baselines_option).to_be_checked()
+    baselines_option.uncheck()
     card.get_by_role("button", name="Set gate").click()
     for route in late:
         route.continue_()

@@ -59,14 +59,14 @@ def test_datasets_are_found_by_name_and_by_their_bytes(client: TestClient) -> No
     content = b"1 qid:1 1:0.5\n"
     sent = client.post("/v1/datasets", files={"file": ("towns", content)}).json()["id"]
 
-    def found(**asked: str) -> list[str]:
-        return [item["id"] for item in client.get("/v1/datasets", params=asked).json()["items"]]
+    def ids_matching(**filters: str) -> list[str]:
+        return [item["id"] for item in client.get("/v1/datasets", params=filters).json()["items"]]
 
-    assert len(found(name="Städte")) == 2
-    assert len(found(name="towns")) == 2
-    assert found(name="town") == []
-    assert found(sha256=hashlib.sha256(content).hexdigest(), name="towns") == [sent]
-    assert found(sha256="0" * 64) == []
+    assert len(ids_matching(name="Städte")) == 2
+    assert len(ids_matching(name="towns")) == 2
+    assert ids_matching(name="town") == []
+    assert ids_matching(sha256=hashlib.sha256(content).hexdigest(), name="towns") == [sent]
+    assert ids_matching(sha256="0" * 64) == []
     assert client.get("/v1/datasets?sha256=1").status_code == 422
     assert client.get("/v1/datasets?name=").status_code == 422
 

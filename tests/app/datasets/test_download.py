@@ -213,11 +213,13 @@ RANGES = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "part"), RANGES)
-def test_ranges_are_sent(client: TestClient, ranged: tuple[str, bytes, str], asked: str, part: slice) -> None:
+@pytest.mark.parametrize(("byte_range", "part"), RANGES)
+def test_ranges_are_sent(
+    client: TestClient, ranged: tuple[str, bytes, str], byte_range: str, part: slice
+) -> None:
     """By RFC 9110, the answer has the position of the bytes and the ETag of the whole file."""
     path, content, etag = ranged
-    answer = client.get(path, headers={"Range": asked, "If-Range": etag})
+    answer = client.get(path, headers={"Range": byte_range, "If-Range": etag})
     start, stop, _ = part.indices(len(content))
     assert (answer.status_code, answer.content) == (206, content[part])
     assert answer.headers["content-range"] == f"bytes {start}-{stop - 1}/{len(content)}"
@@ -247,13 +249,13 @@ def test_unusable_ranges_are_answered_with_the_whole_file(
     assert (answer.status_code, answer.content) == (200, content)
 
 
-@pytest.mark.parametrize("asked", ["bytes={size}-", "bytes=999999999-", "bytes=-0"])
+@pytest.mark.parametrize("byte_range", ["bytes={size}-", "bytes=999999999-", "bytes=-0"])
 def test_a_range_past_the_end_is_refused(
-    client: TestClient, ranged: tuple[str, bytes, str], asked: str
+    client: TestClient, ranged: tuple[str, bytes, str], byte_range: str
 ) -> None:
     """416 has the size of the file."""
     path, content, _ = ranged
-    answer = client.get(path, headers={"Range": asked.format(size=len(content))})
+    answer = client.get(path, headers={"Range": byte_range.format(size=len(content))})
     assert (answer.status_code, answer.json()["type"]) == (416, "/problems/no-such-range")
     assert answer.headers["content-range"] == f"bytes */{len(content)}"
 

@@ -18,20 +18,20 @@ pytestmark = pytest.mark.embedded
 def add(store: Store) -> Callable[..., str]:
     """Record a ready dataset with given features; return its id."""
 
-    def added(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
+    def add_dataset(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
         with store.begin() as tx:
             dataset = tx.datasets.add("judged", {"kind": "upload"})
-            known = {"queries": 3, "documents": 9, "features": 6 if features is None else len(features)}
+            counts = {"queries": 3, "documents": 9, "features": 6 if features is None else len(features)}
             tx.datasets.mark_ready(
                 dataset.id,
-                statistics=known | statistics,
+                statistics=counts | statistics,
                 feature_names=features,
                 digest=dataset.id,
                 data_key=data_key,
             )
         return dataset.id
 
-    return added
+    return add_dataset
 
 
 def listed(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | None]:

@@ -327,7 +327,7 @@ def test_any_cutting_of_the_body_gives_the_same_file(content: bytes, cuts: list[
 
 
 class _Sink:
-    """Keeps the files of an upload."""
+    """A receiver that keeps the files of an upload in memory."""
 
     def __init__(self) -> None:
         self.files: dict[tuple[str, str], bytes] = {}

@@ -87,8 +87,8 @@ def test_a_job_is_in_the_project_of_its_model(client: TestClient, add_model: Cal
     """The model's project precedes the dataset's, and a project in the request precedes both."""
     model = add_model("web")
     client.patch(f"/v1/datasets/{model.dataset_id}", json={"project": "shared"})
-    asked = {"kind": "drift", "model": "web"}
-    assert client.post("/v1/jobs", json=asked).json()["project"] == "shared"
+    request = {"kind": "drift", "model": "web"}
+    assert client.post("/v1/jobs", json=request).json()["project"] == "shared"
     client.patch("/v1/models/web", json={"project": "search"})
-    assert client.post("/v1/jobs", json=asked).json()["project"] == "search"
-    assert client.post("/v1/jobs", json={**asked, "project": "ads"}).json()["project"] == "ads"
+    assert client.post("/v1/jobs", json=request).json()["project"] == "search"
+    assert client.post("/v1/jobs", json={**request, "project": "ads"}).json()["project"] == "ads"

@@ -41,12 +41,12 @@ def add_ended(add_model: AddModel, end_jobs: Callable[[], None]) -> AddModel:
     return add
 
 
-def deleted(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
+def bulk_delete(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
     """Send a request to delete several objects, and return its answer."""
     answer = client.post(f"/v1/{path}/delete", json=body)
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    result: dict[str, Any] = answer.json()
+    return result
 
 
 def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel) -> None:
@@ -102,13 +102,13 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
     models = [add_ended("web"), add_ended("web"), add_ended("shop")]
     client.patch("/v1/models/web:2", json={"tags": {"draft": "yes"}})
     body = {"filter": {"name": "web", "tag": ["draft:yes"]}}
-    planned = deleted(client, "models", **body)
+    planned = bulk_delete(client, "models", **body)
     assert (planned["dry_run"], planned["deleted"]) == (True, {"models": 1})
     assert len(client.get("/v1/models").json()["items"]) == len(models)
-    done = deleted(client, "models", **body, dry_run=False)
+    done = bulk_delete(client, "models", **body, dry_run=False)
     assert (done["deleted"], done["size_bytes"]) == ({"models": 1}, planned["size_bytes"])
     assert client.get("/v1/models/web:2").status_code == 404
-    jobs = deleted(client, "jobs", filter={"kind": "train"}, with_results=True, dry_run=False)
+    jobs = bulk_delete(client, "jobs", filter={"kind": "train"}, with_results=True, dry_run=False)
     assert jobs["deleted"] == {"jobs": 3, "models": 2}
     assert client.get("/v1/jobs").json()["items"] == []
 
@@ -125,7 +125,7 @@ def test_only_versions_that_were_the_latest_are_deleted(client: TestClient, stor
                 name=name, job_id=job.id, feature_names=["a"], best_iteration=1, sha256="0" * 64, size_bytes=1
             )
         tx.jobs.succeed(job.id, claimed.token, {})
-    done = deleted(client, "models", filter={"latest": True}, dry_run=False)
+    done = bulk_delete(client, "models", filter={"latest": True}, dry_run=False)
     assert done["deleted"] == {"models": 201}
     assert [each["version"] for each in client.get("/v1/models").json()["items"]] == [1]
 
@@ -134,7 +134,7 @@ def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddMode
     """A version is selected by its reference; an unknown reference is missing."""
     for _ in range(2):
         add_ended()
-    found = deleted(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
+    found = bulk_delete(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
     assert (found["deleted"], found["missing"]) == ({"models": 2}, ["web:7"])
 
 
@@ -143,7 +143,7 @@ def test_references_are_resolved_before_the_first_deletion(client: TestClient, a
     for _ in range(2):
         add_ended()
     unknown = [f"web:{number}" for number in range(3, 3 + CHUNK)]
-    found = deleted(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
+    found = bulk_delete(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
     assert (found["deleted"], found["missing"]) == ({"models": 1}, unknown)
     assert client.get("/v1/models/web").json()["version"] == 1
 
@@ -152,7 +152,7 @@ def test_held_objects_stay_and_the_others_are_deleted(client: TestClient, add_en
     """The answer counts the kept objects and lists them with their holders."""
     kept, gone = add_ended(), add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
-    found = deleted(client, "models", filter={"all": True}, dry_run=False)
+    found = bulk_delete(client, "models", filter={"all": True}, dry_run=False)
     assert (found["deleted"], found["refused_count"], found["complete"]) == ({"models": 1}, 1, True)
     (refused,) = found["refused"]
     assert (refused["kind"], refused["id"], refused["name"]) == ("model", kept.id, "web:1")
@@ -164,8 +164,8 @@ def test_an_age_counts_from_the_creation(client: TestClient, add_ended: AddModel
     """An object of today is not older than a day; each object is older than a time in the future."""
     add_ended()
     moment = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
-    assert deleted(client, "models", filter={"older_than_days": 1})["deleted"] == {}
-    assert deleted(client, "models", filter={"created_before": moment})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={"older_than_days": 1})["deleted"] == {}
+    assert bulk_delete(client, "models", filter={"created_before": moment})["deleted"] == {"models": 1}
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_filters_that_match_every_model_are_refused(client: TestClient, add_ende
     answer = client.post("/v1/models/delete", json={"filter": empty, "dry_run": False})
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter")
     assert client.get("/v1/models/web").status_code == 200
-    assert deleted(client, "models", filter={**empty, "name": "web"})["deleted"] == {"models": 1}
-    assert deleted(client, "models", filter={**empty, "older_than_days": 0})["deleted"] == {"models": 1}
-    assert deleted(client, "models", filter={**empty, "all": True})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={**empty, "name": "web"})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={**empty, "older_than_days": 0})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={**empty, "all": True})["deleted"] == {"models": 1}
 
 
 def test_each_kind_has_its_filters(client: TestClient) -> None:
@@ -213,7 +213,7 @@ def test_each_kind_has_its_filters(client: TestClient) -> None:
         "studies": {"status": "cancelled", "dataset_id": "ds_1"},
     }
     for kind, wanted in filters.items():
-        assert deleted(client, kind, filter={**wanted, "prefix": "a", "project": "web"})["deleted"] == {}
+        assert bulk_delete(client, kind, filter={**wanted, "prefix": "a", "project": "web"})["deleted"] == {}
 
 
 def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended: AddModel) -> None:
@@ -313,8 +313,8 @@ def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
     assert refused.status_code == 409
     assert "cancel the experiment" in refused.json()["detail"]
     client.post(f"{address}/cancel")
-    assert deleted(client, "experiments", filter={"status": "cancelled"})["deleted"] == {"experiments": 1}
-    assert deleted(client, "experiments", filter={"paper": "lambdarank-2006"})["deleted"] == {}
+    assert bulk_delete(client, "experiments", filter={"status": "cancelled"})["deleted"] == {"experiments": 1}
+    assert bulk_delete(client, "experiments", filter={"paper": "lambdarank-2006"})["deleted"] == {}
     assert client.delete(address).json()["deleted"] == {"experiments": 1}
     assert client.get(address).status_code == 404
     assert client.get("/v1/experiments").json()["items"] == []

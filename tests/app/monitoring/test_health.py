@@ -105,7 +105,7 @@ def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> N
 
 
 def test_absent_workers_are_reported_but_tolerated(client: TestClient, store: Store) -> None:
-    """Without a purpose, the check of the workers names the lanes without one, and the service is ready."""
+    """Without a purpose, the workers' check names the lanes without workers, and the service is ready."""
     checks = registered(client.app, Readiness)  # type: ignore[arg-type]
     found = asyncio.run(checks.check())
     assert found.faults["workers"] == "are missing for the lanes training and quick"
@@ -146,8 +146,8 @@ def test_ready_when_all_parts_answer() -> None:
 
 def test_all_that_is_down_is_named() -> None:
     """Parts that answer are not mentioned."""
-    found = {"database": "is busy", "storage": None, "broker": "refuses connections"}
-    response = readiness_response(ReadinessResult(found))
+    faults = {"database": "is busy", "storage": None, "broker": "refuses connections"}
+    response = readiness_response(ReadinessResult(faults))
     assert (
         json.loads(bytes(response.body))["detail"] == "the database is busy; the broker refuses connections"
     )

@@ -12,8 +12,8 @@ from tests.app.conftest import TestClient
 CSV = b"label,query_id,bm25\n1,q1,0.5\n0,q1,0.1\n"
 
 
-def errors(answer: Any) -> list[str]:
-    """Return the pointers of the errors."""
+def error_pointers(answer: Any) -> list[str]:
+    """Return the pointers of the errors of a refusal."""
     assert answer.status_code == 422, answer.text
     return [error["pointer"] for error in answer.json()["errors"]]
 
@@ -36,8 +36,8 @@ def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict
 def test_other_jobs_have_separate_tags(client: TestClient, add_model: Callable[..., Model]) -> None:
     """The specification of a job that makes no model has no tags."""
     model = add_model("web")
-    asked = {"kind": "rank", "model": "web", "dataset_id": model.dataset_id, "tags": {"a": "b"}}
-    job = client.post("/v1/jobs", json=asked).json()
+    request = {"kind": "rank", "model": "web", "dataset_id": model.dataset_id, "tags": {"a": "b"}}
+    job = client.post("/v1/jobs", json=request).json()
     assert (job["tags"], job["name"], job["title"]) == ({"a": "b"}, None, "web:1")
     assert "tags" not in job["spec"]
 
@@ -80,14 +80,14 @@ def test_labels_that_are_refused(
 ) -> None:
     """The error points at the label."""
     address = client.post("/v1/jobs", json=train_request).headers["location"]
-    assert errors(client.patch(address, json=body)) == [pointer]
+    assert error_pointers(client.patch(address, json=body)) == [pointer]
 
 
 def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: dict[str, Any]) -> None:
     """All filters must match; a response cached for one filter is not used for another."""
     for project, tags in (("web", {"a": "1"}), ("web", {"b": "2"}), ("ads", {"a": "2"})):
-        asked = {**train_request, "model_name": f"of-{project}", "project": project, "tags": tags}
-        assert client.post("/v1/jobs", json=asked).status_code == 202
+        request = {**train_request, "model_name": f"of-{project}", "project": project, "tags": tags}
+        assert client.post("/v1/jobs", json=request).status_code == 202
     for query, number in (
         ("project=web", 2),
         ("tag=a", 2),
@@ -98,12 +98,14 @@ def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: d
         ("project=-", 0),
     ):
         assert len(client.get(f"/v1/jobs?{query}").json()["items"]) == number, query
-    assert errors(client.get("/v1/jobs?project=No%20Name")) == ["/project"]
-    assert errors(client.post("/v1/jobs/delete", json={"filter": {"project": "No"}})) == ["/filter/project"]
+    assert error_pointers(client.get("/v1/jobs?project=No%20Name")) == ["/project"]
+    assert error_pointers(client.post("/v1/jobs/delete", json={"filter": {"project": "No"}})) == [
+        "/filter/project"
+    ]
     assert client.get("/v1/jobs?fields=project&project=ads").json()["items"][0]["project"] == "ads"
 
 
-def test_things_without_a_project_are_found(
+def test_objects_without_a_project_are_found(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """`-` selects objects without a project in lists, counts, searches and bulk operations."""
@@ -132,7 +134,7 @@ def test_a_model_has_a_title_beside_its_name(client: TestClient, add_model: Call
     model = client.patch("/v1/models/web:1", json={"title": "The spring model"}).json()
     assert (model["title"], model["name"], model["version"]) == ("The spring model", "web", 1)
     assert client.get("/v1/models/web:2").json()["title"] is None
-    assert errors(client.patch("/v1/models/web:1", json={"name": "other"})) == ["/name"]
+    assert error_pointers(client.patch("/v1/models/web:1", json={"name": "other"})) == ["/name"]
 
 
 def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Callable[..., Model]) -> None:
@@ -159,8 +161,8 @@ def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) ->
     assert (changed["name"], changed["project"]) == ("clicks of May", "ads")
     assert client.get(f"/v1/jobs/{job['id']}").json()["project"] == "ads"
     assert client.get("/v1/datasets?project=web").json()["items"] == []
-    assert errors(client.patch(address, json={"name": None})) == ["/name"]
-    assert errors(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
+    assert error_pointers(client.patch(address, json={"name": None})) == ["/name"]
+    assert error_pointers(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
 
 
 def test_other_objects_are_created_in_a_project(client: TestClient, store: Store) -> None:
@@ -178,7 +180,7 @@ def test_other_objects_are_created_in_a_project(client: TestClient, store: Store
     imported = client.post("/v1/models", data={"name": "web", "project": "ads"}, files=file).json()
     assert imported["project"] == "ads"
     again = client.post("/v1/models", data={"name": "web", "project": "web"}, files=file)
-    assert errors(again) == ["/project"]
+    assert error_pointers(again) == ["/project"]
 
 
 def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
@@ -226,7 +228,7 @@ def test_a_training_of_a_foreign_name_is_refused(
     add_model("web")
     client.patch("/v1/models/web", json={"project": "search"})
     refused = client.post("/v1/jobs", json={**train_request, "project": "ads"})
-    assert errors(refused) == ["/project"]
+    assert error_pointers(refused) == ["/project"]
     assert "PATCH /v1/models/web" in refused.json()["detail"]
     assert client.post("/v1/jobs", json=train_request).json()["project"] == "search"
     batch = {"jobs": [train_request, {**train_request, "project": "ads"}]}
@@ -236,8 +238,8 @@ def test_a_training_of_a_foreign_name_is_refused(
 def test_many_jobs_are_labelled_by_a_filter(client: TestClient, train_request: dict[str, Any]) -> None:
     """A dry run is the default and changes nothing; the next request changes the announced jobs."""
     for number, tags in enumerate(({"team": "ads", "draft": "1"}, {}, {"team": "search"})):
-        asked = {**train_request, "model_name": f"m{number}", "tags": tags}
-        assert client.post("/v1/jobs", json=asked).status_code == 202
+        request = {**train_request, "model_name": f"m{number}", "tags": tags}
+        assert client.post("/v1/jobs", json=request).status_code == 202
     body = {"filter": {"project": "-"}, "tags": {"team": "search", "draft": None}}
     planned = client.post("/v1/jobs/labels", json=body).json()
     assert (planned["dry_run"], planned["changed"], planned["unchanged"]) == (True, 2, 1)
@@ -303,4 +305,4 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
 )
 def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], pointer: str) -> None:
     """The error points at the label; a request without changes is refused."""
-    assert errors(client.post("/v1/jobs/labels", json=body)) == [pointer]
+    assert error_pointers(client.post("/v1/jobs/labels", json=body)) == [pointer]

@@ -39,11 +39,11 @@ async def _different(seeds: range, n_rows: int, folder: Path) -> list[str]:
 
 @pytest.mark.long
 def test_an_imported_model_has_lightgbms_scores_in_every_form(tmp_path: Path) -> None:
-    """Whatever options LightGBM trained it with: the scores of `predict` on what was sent, to the bit."""
+    """The scores equal those of LightGBM's `predict` to the bit, for models with any options of LightGBM."""
     assert asyncio.run(_different(range(12), 50, tmp_path)) == []
 
 
 @pytest.mark.slow
 def test_two_hundred_imported_models_have_lightgbms_scores_in_every_form(tmp_path: Path) -> None:
-    """The same of 200 models and 1,000 documents each."""
+    """The scores of 200 models and 1,000 documents each equal those of LightGBM to the bit."""
     assert asyncio.run(_different(range(1_000, 1_200), 1_000, tmp_path)) == []

@@ -139,8 +139,9 @@ def test_explanations_name_the_features_of_a_block(client: TestClient, model: Mo
     assert values.items() >= {"emb.0": 0.5, "emb.1": 1.5, "emb.2": -2}.items()
 
 
-def _lists(values: Any, number: Any = pa.float32(), size: int = 3) -> Any:  # noqa: B008 - a constant
-    return pa.array(values, pa.list_(number, size))
+def _lists(values: Any, number: Any = None, size: int = 3) -> Any:
+    """Return a column of fixed-size lists, of float32 by default."""
+    return pa.array(values, pa.list_(number or pa.float32(), size))
 
 
 @pytest.mark.parametrize("number", [pa.float32(), pa.float64()], ids=str)

@@ -50,7 +50,7 @@ def settings(settings: ApiSettings, share: float, max_bytes: int) -> ApiSettings
     return settings.model_copy(update={"score_log_share": share, "score_log_bytes": max_bytes})
 
 
-def logged(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
+def read_log(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
     """Return the lines of the file."""
     client.__exit__(None, None, None)
     (file,) = (settings.data_dir / "scored").iterdir()
@@ -109,7 +109,7 @@ def test_tables_and_tensors_are_kept_as_json_is(
     head = json.dumps({"inputs": [binary]}).encode()
     sent = client.post("/v2/models/web/infer", content=head + content, headers={HEAD_BYTES: str(len(head))})
     assert sent.status_code == 200
-    lines = logged(client, settings)
+    lines = read_log(client, settings)
     assert [
         [(query["id"], [document["id"] for document in query["documents"]]) for query in line["queries"]]
         for line in lines
@@ -133,7 +133,7 @@ def test_documents_of_large_requests_are_drawn(
     monkeypatch.setattr(samples, "MAX_VALUES", 12)
     queries = [f"q{row // 2}" for row in range(40)]
     rank_table(client, query_id=queries, document_id=list(range(40)), bm25=np.arange(40) / 64)
-    (line,) = logged(client, settings)
+    (line,) = read_log(client, settings)
     assert line["scored_documents"] == 40
     documents = [(query["id"], document) for query in line["queries"] for document in query["documents"]]
     assert len(documents) == 12 // 3

@@ -137,13 +137,14 @@ def test_a_share_of_the_users_is_kept(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
     """Either all rankings of a user are kept, or none."""
-    kept = {
+    answers_by_user = {
         user: {"ranking_id" in rank(client, keep=True, user=user) for _ in range(2)}
         for user in map(str, range(40))
     }
-    assert all(len(answers) == 1 for answers in kept.values())
-    assert 8 <= sum(answers == {True} for answers in kept.values()) <= 32
-    assert len(stored(application, store)) == 2 * sum(answers == {True} for answers in kept.values())
+    assert all(len(answers) == 1 for answers in answers_by_user.values())
+    n_kept = sum(answers == {True} for answers in answers_by_user.values())
+    assert 0 < n_kept < 40
+    assert len(stored(application, store)) == 2 * n_kept
 
 
 def test_events_are_recorded_once(
@@ -205,10 +206,10 @@ def test_a_click_log_of_served_rankings_is_queued(
     add_model("web")
     answer = client.post("/v1/click-logs/served", json={"model": "web", "actions": {"click": 1, "buy": 5}})
     assert answer.status_code == 202, answer.text
-    made = answer.json()
-    assert (made["name"], made["status"], made["source"]["kind"]) == ("served by web", "pending", "served")
-    assert (made["source"]["model"], made["source"]["version"]) == ("web", None)
-    age = utc_now() - datetime.fromisoformat(made["source"]["until"])
+    log = answer.json()
+    assert (log["name"], log["status"], log["source"]["kind"]) == ("served by web", "pending", "served")
+    assert (log["source"]["model"], log["source"]["version"]) == ("web", None)
+    age = utc_now() - datetime.fromisoformat(log["source"]["until"])
     assert timedelta(minutes=30) <= age < timedelta(minutes=31)  # later rankings may still be clicked
     one = client.post("/v1/click-logs/served", json={"model": "web:1", "name": "first"}).json()
     assert (one["source"]["version"], one["name"]) == (1, "first")

@@ -157,11 +157,11 @@ def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) 
 
 def test_trials_are_not_distributed(client: TestClient, request_of: Callable[..., Any]) -> None:
     """A distribution is refused with the reason, in the base and in the study; null is accepted."""
-    asked = {"ranks": {"at_most": 4}}
-    base = {"loss": {"name": "lambdarank"}, "distribution": asked}
+    request = {"ranks": {"at_most": 4}}
+    base = {"loss": {"name": "lambdarank"}, "distribution": request}
     for body, pointer in (
         (request_of(base=base), "/base/distribution"),
-        (request_of(distribution=asked), "/distribution"),
+        (request_of(distribution=request), "/distribution"),
     ):
         refused = client.post("/v1/studies", json=body)
         assert pointers(refused) == [pointer]
@@ -200,10 +200,10 @@ def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: 
 def test_a_trial_by_hand_does_not_use_up_the_patience(
     client: TestClient, store: Store, request_of: Callable[..., Any]
 ) -> None:
-    """After a trial by hand without a new best, a study of patience 1 goes on."""
+    """After a trial by hand without a new best, a study of patience 1 continues."""
     budget = {"trials": 5, "patience": 1}
-    asked = request_of(budget=budget, parallel_trials=1)
-    study_id = client.post("/v1/studies", json=asked).json()["id"]
+    request = request_of(budget=budget, parallel_trials=1)
+    study_id = client.post("/v1/studies", json=request).json()["id"]
     by_hand = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": {LEAVES: 8}}).json()
     with store.begin() as tx:
         (default, _) = tx.studies.trials(study_id)
@@ -222,7 +222,7 @@ def test_a_trial_by_hand_does_not_use_up_the_patience(
 def test_trials_by_hand_must_be_in_the_search_space(
     client: TestClient, request_of: Callable[..., Any], parameters: dict[str, Any]
 ) -> None:
-    """Missing, unknown and unfit values are refused."""
+    """Missing, unknown and invalid values are refused."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     refused = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": parameters})
     assert pointers(refused)[0].startswith("/parameters/")

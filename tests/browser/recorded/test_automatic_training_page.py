@@ -21,7 +21,7 @@ def form(visit: Visit, dataset_id: str) -> Page:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (PHONE, 844)])
-def test_the_best_model_is_asked_for_at_a_glance(
+def test_the_form_for_the_best_model_fits_on_the_screen(
     visit: Visit, prepared: Prepared, width: int, height: int
 ) -> None:
     """The goal comes first, the form down to Start is visible, and other options are collapsed."""

@@ -131,7 +131,7 @@ def test_queries_are_paged_and_found_by_their_beginning(visit: Visit, letor: str
     visit.photograph("queries")
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(QUERIES)
-    expect(rows.nth(FIRST_QUERIES).get_by_role("link"), "goes on where it was").to_be_focused()
+    expect(rows.nth(FIRST_QUERIES).get_by_role("link"), "the focus is on the first new row").to_be_focused()
 
     field = page.get_by_label("Find a query by its id")
     field.fill("6")

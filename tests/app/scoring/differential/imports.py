@@ -38,8 +38,7 @@ class ImportedModel:
     Attributes:
         name: Name of the stored model.
         booster: The model.
-        categories: The values of the last column, which are its categories; empty where numbers are sent, of
-            features and codes.
+        categories: Categories of the last column by code; empty if requests have numbers or codes in it.
     """
 
     name: str
@@ -167,7 +166,7 @@ def predicted(model: ImportedModel, rows: Float64Array) -> Float64Array:
 async def _json(served: Served, model: ImportedModel, documents: Sequence[str]) -> Float64Array:
     listed = ",".join(f'{{"id":"{row}","features":{text}}}' for row, text in enumerate(documents))
     body = f'{{"queries":[{{"id":"q","documents":[{listed}]}}]}}'
-    answer = await served.ask(
+    answer = await served.send(
         Sent(f"/v1/models/{model.name}/rank", body.encode(), {"content-type": "application/json"})
     )
     (query,) = json.loads(answer.content)["queries"]
@@ -200,7 +199,7 @@ async def _arrow(served: Served, model: ImportedModel, table: pa.Table) -> Float
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    answer = await served.ask(
+    answer = await served.send(
         Sent(f"/v1/models/{model.name}/rank", sink.getvalue().to_pybytes(), {"content-type": MEDIA_TYPE})
     )
     ranked = pa.ipc.open_stream(answer.content).read_all()
@@ -225,7 +224,7 @@ async def _infer(
 ) -> Float64Array:
     head = json.dumps({"inputs": inputs}).encode()
     headers = {HEAD_BYTES.lower(): str(len(head))} if data else {"content-type": "application/json"}
-    answer = await served.ask(Sent(f"/v2/models/{model.name}/infer", head + data, headers))
+    answer = await served.send(Sent(f"/v2/models/{model.name}/infer", head + data, headers))
     return np.array(json.loads(answer.content)["outputs"][0]["data"], np.float64)
 
 

@@ -111,7 +111,7 @@ class RankRequests:
         same = np.array_equal(fast.features, slow.features, equal_nan=True)
         members = ("query_ids", "document_ids", "top_k", "explain")
         same &= all(getattr(fast, name) == getattr(slow, name) for name in members)
-        return True, "" if same else "the two ways read different documents"
+        return True, "" if same else "the fast and the slow path read different documents"
 
 
 def parsed(content: bytes, container_limit: int) -> Any:

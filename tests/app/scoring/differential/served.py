@@ -51,7 +51,7 @@ class Served:
         inputs = features if name == IMPORTED else features.astype(np.float32)
         return np.asarray(self._booster.predict(inputs, raw_score=True), np.float64)
 
-    async def ask(self, sent: Sent) -> Answer:
+    async def send(self, sent: Sent) -> Answer:
         """Send a request to the application as a server does, and return the answer."""
         path, _, query = sent.path.partition("?")
         headers = {"host": "127.0.0.1", "content-length": str(len(sent.content)), **sent.headers}

@@ -122,7 +122,7 @@ class TensorRequests:
         found = fast[1]
         same = head.model_copy(update={"inputs": blank}) == fast[0] and len(arrays) == len(found)
         same = same and all(map(_are_equal, arrays, found))
-        return True, "" if same else "the two ways read different tensors"
+        return True, "" if same else "the fast and the slow path read different tensors"
 
     def _tensor(self, name: str, shape: list[int], generator: random.Random) -> tuple[dict[str, Any], bytes]:
         datatype = generator.choice(tuple(_CODES)) if self._binary else generator.choice(("FP32", "FP64"))
