@@ -203,8 +203,8 @@ def chromium_path() -> str:
     wanted = [named] if named else ["chromium-headless-shell", "chromium"]
     found = next(filter(None, map(shutil.which, wanted)), None)
     if found is None:
-        way_out = "apt-get install chromium-headless-shell, or set RANKERY_TEST_CHROMIUM"
-        skip_without(f"no {' and no '.join(wanted)}: {way_out}")
+        remedy = "apt-get install chromium-headless-shell, or set RANKERY_TEST_CHROMIUM"
+        skip_without(f"no {' and no '.join(wanted)}: {remedy}")
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rankery.client import Client, Job, Model
 from rankery.errors import JobFailed, JobRefused, RankeryApiError
-from tests.integration.requests import known, train_job
+from tests.integration.requests import not_none, train_job
 from tests.integration.waiting import LIMIT_SECONDS
 
 TRAIN_ELSEWHERE = """
@@ -39,7 +39,7 @@ def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str,
     )
     promoted = _ended(client.set_alias("gated", "champion", 2))
     assert promoted.kind == "promote"
-    assert "gated:2 is better than gated:1 by ndcg@10" in known(promoted.result)["sentence"]
+    assert "gated:2 is better than gated:1 by ndcg@10" in not_none(promoted.result)["sentence"]
     with pytest.raises(JobRefused, match=r"gated:1 is worse than gated:2 by ndcg@10"):
         _ended(client.set_alias("gated", "champion", 1))
     assert client.model("gated@champion").version == 2
@@ -60,10 +60,10 @@ def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
     ranking = client.rank("elsewhere", [{"id": "q", "documents": documents}]).queries[0].ranking
     assert [document.id for document in ranking] == ["1.0", "-1.0"]
     lines = path.read_text().split("\n")
-    lied = [
+    tampered = [
         "tree_sizes=" + "1000000000 " * 1000 if line.startswith("tree_sizes=") else line for line in lines
     ]
-    path.write_text("\n".join(lied))
+    path.write_text("\n".join(tampered))
     with pytest.raises(JobFailed, match="failed: LightGBM crashed while loading the model"):
         _ended(client.import_model(path, "elsewhere"))
     assert client.model("elsewhere").version == 1
@@ -71,6 +71,6 @@ def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
 
 def test_a_model_is_reproduced(client: Client, trained: Job) -> None:
     """A job reproduces the model byte for byte."""
-    result = known(_ended(trained.model().reproduce()).result)
+    result = not_none(_ended(trained.model().reproduce()).result)
     assert result["equal"], result
     assert result["differences"] == []

@@ -122,8 +122,8 @@ def by_mlflow(folder: Path, judged: Path, *options: str) -> dict[str, Any]:
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def by_service(client: Client, model: str, judged: Path) -> list[float | None]:

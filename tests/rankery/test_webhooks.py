@@ -39,7 +39,7 @@ def test_a_signed_body_is_verified(body: bytes | str) -> None:
     assert verify_webhook(body, lower, secret)["type"] == "job.ended"
 
 
-def test_several_signatures() -> None:
+def test_one_of_several_signatures_is_enough() -> None:
     """After a rotation one of two signatures is enough, and unknown versions are ignored."""
     old, new = new_secret(), new_secret()
     headers = _headers(new)

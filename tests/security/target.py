@@ -110,7 +110,7 @@ def stock(target: Target) -> None:
             metrics=["ndcg@5"],
         )
         assert trained["status"] == "succeeded", trained
-        target.ids |= {"job": trained["id"], **_made(trained["result"])}
+        target.ids |= {"job": trained["id"], **_result_ids(trained["result"])}
     with target.client() as http:
         for alias in ("champion", "guarded"):
             assert http.put(f"/v1/models/web/aliases/{alias}", json={"version": 1}).status_code == 200
@@ -125,7 +125,7 @@ def stock(target: Target) -> None:
         metrics=["ndcg@5"],
         permutations=1000,
     )
-    target.ids |= _made(ranked["result"]) | _made(compared["result"])
+    target.ids |= _result_ids(ranked["result"]) | _result_ids(compared["result"])
 
 
 def judged_table(seed: int, queries: int = 12, documents: int = 6) -> bytes:
@@ -160,5 +160,5 @@ def _environment_of(pid: int) -> dict[str, str]:
     return dict(variable.split("=", 1) for variable in variables if "=" in variable)
 
 
-def _made(result: dict[str, Any]) -> dict[str, str]:
+def _result_ids(result: dict[str, Any]) -> dict[str, str]:
     return {name.removesuffix("_id"): value for name, value in result.items() if name.endswith("_id")}

@@ -232,12 +232,10 @@ INTEGERS: dict[str, Attack] = (
 
 @pytest.mark.parametrize("case", [*FOREIGN, *BODIES, *INTEGERS])
 def test_an_invalid_request_is_refused(send: Send, case: str) -> None:
-    """Each request is refused within 20 s, with its status, its problem and a short answer."""
+    """Each request is refused with its status, its problem and a short answer."""
     attack = (FOREIGN | BODIES | INTEGERS)[case]
-    started = time.monotonic()
     answer = send(attack)
     assert (answer.status, answer.problem) == (attack.status, attack.problem), answer.body[:500]
-    assert time.monotonic() - started < 20
     assert len(answer.body) < 100_000  # a small request gets no large answer
     assert not {name for name in answer.headers if name.startswith("access-control-")}
 

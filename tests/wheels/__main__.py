@@ -31,14 +31,19 @@ TOOLS = (
 )
 TESTS = ("tests/rankery", "tests/integration/test_client.py")
 # These tests compare the sources with generated files, or create such an environment themselves.
-OF_SOURCES = ("test_client_alone.py", "test_generation.py", "test_types.py", "test_unknown_variables.py")
+TESTS_OF_SOURCES = (
+    "test_client_alone.py",
+    "test_generation.py",
+    "test_types.py",
+    "test_unknown_variables.py",
+)
 
 
 def main() -> None:
     """Try the client's wheel alone, then both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=sys.executable, help="interpreter of the clean environments")
-    parser.add_argument("tests", nargs="*", default=TESTS, help="what to run of the tests")
+    parser.add_argument("tests", nargs="*", default=TESTS, help="files and folders of tests to run")
     given = parser.parse_args()
     (client,) = map(str, (ROOT / "dist").glob("rankery-*.whl"))
     (server,) = map(str, (ROOT / "dist").glob("rankery_server-*.whl"))
@@ -77,7 +82,7 @@ def _try_client(environment: Environment, wheel: str, folder: Path) -> None:
     size_bytes = _measure("client", environment, wheel)
     assert size_bytes < MAX_CLIENT_BYTES, f"the client takes {size_bytes:,} bytes"
     environment.run("python", "-c", "import rankery; rankery.Client('http://127.0.0.1:1')", cwd=folder)
-    refused = environment.ended("rankery", "serve", cwd=folder)
+    refused = environment.completed("rankery", "serve", cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, ""), refused
     assert refused.stderr.strip().endswith("pip install rankery-server"), refused.stderr
     _say(refused.stderr.strip())
@@ -109,7 +114,7 @@ def _run_tests(environment: Environment, server: str, folder: Path, tests: Seque
     shutil.copytree(ROOT / "tests", suite / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", suite)
     chosen = [str(suite / test) for test in tests]
-    left_out = [f"--ignore={suite / 'tests/rankery' / name}" for name in OF_SOURCES]
+    left_out = [f"--ignore={suite / 'tests/rankery' / name}" for name in TESTS_OF_SOURCES]
     options = ("-c", str(suite / "pyproject.toml"), "--rootdir", str(suite), "--numprocesses", "2")
     # PYTHONSAFEPATH: the helpers of the tests start processes in this folder, and would import its packages.
     # The checks above show that the product's processes ignore the folder.

@@ -39,7 +39,7 @@ def test_every_command_has_help_with_an_example_and_json(command: tuple[str, ...
     assert not silent
 
 
-def test_the_help_tells_the_exit_codes() -> None:
+def test_the_help_lists_the_exit_codes() -> None:
     """The help lists the exit codes for scripts."""
     done = run("--help", COLUMNS="200")
     assert "0 done; 1 refused or failed" in done.output

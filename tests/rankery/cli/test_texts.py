@@ -56,8 +56,8 @@ def test_a_grid_goes_through_every_combination() -> None:
     """A grid varies hyperparameters, the loss and its options, and keeps all other values."""
     job: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {"seed": 1}}
     values = grid(["num_leaves=31,63", "loss=lambdarank,ndcg-loss2++", "loss.sigma=2"], "--grid")
-    found = [(one["hyperparameters"], one["loss"]) for one in points(job, values)]
-    assert found == [
+    combinations = [(one["hyperparameters"], one["loss"]) for one in points(job, values)]
+    assert combinations == [
         ({"seed": 1, "num_leaves": leaves}, {"name": loss, "sigma": 2})
         for leaves in (31, 63)
         for loss in ("lambdarank", "ndcg-loss2++")
@@ -121,8 +121,8 @@ def test_the_values_of_a_grid_are_tags() -> None:
     """The values are added to the job's tags; a single job gets none."""
     job = {"tags": {"team": "search"}, "loss": {"name": "lambdarank"}, "hyperparameters": {}}
     grid: dict[str, list[Any]] = {"loss": ["listnet"], "loss.gain": [[0, 1, 3]], "num_leaves": [31]}
-    (found,) = points(job, grid)
-    assert found["tags"] == {
+    (job_of_point,) = points(job, grid)
+    assert job_of_point["tags"] == {
         "team": "search",
         "loss": "listnet",
         "loss.gain": "[0, 1, 3]",

@@ -67,7 +67,7 @@ def test_advice_on_texts_that_are_numbers_suits_the_library() -> None:
         _checked(frame)
 
 
-def test_a_column_that_is_missing_is_asked_for() -> None:
+def test_the_error_of_a_missing_column_suggests_another() -> None:
     """The error suggests the frame's most similar column name, or that of its index."""
     indexed = FRAME.drop(columns="brand").set_index("query")
     with pytest.raises(
