@@ -92,7 +92,7 @@ class Prepared:
         """Upload a file that cannot be read and return its dataset's id."""
         if name not in self.ids:
             created = self.post("/v1/datasets", files={"file": (name, content, "text/plain")})
-            assert self.ended(created["job_id"])["status"] == "failed"
+            assert self.wait_for_job(created["job_id"])["status"] == "failed"
             self.ids[name] = created["id"]
         return self.ids[name]
 
@@ -208,12 +208,12 @@ class Prepared:
 
     def result_of(self, job_id: str) -> Json:
         """Wait for a job and return its result."""
-        job = self.ended(job_id)
+        job = self.wait_for_job(job_id)
         assert job["status"] == "succeeded", job["problem"]
         result: Json = job["result"]
         return result
 
-    def ended(self, job_id: str) -> Json:
+    def wait_for_job(self, job_id: str) -> Json:
         """Wait for a job to end and return it."""
         until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
         while time.monotonic() < until:
@@ -231,7 +231,7 @@ class Prepared:
             for job in self._ask(f"/v1/jobs?status={status}&limit=100")["items"]
         ]:
             for job_id in unfinished:
-                self.ended(job_id)
+                self.wait_for_job(job_id)
 
     def get(self, path: str) -> Json:
         """Send a GET request to the API."""

@@ -1,6 +1,5 @@
 """Validation and test data in the training form."""
 
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,6 +1,5 @@
 """The training form: visible fields, collapsed groups of options, and the request that it sends."""
 
-
 import pytest
 from playwright.sync_api import Page, expect
 

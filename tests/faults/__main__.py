@@ -61,7 +61,7 @@ class Run:
     def execute(self) -> None:
         """Run all wanted parts."""
         if set(self.wanted) - set(ON_ONE_DISK):
-            with Servers.started(self.folder) as servers:
+            with Servers.running(self.folder) as servers:
                 self._on_servers(servers)
         if set(self.wanted) & set(ON_ONE_DISK):
             with on_one_disk(self.folder / "small", mount=self.mount) as installation:

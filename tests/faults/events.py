@@ -345,7 +345,7 @@ def _installed(store: str, folder: Path) -> Iterator[Installation]:
             yield installation
         return
     with (
-        Servers.started(folder) as servers,
+        Servers.running(folder) as servers,
         on_servers(servers, "events", workers=1, settings=SETTINGS) as installation,
     ):
         yield installation

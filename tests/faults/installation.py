@@ -37,7 +37,7 @@ class Servers:
 
     @classmethod
     @contextmanager
-    def started(cls, folder: Path) -> Iterator["Servers"]:
+    def running(cls, folder: Path) -> Iterator["Servers"]:
         """Run PostgreSQL, an object store and a broker until the block ends."""
         with (
             PostgresServer(folder / "postgres") as postgres,

@@ -227,7 +227,7 @@ def _installed(store: str, folder: Path, clock: ServiceClock) -> Iterator[Instal
             yield installation
         return
     with (
-        Servers.started(folder) as servers,
+        Servers.running(folder) as servers,
         on_servers(servers, "schedules", workers=2, settings=settings) as installation,
     ):
         yield installation

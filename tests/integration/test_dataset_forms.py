@@ -40,7 +40,7 @@ def _ready(dataset: Dataset) -> Dataset:
     return dataset.wait(timeout_seconds=LIMIT_SECONDS)
 
 
-def _trained(client: Client, dataset_id: str, **changes: Any) -> Job:
+def _train(client: Client, dataset_id: str, **changes: Any) -> Job:
     request = {
         "kind": "train",
         "model_name": "dataset-forms",
@@ -92,7 +92,7 @@ def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
     train = _ready(client.upload_dataset(parts=parts, name="fold"))
     test = _ready(client.dataset(not_none(train.parts)["test"]))
     assert test.name == "fold test"
-    job = _trained(client, train.id, test_dataset_id=test.id)
+    job = _train(client, train.id, test_dataset_id=test.id)
     assert {"shared-queries", "shared-documents"} <= {finding.code for finding in not_none(job.findings)}
 
 
@@ -134,7 +134,7 @@ def test_a_table_keeps_its_columns(client: Client, table: Dataset) -> None:
 
 def test_parts_are_held_out_by_column_and_fold(client: Client, table: Dataset) -> None:
     """Test queries are selected first, then the validation fold; the evaluation covers the test queries."""
-    job = _trained(
+    job = _train(
         client,
         table.id,
         test={"column": "split", "values": ["test"]},
@@ -154,7 +154,7 @@ def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_pat
     path.write_text(_csv(ROWS, {0: "-1"}))
     unweighted = _ready(client.upload_dataset(path, columns={"label": "grade", "ignore": ["doc_weight"]}))
     changes = {"loss": {"name": loss}, "label_map": {"-1": 0}}
-    jobs = [_trained(client, dataset.id, **changes) for dataset in (table, unweighted)]
+    jobs = [_train(client, dataset.id, **changes) for dataset in (table, unweighted)]
     one, other = (job.model() for job in jobs)
     assert one.sha256 != other.sha256
 
@@ -183,7 +183,7 @@ def test_a_category_goes_from_csv_to_a_ranking_by_text(client: Client, tmp_path:
         path.write_text("\n".join([header, *lines(order, queries), *extra]) + "\n")
         ids.append(_ready(client.upload_dataset(path, columns=columns)).id)
     shape = {"num_iterations": 4, "min_data_in_leaf": 5, "min_data_per_group": 5}
-    job = _trained(client, ids[0], model_name="brands", test_dataset_id=ids[1], hyperparameters=shape)
+    job = _train(client, ids[0], model_name="brands", test_dataset_id=ids[1], hyperparameters=shape)
     assert [finding.code for finding in not_none(job.findings) if finding.code == "unseen-categories"]
     model = client.model(job.made("model_id"))
     booster = lightgbm.Booster(model_str=model.export("lightgbm", tmp_path / "model.txt").read_text())

@@ -63,7 +63,7 @@ class Target:
         with self.client() as http:
             sent = http.post("/v1/datasets", files={"file": (filename, content)}, data=fields)
             assert sent.status_code == 202, sent.text
-            self.ended(sent.json()["job_id"])
+            self.wait_for_end(sent.json()["job_id"])
             found: dict[str, Any] = http.get(f"/v1/datasets/{sent.json()['id']}").json()
         return found
 
@@ -72,9 +72,9 @@ class Target:
         with self.client() as http:
             sent = http.post("/v1/jobs", json=job)
         assert sent.status_code == 202, sent.text
-        return self.ended(sent.json()["id"])
+        return self.wait_for_end(sent.json()["id"])
 
-    def ended(self, job_id: str) -> dict[str, Any]:
+    def wait_for_end(self, job_id: str) -> dict[str, Any]:
         """Wait for a job and return it."""
         until = time.monotonic() + PATIENCE_SECONDS
         with self.client() as http:

@@ -93,7 +93,7 @@ def stored(target: Target) -> dict[str, str]:
         fields = {"dataset_id": found["id"], "name": f"run {MARKUP}"}
         sent = http.post("/v1/rankings", files={"file": ("run.txt", run.encode())}, data=fields)
         assert sent.status_code == 202, sent.text
-    ranking = target.ended(sent.json()["id"])["result"]["ranking_id"]
+    ranking = target.wait_for_end(sent.json()["id"])["result"]["ranking_id"]
     evaluated = target.run(kind="evaluate", ranking_id=ranking, dataset_id=found["id"], metrics=["ndcg@5"])
     model = target.run(
         kind="train", model_name="marked", dataset_id=found["id"], loss={"name": "mse"},
@@ -148,7 +148,7 @@ def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name:
     with target.client() as http:
         made = http.post("/v1/datasets/synthetic", json={"name": name, "queries": 3})
         assert made.status_code == 202
-        target.ended(made.json()["job_id"])
+        target.wait_for_end(made.json()["job_id"])
         secret = http.post("/v1/keys", json={"name": name, "scopes": ["admin"]}).json()["secret"]
     watch.page.get_by_role("button", name="Sign out").click()
     watch.page.get_by_label("API key").fill(secret)

@@ -49,15 +49,19 @@ def main() -> None:
     (server,) = map(str, (ROOT / "dist").glob("rankery_server-*.whl"))
     with tempfile.TemporaryDirectory(prefix="rankery-wheels-") as name:
         folder = Path(name)
-        _try_client(Environment(folder / "client", given.python), client, _occupied(folder / "beside"))
+        _try_client(
+            Environment(folder / "client", given.python),
+            client,
+            _folder_with_conflicting_packages(folder / "beside"),
+        )
         environment = Environment(folder / "server", given.python)
         _measure("client and server", environment, client, server)
         environment.run("python", "-m", "pip", "check")
-        _try_service(environment, _occupied(folder / "work"))
+        _try_service(environment, _folder_with_conflicting_packages(folder / "work"))
         _run_tests(environment, f"{server}[distributed,neural,onnx,postgresql,s3]", folder, given.tests)
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(f"test-wheel: {line}\n")
     sys.stdout.flush()
 
@@ -65,11 +69,11 @@ def _say(line: str) -> None:
 def _measure(name: str, environment: Environment, *wheels: str) -> int:
     seconds = environment.install(*wheels)
     size_bytes = environment.size_bytes()
-    _say(f"{name}: {size_bytes / 10**6:.0f} MB, pip included, installed in {seconds:.0f} s")
+    _print_line(f"{name}: {size_bytes / 10**6:.0f} MB, pip included, installed in {seconds:.0f} s")
     return size_bytes
 
 
-def _occupied(folder: Path) -> Path:
+def _folder_with_conflicting_packages(folder: Path) -> Path:
     """Make a project folder with packages named like ours, which fail when they are imported."""
     for name in ("app", "core", "worker"):
         (folder / name).mkdir(parents=True)
@@ -85,7 +89,7 @@ def _try_client(environment: Environment, wheel: str, folder: Path) -> None:
     refused = environment.completed("rankery", "serve", cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, ""), refused
     assert refused.stderr.strip().endswith("pip install rankery-server"), refused.stderr
-    _say(refused.stderr.strip())
+    _print_line(refused.stderr.strip())
 
 
 def _try_service(environment: Environment, folder: Path) -> None:
@@ -104,7 +108,7 @@ def _try_service(environment: Environment, folder: Path) -> None:
         service.terminate()
         service.communicate()
     assert service.returncode == 0
-    _say("the service shows its dashboard, its guide and its interface")
+    _print_line("the service shows its dashboard, its guide and its interface")
 
 
 def _run_tests(environment: Environment, server: str, folder: Path, tests: Sequence[str]) -> None:
@@ -124,7 +128,7 @@ def _run_tests(environment: Environment, server: str, folder: Path, tests: Seque
         PYTHONSAFEPATH="1",
         RANKERY_TEST_DATA=str(ROOT.parent / "shared" / "data"),
     )
-    _say(f"tests passed on the installed packages: {' '.join(tests)}")
+    _print_line(f"tests passed on the installed packages: {' '.join(tests)}")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ LETOR = (
 )
 
 
-def stored(dataset: RankingDataset) -> bytes:
+def parquet_bytes(dataset: RankingDataset) -> bytes:
     """Return the stored bytes of a dataset."""
     file = io.BytesIO()
     write_parquet(dataset, file)
@@ -83,7 +83,7 @@ def test_parquet_is_the_same_dataset_again(
     assert response.headers["content-disposition"].endswith('.parquet"')
     path = tmp_path / "downloaded.parquet"
     path.write_bytes(response.content)
-    assert stored(read_dataset(path)) == stored(dataset)
+    assert parquet_bytes(read_dataset(path)) == parquet_bytes(dataset)
 
 
 def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: RankingDataset) -> None:
@@ -134,7 +134,7 @@ def test_letor_is_the_same_dataset_again(
     assert response.headers["content-type"].startswith("text/plain")
     path = tmp_path / "downloaded.txt"
     path.write_bytes(response.content)
-    assert stored(read_dataset(path)) == stored(letor)
+    assert parquet_bytes(read_dataset(path)) == parquet_bytes(letor)
 
 
 def test_letor_leaves_titles_out(client: TestClient, store: Store, table: RankingDataset) -> None:

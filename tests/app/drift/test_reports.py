@@ -43,13 +43,13 @@ def test_reports_are_listed_by_model_and_verdict(
     ids = [add_report(store, model) for model in (first, second, other)]
     found = add_report(store, first, verdict="drift", drifted_features=["bm25"])
 
-    def listed(query: str) -> list[str]:
+    def ids_matching(query: str) -> list[str]:
         return [each["id"] for each in client.get(f"/v1/drift-reports{query}").json()["items"]]
 
-    assert listed("") == [found, *reversed(ids)]
-    assert listed("?model=web") == [found, ids[1], ids[0]]
-    assert listed("?model=web:2") == [ids[1]]
-    assert listed("?verdict=drift") == [found]
+    assert ids_matching("") == [found, *reversed(ids)]
+    assert ids_matching("?model=web") == [found, ids[1], ids[0]]
+    assert ids_matching("?model=web:2") == [ids[1]]
+    assert ids_matching("?verdict=drift") == [found]
     assert client.get("/v1/drift-reports?model=unknown").status_code == 404
 
 

@@ -22,7 +22,7 @@ from tests.app.conftest import TestClient
 PATIENCE_SECONDS = 30.0
 
 
-async def _started(calls: list[int], number: int) -> None:
+async def _wait_for_calls(calls: list[int], number: int) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while len(calls) < number:
             await asyncio.sleep(0.01)
@@ -40,7 +40,7 @@ def test_equal_requests_are_computed_once() -> None:
             return len(calls)
 
         tasks = [asyncio.create_task(reads.answer("a", "q", work)) for _ in range(60)]
-        await _started(calls, 1)
+        await _wait_for_calls(calls, 1)
         tasks[0].cancel()
         release.set()
         assert await asyncio.gather(*tasks[1:]) == [1] * 59
@@ -64,7 +64,7 @@ def test_equal_requests_of_other_projects_are_computed_separately() -> None:
         for names in (None, ("web",), ("web",), ("ads",)):
             with limited_to(names):
                 tasks.append(asyncio.create_task(reads.answer("a", "q", work, UNKNOWN_CREDENTIALS)))
-        await _started(calls, 2)
+        await _wait_for_calls(calls, 2)
         release.set()
         assert await asyncio.gather(*tasks) == [None, ("web",), ("web",), ("ads",)]
         assert len(calls) == 3
@@ -84,7 +84,7 @@ def test_concurrent_requests_of_a_caller_are_limited() -> None:
             raise OverflowError
 
         tasks = [asyncio.create_task(reads.answer("a", number, work)) for number in range(3)]
-        await _started(calls, 1)
+        await _wait_for_calls(calls, 1)
         with pytest.raises(HTTPException) as refused:
             await reads.answer("a", 3, work)
         assert refused.value.status_code == 429

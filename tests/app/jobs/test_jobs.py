@@ -304,18 +304,18 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
     cancelled = _submit(client, train_request)["id"]
     client.post(f"/v1/jobs/{cancelled}/cancel")
 
-    def listed(query: str) -> list[str]:
+    def ids_matching(query: str) -> list[str]:
         return [job["id"] for job in client.get(f"/v1/jobs?{query}").json()["items"]]
 
-    assert listed("kind=train") == [cancelled, train]
-    assert listed("kind=train&status=queued") == [train]
-    assert listed("status=running") == []
-    assert len(listed("")) == 3
-    assert listed(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
-    assert listed("text=WEB&status=queued") == [train]
-    assert listed(f"object={train_request['dataset_id']}") == [cancelled, train]
-    assert listed("object=clk_none") == []
-    assert listed("text=%25") == []
+    assert ids_matching("kind=train") == [cancelled, train]
+    assert ids_matching("kind=train&status=queued") == [train]
+    assert ids_matching("status=running") == []
+    assert len(ids_matching("")) == 3
+    assert ids_matching(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
+    assert ids_matching("text=WEB&status=queued") == [train]
+    assert ids_matching(f"object={train_request['dataset_id']}") == [cancelled, train]
+    assert ids_matching("object=clk_none") == []
+    assert ids_matching("text=%25") == []
     for wrong in ("sort=best", "text=", "text=a%00b", "cursor=nothing"):
         assert client.get(f"/v1/jobs?{wrong}").status_code == 422
 

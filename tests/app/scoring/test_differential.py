@@ -15,7 +15,7 @@ pytestmark = pytest.mark.embedded
 BODIES = 300
 
 
-async def _compared(form: Form, folder: Path) -> Outcome:
+async def _compare(form: Form, folder: Path) -> Outcome:
     async with served(folder) as application:
         return [outcome async for outcome in compare(form, application, BODIES, first_seed=1_000_000)][-1]
 
@@ -24,7 +24,7 @@ async def _compared(form: Form, folder: Path) -> Outcome:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_mutated_requests_are_scored_as_the_reference_scores_them(form: Form, tmp_path: Path) -> None:
     """The status and, to the bit, the scores are the same, and no response is 5xx."""
-    outcome = asyncio.run(_compared(form, tmp_path))
+    outcome = asyncio.run(_compare(form, tmp_path))
     assert outcome.differences == []
     assert outcome.faults == 0
     assert outcome.bodies == outcome.accepted + outcome.refused == BODIES

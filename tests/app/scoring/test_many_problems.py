@@ -39,11 +39,11 @@ def test_no_more_problems_are_made_than_are_listed(
     pointers: list[str] = []
     initialise = InputProblem.__init__
 
-    def counted(problem: InputProblem, pointer: str, detail: str) -> None:
+    def initialise_and_record(problem: InputProblem, pointer: str, detail: str) -> None:
         pointers.append(pointer)
         initialise(problem, pointer, detail)
 
-    monkeypatch.setattr(InputProblem, "__init__", counted)
+    monkeypatch.setattr(InputProblem, "__init__", initialise_and_record)
     body = json.dumps({"queries": [{"id": "q", "documents": [{"id": "d", "features": features}]}]})
     answer = client.post("/v1/models/web/rank", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422, answer.text

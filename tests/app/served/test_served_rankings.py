@@ -60,7 +60,7 @@ def send(client: TestClient, *events: tuple[str, str] | tuple[str, str, str]) ->
     return outcome
 
 
-def stored(application: FastAPI, store: Store) -> list[ServedList]:
+def stored_rankings(application: FastAPI, store: Store) -> list[ServedList]:
     """Return all stored rankings of the model."""
     registered(application, ListWriter).flush()
     with store.read() as tx:
@@ -75,7 +75,7 @@ def test_a_ranking_is_kept_as_it_was_shown(
     again = rank(client, keep=True, user="ann@example.org", session="visit 2", top_k=3)
     assert rank(client, keep=True)["ranking_id"] != shown["ranking_id"] != again["ranking_id"]
     assert "ranking_id" not in rank(client, user="ann@example.org")
-    first, second, third = (served.ranking for served in stored(application, store))
+    first, second, third = (served.ranking for served in stored_rankings(application, store))
     assert (first.id, first.name, first.version) == (shown["ranking_id"], "web", model.version)
     assert first.content == {"query": "red shoes", "documents": BEST_FIRST[:3]}
     assert [entry["id"] for entry in shown["ranking"]] == BEST_FIRST[:3]
@@ -110,7 +110,7 @@ def test_every_form_of_a_request_is_kept(
         body = {"queries": queries, "keep": True, "user": "u", "explain": form == "explained"}
         ranked = client.post("/v1/models/web/rank", json=body).json()["queries"]
         expected = {query["ranking_id"]: [one["id"] for one in query["ranking"]] for query in ranked}
-    kept = stored(application, store)
+    kept = stored_rankings(application, store)
     assert {served.ranking.id: served.ranking.content["documents"] for served in kept} == expected
     assert all(served.ranking.user for served in kept)
 
@@ -129,7 +129,7 @@ def test_nothing_is_kept_by_default(
     """The default share is 0, and with it `keep` has no effect."""
     assert ApiSettings.model_fields["ranking_log_share"].default == 0
     assert "ranking_id" not in rank(client, keep=True, user="u")
-    assert stored(application, store) == []
+    assert stored_rankings(application, store) == []
 
 
 @pytest.mark.parametrize("share", [0.5])
@@ -144,7 +144,7 @@ def test_a_share_of_the_users_is_kept(
     assert all(len(answers) == 1 for answers in answers_by_user.values())
     n_kept = sum(answers == {True} for answers in answers_by_user.values())
     assert 0 < n_kept < 40
-    assert len(stored(application, store)) == 2 * n_kept
+    assert len(stored_rankings(application, store)) == 2 * n_kept
 
 
 def test_events_are_recorded_once(
@@ -162,7 +162,7 @@ def test_events_are_recorded_once(
         {"index": 2, "reason": "document"},
         {"index": 3, "reason": "interleaved"},
     ]
-    (served,) = stored(application, store)
+    (served,) = stored_rankings(application, store)
     assert served.actions == {1: ["click", "purchase"], 2: ["click"]}
 
 
@@ -177,7 +177,7 @@ def test_waiting_rankings_are_written_when_the_service_stops(
     client.__enter__()
     third = rank(client, keep=True, user="u")["ranking_id"]
     store = registered(application, ListWriter)._store
-    kept = stored(application, store)
+    kept = stored_rankings(application, store)
     assert [served.ranking.id for served in kept] == [first, second, third]
     assert len({served.ranking.user for served in kept}) == 1
 

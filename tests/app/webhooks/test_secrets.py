@@ -33,7 +33,7 @@ def _running(settings: ApiSettings, *keys: SecretStr) -> Iterator[TestClient]:
         yield client
 
 
-def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
+def _stored_secrets(settings: ApiSettings) -> list[tuple[str, str | None]]:
     """Return the present and the former secret of each webhook as stored."""
     with closing(Store.open(settings)) as store, store.read() as tx:
         return [(row.secret, row.former_secret) for row in tx.webhooks.page(None, 10).items]
@@ -47,10 +47,10 @@ def test_a_key_encrypts_secrets_stored_in_plain_text(settings: ApiSettings, tmp_
     with running_receiver(tmp_path / "receiver") as receiver:
         with _running(settings) as client:
             made = client.post("/v1/webhooks", json={"url": receiver.url}).json()
-        assert _stored(settings) == [(made["secret"], None)]
+        assert _stored_secrets(settings) == [(made["secret"], None)]
         receiver.set_secret(made["secret"])
         with _running(settings, key) as client:
-            ((encrypted, _),) = _stored(settings)
+            ((encrypted, _),) = _stored_secrets(settings)
             assert encrypted != made["secret"]
             assert SecretCipher([key]).decrypt(encrypted) == made["secret"]
             test = f"/v1/webhooks/{made['id']}/test"
@@ -60,7 +60,7 @@ def test_a_key_encrypts_secrets_stored_in_plain_text(settings: ApiSettings, tmp_
                 receiver.set_secret(secret)
                 assert client.post(test).json()["delivered"]
             client.post("/v1/webhooks", json={"url": receiver.url})
-            assert "whsec_" not in str(_stored(settings))
+            assert "whsec_" not in str(_stored_secrets(settings))
             assert key.get_secret_value() not in client.get("/v1/settings").text
         with _running(settings) as client:  # the key is lost: nothing is sent, with the reason
             answer = client.post(test).json()
@@ -79,15 +79,15 @@ def test_keys_rotate(settings: ApiSettings) -> None:
             tx.webhooks.add("https://example.com/", secret)
         for keys in ([old], [old, new], [new, old], [new]):
             reencrypt_secrets(store, SecretCipher(keys))
-            after = _stored(settings)
+            after = _stored_secrets(settings)
             assert SecretCipher(keys[:1]).decrypt(after[0][0]) == secret
         reencrypt_secrets(store, SecretCipher([new]))
-        assert _stored(settings) == after  # nothing is written where nothing changes
+        assert _stored_secrets(settings) == after  # nothing is written where nothing changes
         for lost in ([old], []):
             with capture_logs() as logs:
                 reencrypt_secrets(store, SecretCipher(lost))
             assert [entry["event"] for entry in logs] == ["webhooks.secrets_not_decrypted"]
-            assert _stored(settings) == after
+            assert _stored_secrets(settings) == after
     with pytest.raises(SecretNotDecrypted):
         SecretCipher([old]).decrypt(after[0][0])
 

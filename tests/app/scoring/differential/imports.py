@@ -158,7 +158,7 @@ def _near(thresholds: Sequence[float], generator: random.Random) -> float:
             return float(np.nextafter(threshold, generator.choice((*_STEPS, threshold))))
 
 
-def predicted(model: ImportedModel, rows: Float64Array) -> Float64Array:
+def lightgbm_scores(model: ImportedModel, rows: Float64Array) -> Float64Array:
     """Return LightGBM's raw scores of documents."""
     return np.asarray(model.booster.predict(rows, raw_score=True, num_threads=1), np.float64)
 
@@ -174,10 +174,10 @@ async def _json(served: Served, model: ImportedModel, documents: Sequence[str]) 
     return np.array([scores[row] for row in range(len(documents))])
 
 
-async def _named(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
+async def _by_name(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
     cells = [model.cells(row, by_name=True) for row in rows.tolist()]
-    named = [dict(zip(model.names, each, strict=True)) for each in cells]
-    return await _json(served, model, [json.dumps(document) for document in named])
+    features = [dict(zip(model.names, each, strict=True)) for each in cells]
+    return await _json(served, model, [json.dumps(document) for document in features])
 
 
 async def _array(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
@@ -278,7 +278,7 @@ Form = Callable[[Served, ImportedModel, Float64Array], Awaitable[Float64Array]]
 # Forms that carry float64: LightGBM scores the same float64 values.
 DOUBLE: Mapping[str, Form] = MappingProxyType(
     {
-        "JSON by name": _named,
+        "JSON by name": _by_name,
         "JSON by array": _array,
         "JSON with all digits": _all_digits,
         "Arrow columns": _columns,
@@ -300,7 +300,7 @@ async def differences(served: Served, seed: int, n_rows: int) -> list[str]:
     rows = drawn_rows(model, n_rows, seed)
     found = []
     for forms, sent in ((DOUBLE, rows), (SINGLE, rows.astype(np.float32).astype(np.float64))):
-        expected = predicted(model, sent)
+        expected = lightgbm_scores(model, sent)
         for name, form in forms.items():
             scores = await form(served, model, sent)
             if different := int(np.sum(scores != expected)):
