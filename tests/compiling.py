@@ -36,8 +36,8 @@ def left_to_compile(program: str, folder: Path) -> list[str]:
     Returns:
         Kernels with new signatures after the end of the warm-up.
     """
-    found: list[str] = json.loads(run_program(_BEFORE + program + _AFTER, folder).splitlines()[-1])
-    return found
+    kernels: list[str] = json.loads(run_program(_BEFORE + program + _AFTER, folder).splitlines()[-1])
+    return kernels
 
 
 def run_program(program: str, folder: Path) -> str:

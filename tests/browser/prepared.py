@@ -35,9 +35,9 @@ def judged_table(seed: int) -> str:
 def run_text(table: str) -> str:
     """Write a run that orders each query by a weak feature and omits one document of each query."""
     rows = [line.split(",") for line in table.splitlines()[1:]]
-    kept = [(query, name, float(values[0])) for query, name, _, _, *values in rows]
+    scored = [(query, name, float(values[0])) for query, name, _, _, *values in rows]
     return "".join(
-        f"{query} Q0 {name} 1 {value} poor\n" for query, name, value in kept if name != MISSING_FROM_RUN
+        f"{query} Q0 {name} 1 {value} poor\n" for query, name, value in scored if name != MISSING_FROM_RUN
     )
 
 

@@ -53,11 +53,11 @@ def test_the_train_part_selects_the_other_parts_of_its_upload(visit: Visit, prep
 
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     panel = page.get_by_role("region", name="Findings")
-    found = panel.locator('.finding[data-code="shared-queries"]')
-    expect(found.first).to_contain_text("validation data")
-    expect(found.last).to_contain_text("test data")
+    finding = panel.locator('.finding[data-code="shared-queries"]')
+    expect(finding.first).to_contain_text("validation data")
+    expect(finding.last).to_contain_text("test data")
     visit.photograph("job-findings")
-    link = found.last.get_by_role("link").first
+    link = finding.last.get_by_role("link").first
     expect(link).to_have_attribute("href", f"/datasets/{parts['test']}/queries/1")
     link.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Query 1")

@@ -255,7 +255,7 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
 
 def test_datasets_are_deleted_after_confirmation(visit: Visit, prepared: Prepared) -> None:
     """Several datasets are deleted together after confirmation, and Undo restores them from the trash."""
-    made = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
+    dataset_ids = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
     page = visit.open("/datasets?prefix=to+delete")
     page.get_by_label("Select all on this page").check()
     page.get_by_role("button", name="Delete 2 datasets").click()
@@ -273,7 +273,7 @@ def test_datasets_are_deleted_after_confirmation(visit: Visit, prepared: Prepare
     page.get_by_role("button", name="Delete 2 datasets").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(notice).to_be_visible()
-    prepared.post("/v1/trash/empty", json={"ids": made})
+    prepared.post("/v1/trash/empty", json={"ids": dataset_ids})
     notice.get_by_role("button", name="Undo").click()
     sentence = "Nothing was restored: the trash no longer contains the objects."
     expect(page.get_by_text(sentence)).to_be_visible()

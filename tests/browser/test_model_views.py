@@ -162,13 +162,13 @@ def _delete_and_undo(page: Page, prepared: Prepared) -> None:
     """Delete a gate and an alias; Undo restores each with its fields."""
     card = page.locator('.alias[data-alias="trusted"]')
     path = "/v1/models/compared/aliases/trusted/gate"
-    given = {**prepared.get(path), "updated_at": None}
+    before = {**prepared.get(path), "updated_at": None}
     card.get_by_role("button", name="Delete gate").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(card.locator(".gate")).to_contain_text("No gate")
     page.locator("#undo").get_by_role("button", name="Undo").click()
     expect(page.locator("#undo")).to_contain_text("Restored.")
-    assert {**prepared.get(path), "updated_at": None} == given
+    assert {**prepared.get(path), "updated_at": None} == before
     card.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(card).to_have_count(0)

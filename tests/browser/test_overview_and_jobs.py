@@ -67,7 +67,7 @@ def test_the_overview_shows_current_jobs_and_failures(visit: Visit, prepared: Pr
 
 
 def _answer_as_empty(page: Page, *, datasets: int = 0, click_logs: int = 0) -> None:
-    nothing: dict[str, Any] = {"items": [], "next_cursor": None}
+    empty_list: dict[str, Any] = {"items": [], "next_cursor": None}
     answers = {
         "counts": {
             "jobs": dict.fromkeys(("queued", "running", "succeeded", "refused", "failed", "cancelled"), 0),
@@ -76,8 +76,8 @@ def _answer_as_empty(page: Page, *, datasets: int = 0, click_logs: int = 0) -> N
             **dict.fromkeys(("models", "evaluations", "comparisons", "rankings"), 0),
             "datasets": datasets,
         },
-        **dict.fromkeys(("jobs", "workers", "aliases", "comparisons"), nothing),
-        "click-logs": {**nothing, "items": [{"id": f"clk_{number}"} for number in range(click_logs)]},
+        **dict.fromkeys(("jobs", "workers", "aliases", "comparisons"), empty_list),
+        "click-logs": {**empty_list, "items": [{"id": f"clk_{number}"} for number in range(click_logs)]},
     }
     for name, answer in answers.items():
         page.route(re.compile(rf"/v1/{name}\b"), _answering(answer))
@@ -168,14 +168,14 @@ def test_jobs_are_filtered_sorted_and_compared(visit: Visit, prepared: Prepared)
     expect(page.locator('[aria-sort="descending"]')).to_have_text("Metric")
     assert "sort=metric&order=desc" in page.url
     page.reload()
-    found = _names(page)
-    assert sorted(found) == sorted(titles)
+    names = _names(page)
+    assert sorted(names) == sorted(titles)
     figures = [float(text) for text in page.locator('[data-column="metric"] strong').all_inner_texts()]
     assert figures == sorted(figures, reverse=True)
     visit.photograph("jobs-found")
-    page.get_by_label(f"Select {found[0]}, ").check()
+    page.get_by_label(f"Select {names[0]}, ").check()
     expect(page.get_by_role("link", name=re.compile("^Compare "))).to_have_count(0)
-    page.get_by_label(f"Select {found[3]}, ").check()
+    page.get_by_label(f"Select {names[3]}, ").check()
     page.reload()
     page.get_by_role("link", name="Compare 2").click()
     expect(rows).to_have_count(2)

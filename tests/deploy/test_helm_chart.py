@@ -242,10 +242,10 @@ def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
     for name in ("worker", "rank-worker", "scheduler", "api"):
         pod = manifests[f"Deployment/ltr-rankery-{name}"]["spec"]["template"]["spec"]
         (container,) = pod["containers"]
-        given = {entry["name"]: entry.get("value") for entry in container.get("env", ())}
+        variables = {entry["name"]: entry.get("value") for entry in container.get("env", ())}
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
         assert ("/etc/rankery/dask" in mounts) == (name != "api")
-        assert given.get("RANKERY_DASK_SCHEDULER") == (address if name.endswith("worker") else None)
+        assert variables.get("RANKERY_DASK_SCHEDULER") == (address if name.endswith("worker") else None)
         sources = {volume["name"]: volume.get("secret") for volume in pod["volumes"]}
         wanted = {"secretName": "certificates", "defaultMode": 0o440}
         assert sources.get("dask-certificates") == (None if name == "api" else wanted)
@@ -304,12 +304,12 @@ def test_rank_workers_have_no_credentials_among_their_variables() -> None:
         "environment": [{"name": "TZ", "value": "UTC"}, *({"name": name, **secret} for name in others)],
     }
     for container in containers(rendered_manifests(values)):
-        given = {entry["name"] for entry in container.get("env", ())}
+        names = {entry["name"] for entry in container.get("env", ())}
         if container["name"] == "rank-worker":
-            assert {"RANKERY_THREADS", "TZ"} <= given
-            assert given.isdisjoint(withheld)
+            assert {"RANKERY_THREADS", "TZ"} <= names
+            assert names.isdisjoint(withheld)
         elif container["name"] != "dask-scheduler":
-            assert given >= {"RANKERY_THREADS", "TZ", *withheld}
+            assert names >= {"RANKERY_THREADS", "TZ", *withheld}
 
 
 def test_the_scheduler_is_started_as_by_compose() -> None:
@@ -330,8 +330,8 @@ def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
     (rule,) = manifests["Ingress/ltr-rankery"]["spec"]["rules"]
     assert rule["http"]["paths"][0]["path"] == path
     (api,) = manifests["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
-    given = {entry["name"]: entry.get("value") for entry in api["env"]}
-    assert given.get("RANKERY_ROOT_PATH") == root_path
+    variables = {entry["name"]: entry.get("value") for entry in api["env"]}
+    assert variables.get("RANKERY_ROOT_PATH") == root_path
 
 
 def test_settings_stay_as_they_are_written() -> None:
@@ -348,8 +348,10 @@ def test_settings_stay_as_they_are_written() -> None:
     for container in containers(rendered_manifests({**MINIMAL, **values, "distributed": {"enabled": True}})):
         if container["name"] == "dask-scheduler":
             continue
-        given = {entry["name"]: entry.get("value") for entry in container["env"]}
-        assert {name: given[name] for name in written} == {name: read for name, (_, read) in written.items()}
+        variables = {entry["name"]: entry.get("value") for entry in container["env"]}
+        assert {name: variables[name] for name in written} == {
+            name: read for name, (_, read) in written.items()
+        }
 
 
 def test_the_chart_is_of_this_version() -> None:

@@ -77,5 +77,5 @@ class Service:
         with self.popen.stdout:
             for line in self.popen.stdout:
                 self.lines.append(line.rstrip("\n"))
-                if found := re.search(r"dashboard: (http[^\s\"]+)", line):
-                    self._url.put(found[1])
+                if address := re.search(r"dashboard: (http[^\s\"]+)", line):
+                    self._url.put(address[1])

@@ -82,12 +82,12 @@ def test_a_changed_timestamp_is_refused() -> None:
 def test_other_bodies_and_secrets_are_refused() -> None:
     """A body with one changed byte and another secret are refused."""
     secret = new_secret()
-    for body, given in ((BODY + b" ", secret), (BODY, new_secret())):
+    for body, given_secret in ((BODY + b" ", secret), (BODY, new_secret())):
         with pytest.raises(WebhookNotVerified, match="no signature"):
-            verify_webhook(body, _headers(secret), given)
-    for given in ("whsec_?", "whsec_é", "whsec_", ""):
+            verify_webhook(body, _headers(secret), given_secret)
+    for given_secret in ("whsec_?", "whsec_é", "whsec_", ""):
         with pytest.raises(WebhookNotVerified, match="whsec_ and base64"):
-            verify_webhook(BODY, _headers(secret), given)
+            verify_webhook(BODY, _headers(secret), given_secret)
     for body in (b"[]", b"{", b"\xff"):
         with pytest.raises(WebhookNotVerified, match="not a JSON object"):
             verify_webhook(body, _headers(secret, body=body), secret)

@@ -270,8 +270,12 @@ def valid_requests_are_taken(
         return None  # the body does not begin with the JSON of a request
     if response.status_code == 400 and sent.get(HEAD_BYTES) not in (None, sent.get("Content-Length")):
         return None  # for a body of JSON alone, both lengths must be equal
-    given = [name in sent for name in ("Upload-Length", "Upload-Defer-Length")]
-    if case.operation.label == "POST /v1/uploads" and response.status_code == 400 and sum(given) != 1:
+    length_headers = [name in sent for name in ("Upload-Length", "Upload-Defer-Length")]
+    if (
+        case.operation.label == "POST /v1/uploads"
+        and response.status_code == 400
+        and sum(length_headers) != 1
+    ):
         return None  # a condition on two headers
     # An answer to HEAD has no body.
     problem = response.json() if response.status_code == 422 and response.content else {}

@@ -50,9 +50,9 @@ class Target:
     def make_key(self, scope: str, **more: Any) -> str:
         """Make a key and return its secret."""
         with self.client() as http:
-            made = http.post("/v1/keys", json={"name": scope, "scopes": [scope], **more})
-        assert made.status_code == 201, made.text
-        return str(made.json()["secret"])
+            created = http.post("/v1/keys", json={"name": scope, "scopes": [scope], **more})
+        assert created.status_code == 201, created.text
+        return str(created.json()["secret"])
 
     def client(self, **options: Any) -> httpx.Client:
         """Make a client with the scope admin."""
@@ -64,8 +64,8 @@ class Target:
             sent = http.post("/v1/datasets", files={"file": (filename, content)}, data=fields)
             assert sent.status_code == 202, sent.text
             self.wait_for_end(sent.json()["job_id"])
-            found: dict[str, Any] = http.get(f"/v1/datasets/{sent.json()['id']}").json()
-        return found
+            dataset: dict[str, Any] = http.get(f"/v1/datasets/{sent.json()['id']}").json()
+        return dataset
 
     def run(self, **job: Any) -> dict[str, Any]:
         """Submit a job, wait until it has ended, and return it."""

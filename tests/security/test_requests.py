@@ -281,10 +281,12 @@ def test_no_path_adds_a_line_to_the_log(target: Target, send: Send, path: str, l
     marker = f"mark{time.monotonic_ns()}"
     assert send(Attack(f"{path}{marker}", 404)).status == 404
     log = target.data_dir / "logs" / "api.log"
-    found = [line for line in _wait_for_marker(log.read_text, marker).split("\n") if marker in line]
-    assert len(found) == lines
-    assert found[0].isprintable()
-    assert "[rankery.access]" in found[0] or '"rankery.access"' in found[0]
+    lines_with_marker = [
+        line for line in _wait_for_marker(log.read_text, marker).split("\n") if marker in line
+    ]
+    assert len(lines_with_marker) == lines
+    assert lines_with_marker[0].isprintable()
+    assert "[rankery.access]" in lines_with_marker[0] or '"rankery.access"' in lines_with_marker[0]
 
 
 FILENAMES = (

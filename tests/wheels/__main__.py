@@ -44,21 +44,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=sys.executable, help="interpreter of the clean environments")
     parser.add_argument("tests", nargs="*", default=TESTS, help="files and folders of tests to run")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     (client,) = map(str, (ROOT / "dist").glob("rankery-*.whl"))
     (server,) = map(str, (ROOT / "dist").glob("rankery_server-*.whl"))
     with tempfile.TemporaryDirectory(prefix="rankery-wheels-") as name:
         folder = Path(name)
         _try_client(
-            Environment(folder / "client", given.python),
+            Environment(folder / "client", arguments.python),
             client,
             _folder_with_conflicting_packages(folder / "beside"),
         )
-        environment = Environment(folder / "server", given.python)
+        environment = Environment(folder / "server", arguments.python)
         _measure("client and server", environment, client, server)
         environment.run("python", "-m", "pip", "check")
         _try_service(environment, _folder_with_conflicting_packages(folder / "work"))
-        _run_tests(environment, f"{server}[distributed,neural,onnx,postgresql,s3]", folder, given.tests)
+        _run_tests(environment, f"{server}[distributed,neural,onnx,postgresql,s3]", folder, arguments.tests)
 
 
 def _print_line(line: str) -> None:

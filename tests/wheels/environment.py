@@ -60,10 +60,10 @@ class Environment:
 
 def own_variables(**variables: str) -> dict[str, str]:
     """Return the variables of this process without those that refer to other sources or services."""
-    kept = {
+    variables_of_process = {
         n: v for n, v in os.environ.items() if n not in _REMOVED_VARIABLES and not n.startswith("RANKERY_")
     }
-    return {**kept, **variables}
+    return {**variables_of_process, **variables}
 
 
 def locked_versions() -> Sequence[str]:

@@ -131,8 +131,8 @@ def test_entries_are_paged_and_filtered_by_key(client: TestClient, bearer: Beare
     """Entries are listed newest first; the cursor visits each of them once."""
     for scope in ("write", "write", "admin", "write"):
         client.delete("/v1/datasets/ds_1", headers=bearer(scope))
-    everything = audit(client, bearer("admin"))
-    key_id = everything[0]["key_id"]
+    all_entries = audit(client, bearer("admin"))
+    key_id = all_entries[0]["key_id"]
     mine = audit(client, bearer("admin"), key_id=key_id)
     assert [entry["key_id"] for entry in mine] == [key_id] * 3
     pages, cursor = [], None
@@ -144,7 +144,7 @@ def test_entries_are_paged_and_filtered_by_key(client: TestClient, bearer: Beare
         if cursor is None:
             break
     assert pages == mine
-    assert [entry["id"] for entry in everything] == sorted((e["id"] for e in everything), reverse=True)
+    assert [entry["id"] for entry in all_entries] == sorted((e["id"] for e in all_entries), reverse=True)
 
 
 def test_a_burst_of_requests_without_a_key_does_not_fill_the_audit(

@@ -68,8 +68,8 @@ def test_queries_are_listed_in_pages(client: TestClient, dataset_id: str) -> Non
         page = client.get(f"/v1/datasets/{dataset_id}/queries?limit=2&cursor={cursor}").json()
         seen += [entry["query_id"] for entry in page["items"]]
     assert seen == list(QUERY_IDS)
-    found = client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "sho"}).json()
-    assert [entry["query_id"] for entry in found["items"]] == ["shoes/red"]
+    page = client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "sho"}).json()
+    assert [entry["query_id"] for entry in page["items"]] == ["shoes/red"]
     assert client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "zz"}).json()["items"] == []
 
 

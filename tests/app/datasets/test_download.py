@@ -89,14 +89,14 @@ def test_parquet_is_the_same_dataset_again(
 def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: RankingDataset) -> None:
     """Parquet has feature names, category names and texts."""
     content = client.get(f"/v1/datasets/{add(store, table)}/download?format=parquet").content
-    found = pq.read_table(io.BytesIO(content))
-    assert found.column_names == [
+    downloaded = pq.read_table(io.BytesIO(content))
+    assert downloaded.column_names == [
         *("query_id", "document_id", "label", "query_weight", "document_weight"),
         *("bm25", "weight", "brand", "market", "query_text", "document_title"),
     ]
-    assert found["brand"].to_pylist()[:3] == ["neo", "acme", "neo"]
-    assert found["query_text"][0].as_py() == "red shoes 0"
-    assert found["label"].to_pylist()[:3] == [0, 1, 2]
+    assert downloaded["brand"].to_pylist()[:3] == ["neo", "acme", "neo"]
+    assert downloaded["query_text"][0].as_py() == "red shoes 0"
+    assert downloaded["label"].to_pylist()[:3] == [0, 1, 2]
 
 
 def test_a_changed_file_is_read_like_any_other_table(

@@ -180,9 +180,9 @@ def test_the_corpus_of_a_folder_is_identified_by_all_parts(client: TestClient, s
     }
     other = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
     _mark_ready(store, other["id"], 5, 40)
-    found = client.get(f"/v1/datasets/{other['id']}/corpus").json()
-    assert (found["corpus"], found["as_printed"]) == (None, False)
-    assert found["sentence"].endswith("Printed numbers are for orientation only.")
+    corpus = client.get(f"/v1/datasets/{other['id']}/corpus").json()
+    assert (corpus["corpus"], corpus["as_printed"]) == (None, False)
+    assert corpus["sentence"].endswith("Printed numbers are for orientation only.")
     assert client.get("/v1/datasets/ds_none/corpus").status_code == 404
 
 

@@ -41,15 +41,15 @@ def test_reports_are_listed_by_model_and_verdict(
     """A plain name selects all versions of a model; a reference selects one."""
     first, second, other = add_model("web"), add_model("web"), add_model("ads")
     ids = [add_report(store, model) for model in (first, second, other)]
-    found = add_report(store, first, verdict="drift", drifted_features=["bm25"])
+    drifted = add_report(store, first, verdict="drift", drifted_features=["bm25"])
 
     def ids_matching(query: str) -> list[str]:
         return [each["id"] for each in client.get(f"/v1/drift-reports{query}").json()["items"]]
 
-    assert ids_matching("") == [found, *reversed(ids)]
-    assert ids_matching("?model=web") == [found, ids[1], ids[0]]
+    assert ids_matching("") == [drifted, *reversed(ids)]
+    assert ids_matching("?model=web") == [drifted, ids[1], ids[0]]
     assert ids_matching("?model=web:2") == [ids[1]]
-    assert ids_matching("?verdict=drift") == [found]
+    assert ids_matching("?verdict=drift") == [drifted]
     assert client.get("/v1/drift-reports?model=unknown").status_code == 404
 
 

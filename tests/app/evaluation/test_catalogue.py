@@ -72,8 +72,8 @@ def test_presets_are_listed_with_their_conventions(client: TestClient) -> None:
 def test_every_diagnostic_is_listed(client: TestClient) -> None:
     """Each diagnostic has a title, a summary, a source and a unit."""
     listed = client.get("/v1/metrics").json()["diagnostics"]
-    assert [found["name"] for found in listed] == list(DIAGNOSTICS)
-    assert all(found[part] for found in listed for part in ("title", "summary", "source", "unit"))
+    assert [diagnostic["name"] for diagnostic in listed] == list(DIAGNOSTICS)
+    assert all(diagnostic[part] for diagnostic in listed for part in ("title", "summary", "source", "unit"))
 
 
 def test_every_scorer_is_listed_with_its_hyperparameters(client: TestClient) -> None:

@@ -54,7 +54,7 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
     stored = {name: pa.array(rows, pa.list_(pa.float64())) for name, rows in VALUES.items()}
     table = pa.table({"query_id": QUERIES, **stored})
     values = {name: np.array(rows, float) for name, rows in VALUES.items()}
-    found = compare_systems(["first", "second"], values, {"ndcg@5": True})
+    result = compare_systems(["first", "second"], values, {"ndcg@5": True})
     summary: dict[str, Any] = {
         "mean": 0.5,
         "lower": 0.4,
@@ -69,7 +69,7 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
         comparison = tx.comparisons.add(
             job_id=job_id,
             dataset_id="ds_1",
-            sentence=found.sentence,
+            sentence=result.sentence,
             systems=[
                 {"name": name, "model_id": None, "ranking_id": ranking_id, "metrics": {"ndcg@5": summary}}
                 for name, ranking_id in zip(("first", "second"), rankings, strict=True)
@@ -78,7 +78,7 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
             contract=Conventions().to_json(),
             permutations=1000,
             seed=42,
-            pairs=[pair.to_json(QUERIES) for pair in found.pairs],
+            pairs=[pair.to_json(QUERIES) for pair in result.pairs],
         )
     store.artifacts.write_bytes(comparison_key(comparison.id), _parquet(table))
     return comparison.id
@@ -112,9 +112,9 @@ def test_the_queries_of_a_comparison_are_paged(client: TestClient, comparison_id
 
 def test_differences_are_sorted_and_defined(client: TestClient, comparison_id: str) -> None:
     """The differences are B − A, or A − B if `a` and `b` are swapped."""
-    found = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
-    assert found["queries"] == 3
-    assert found["differences"] == pytest.approx([-0.7, 0.0, 0.3])
+    answer = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
+    assert answer["queries"] == 3
+    assert answer["differences"] == pytest.approx([-0.7, 0.0, 0.3])
     for name in ("ndcg@5", "nDCG@5"):
         swapped = client.get(f"/v1/comparisons/{comparison_id}/differences?a=1&b=0&metric={name}").json()
         assert swapped["differences"] == pytest.approx([-0.3, 0.0, 0.7])
@@ -133,8 +133,8 @@ def test_unknown_systems_and_metrics_are_named(
 def test_rankings_are_shown_side_by_side(client: TestClient, comparison_id: str) -> None:
     """Each system has its first documents with scores and labels; an unknown query is 404."""
     path = f"/v1/comparisons/{comparison_id}/rankings"
-    found = client.get(path, params={"query_id": "q/3", "top": 1}).json()
-    tops = [(system["name"], system["documents"], system["ranking"]) for system in found["systems"]]
+    answer = client.get(path, params={"query_id": "q/3", "top": 1}).json()
+    tops = [(system["name"], system["documents"], system["ranking"]) for system in answer["systems"]]
     assert tops == [
         ("first", 2, [{"document_id": "a", "rank": 1, "score": 1.0, "label": 1.0}]),
         ("second", 2, [{"document_id": "b", "rank": 1, "score": 1.0, "label": None}]),

@@ -298,10 +298,10 @@ def test_a_bound_key_follows_its_projects(url: str, store: Store) -> None:
 
     with store.begin() as tx:
         _, secret = tx.api_keys.create("web", ["read"], projects=["web"])
-        _, everything = tx.api_keys.create("all", ["read"])
+        _, unbound_secret = tx.api_keys.create("all", ["read"])
     add_some()
     with (
-        following(url, {"Authorization": f"Bearer {everything}"}, after=0) as whole,
+        following(url, {"Authorization": f"Bearer {unbound_secret}"}, after=0) as whole,
         following(url, {"Authorization": f"Bearer {secret}"}, after=0) as bound,
     ):
         assert (whole.ids(4), bound.ids(2)) == ([1, 2, 3, 4], [1, 4])

@@ -117,10 +117,10 @@ def test_a_list_is_kept_when_the_candidates_change(
 ) -> None:
     """Another query, or a request without a user, gets a new list. The user's name is not stored."""
     interleaving = create(client)
-    kept = request_list(client, interleaving, "user-17")
+    first_list = request_list(client, interleaving, "user-17")
     changed = {"user": "user-17", "query": {"id": "q1"}, "rankings": {"a": ["x"], "b": ["y"]}}
     again = client.post(f"/v1/interleavings/{interleaving['id']}/lists", json=changed).json()
-    assert (again["documents"], again["kept"]) == (kept["documents"], True)
+    assert (again["documents"], again["kept"]) == (first_list["documents"], True)
     assert not request_list(client, interleaving, "user-17", "q2")["kept"]
     assert (
         request_list(client, interleaving, None)["ranking_id"]
@@ -128,7 +128,7 @@ def test_a_list_is_kept_when_the_candidates_change(
     )
     registered(application, ListWriter).flush()
     with store.read() as tx:
-        stored = tx.interleavings.shown_list(interleaving["id"], kept["ranking_id"])
+        stored = tx.interleavings.shown_list(interleaving["id"], first_list["ranking_id"])
         assert stored.user is not None
         assert "user-17" not in f"{stored.user} {stored.assignment} {stored.content}"
 

@@ -96,11 +96,11 @@ def test_a_correction_is_checked_with_its_loss(
     assert taken["spec"]["clicks"]["propensities"] == [1.0, 0.5]
     assert taken["spec"]["clicks"]["intercepts"] == [0.3, 0.1]
     assert "clicks" not in client.post("/v1/jobs", json=body).json()["spec"]
-    for given, pointer in (
+    for wrong_clicks, pointer in (
         ({**clicks, "propensities": [1.0]}, "/clicks/propensity_job"),
         ({**clicks, "propensity_job": waiting.id}, "/clicks/propensity_job"),
         ({**clicks, "correction": "affine"}, "/clicks/propensity_job"),
         ({"correction": "ips"}, "/clicks/propensities"),
         ({"correction": "affine", "propensities": [1.0], "intercepts": [0.1]}, "/clicks/correction"),
     ):
-        assert errors_of(client, body | {"clicks": given})[0][0] == pointer
+        assert errors_of(client, body | {"clicks": wrong_clicks})[0][0] == pointer

@@ -105,8 +105,8 @@ def test_hyperparameters_without_effect_are_refused(
     response = client.post("/v1/jobs", json=train_request | {"loss": loss})
     assert response.status_code == (422 if refused else 202), response.text
     if refused:
-        found = {error["pointer"]: error["detail"] for error in response.json()["errors"]}
-        assert found == {
+        reasons = {error["pointer"]: error["detail"] for error in response.json()["errors"]}
+        assert reasons == {
             f"/loss/{name}": f"has no effect unless {condition}; leave it out"
             for name, condition in refused.items()
         }

@@ -23,8 +23,8 @@ def end_jobs(store: Store) -> Callable[[], None]:
             for job in tx.jobs.page(None, 200, status="queued").items:
                 claimed = tx.jobs.claim(job.id, "w", 15)
                 assert claimed is not None
-                made = [model.id for model in tx.models.page(None, 200).items if model.job_id == job.id]
-                tx.jobs.succeed(job.id, claimed.token, {"model_id": made[0]} if made else {})
+                model_ids = [model.id for model in tx.models.page(None, 200).items if model.job_id == job.id]
+                tx.jobs.succeed(job.id, claimed.token, {"model_id": model_ids[0]} if model_ids else {})
 
     return end
 
@@ -134,8 +134,8 @@ def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddMode
     """A version is selected by its reference; an unknown reference is missing."""
     for _ in range(2):
         add_ended()
-    found = bulk_delete(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
-    assert (found["deleted"], found["missing"]) == ({"models": 2}, ["web:7"])
+    result = bulk_delete(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
+    assert (result["deleted"], result["missing"]) == ({"models": 2}, ["web:7"])
 
 
 def test_references_are_resolved_before_the_first_deletion(client: TestClient, add_ended: AddModel) -> None:
@@ -143,21 +143,21 @@ def test_references_are_resolved_before_the_first_deletion(client: TestClient, a
     for _ in range(2):
         add_ended()
     unknown = [f"web:{number}" for number in range(3, 3 + CHUNK)]
-    found = bulk_delete(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
-    assert (found["deleted"], found["missing"]) == ({"models": 1}, unknown)
+    result = bulk_delete(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
+    assert (result["deleted"], result["missing"]) == ({"models": 1}, unknown)
     assert client.get("/v1/models/web").json()["version"] == 1
 
 
 def test_held_objects_stay_and_the_others_are_deleted(client: TestClient, add_ended: AddModel) -> None:
     """The answer counts the kept objects and lists them with their holders."""
-    kept, gone = add_ended(), add_ended()
+    held, deleted = add_ended(), add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
-    found = bulk_delete(client, "models", filter={"all": True}, dry_run=False)
-    assert (found["deleted"], found["refused_count"], found["complete"]) == ({"models": 1}, 1, True)
-    (refused,) = found["refused"]
-    assert (refused["kind"], refused["id"], refused["name"]) == ("model", kept.id, "web:1")
+    result = bulk_delete(client, "models", filter={"all": True}, dry_run=False)
+    assert (result["deleted"], result["refused_count"], result["complete"]) == ({"models": 1}, 1, True)
+    (refused,) = result["refused"]
+    assert (refused["kind"], refused["id"], refused["name"]) == ("model", held.id, "web:1")
     assert refused["holders"][0]["kind"] == "alias"
-    assert client.get(f"/v1/models/{gone.id}").status_code == 404
+    assert client.get(f"/v1/models/{deleted.id}").status_code == 404
 
 
 def test_an_age_counts_from_the_creation(client: TestClient, add_ended: AddModel) -> None:
@@ -268,10 +268,10 @@ def test_the_key_of_each_deletion_is_on_record(
     admin = bearer("admin")
     assert {item["deleted_by"] for item in client.get("/v1/trash", headers=admin).json()["items"]} == {key.id}
     entries = client.get("/v1/audit", headers=admin).json()["items"]
-    found = {(each["method"], each["path"], each["key_id"], each["request_id"]) for each in entries}
+    recorded = {(each["method"], each["path"], each["key_id"], each["request_id"]) for each in entries}
     for path in (f"/v1/jobs/{model.job_id}", f"/v1/datasets/{dataset_id}"):
-        assert ("DELETE", path, key.id, "r-18") in found
-    assert ("POST", "/v1/jobs/delete", key.id, "r-18") in found
+        assert ("DELETE", path, key.id, "r-18") in recorded
+    assert ("POST", "/v1/jobs/delete", key.id, "r-18") in recorded
 
 
 def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: AddModel) -> None:
@@ -287,20 +287,22 @@ def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: 
 
 def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) -> None:
     """Bytes are listed by kind, apart from the trash; emptying the trash frees the listed bytes."""
-    kept, gone = add_ended(), add_ended()
-    client.delete(f"/v1/models/{gone.id}")
-    found = client.get("/v1/storage?refresh=true").json()
-    kinds = {kind["kind"]: kind for kind in found["kinds"]}
+    kept_model, deleted_model = add_ended(), add_ended()
+    client.delete(f"/v1/models/{deleted_model.id}")
+    storage = client.get("/v1/storage?refresh=true").json()
+    kinds = {kind["kind"]: kind for kind in storage["kinds"]}
     models = kinds["models"]
-    assert (models["objects"], models["size_bytes"]) == (1, kept.size_bytes)
-    assert (models["trash_objects"], models["trash_bytes"]) == (1, gone.size_bytes)
+    assert (models["objects"], models["size_bytes"]) == (1, kept_model.size_bytes)
+    assert (models["trash_objects"], models["trash_bytes"]) == (1, deleted_model.size_bytes)
     stored = sum(size_bytes for _, size_bytes in store.artifacts.sizes())
-    assert found["total_bytes"] == stored == sum(k["size_bytes"] + k["trash_bytes"] for k in found["kinds"])
-    assert (kinds["jobs"]["objects"], found["trash_days"]) == (2, 7)
+    assert (
+        storage["total_bytes"] == stored == sum(k["size_bytes"] + k["trash_bytes"] for k in storage["kinds"])
+    )
+    assert (kinds["jobs"]["objects"], storage["trash_days"]) == (2, 7)
     assert models["retention_days"] is None
     freed = client.post("/v1/trash/empty", json={"all": True}).json()["size_bytes"]
     assert freed == models["trash_bytes"]
-    assert client.get("/v1/storage").json() == found  # measured once a minute
+    assert client.get("/v1/storage").json() == storage  # measured once a minute
     assert client.get("/v1/storage?refresh=true").json()["total_bytes"] == stored - freed
 
 

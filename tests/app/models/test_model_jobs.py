@@ -46,8 +46,8 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
     assert first.json() == second.json()
     other = client.post("/v1/models", files=FILE, data={"name": "shop"}, headers=KEY)
     assert other.json()["errors"][0]["pointer"] == "/Idempotency-Key"
-    kept = [key for key in artifact_keys(settings.storage_url) if key.startswith("model-uploads/")]
-    assert len(kept) == 1
+    keys = [key for key in artifact_keys(settings.storage_url) if key.startswith("model-uploads/")]
+    assert len(keys) == 1
 
 
 @pytest.mark.long

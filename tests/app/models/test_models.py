@@ -160,7 +160,7 @@ def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callab
     for name, tags in (("web", {"team": "search", "run": "a:b"}), ("web", {"team": "ads"}), ("shop", {})):
         add_model(name)
         client.patch(f"/v1/models/{name}", json={"tags": tags})
-    found = {
+    references = {
         query: [(item["name"], item["version"]) for item in client.get(f"/v1/models?{query}").json()["items"]]
         for query in (
             "tag=team",
@@ -170,7 +170,7 @@ def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callab
             "name=shop&tag=team",
         )
     }
-    assert list(found.values()) == [[("web", 2), ("web", 1)], [("web", 1)], [("web", 1)], [], []]
+    assert list(references.values()) == [[("web", 2), ("web", 1)], [("web", 1)], [("web", 1)], [], []]
     assert client.get("/v1/models?tag=Team").status_code == 422
 
 

@@ -61,10 +61,10 @@ def test_models_in_memory(
     body = {"queries": [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 0.5}}]}]}
     for _ in range(3):
         assert client.post(f"/v1/models/{model.id}/rank", json=body).status_code == 200
-    found = scrape()
-    assert found[sample_key("rankery_model_cache_misses_total")] == 1
-    assert found[sample_key("rankery_model_cache_hits_total")] == 2
-    assert found[sample_key("rankery_model_cache_models")] == 1
+    values = scrape()
+    assert values[sample_key("rankery_model_cache_misses_total")] == 1
+    assert values[sample_key("rankery_model_cache_hits_total")] == 2
+    assert values[sample_key("rankery_model_cache_models")] == 1
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])

@@ -92,8 +92,8 @@ def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> N
     def detail(lane: str, compiling: str | None) -> str:
         with store.begin() as tx:
             tx.workers.report(f"host:{lane}", lane, 1, 60.0, compiling)
-        found: str = client.get("/readyz?for=jobs").json()["detail"]
-        return found.removeprefix("the broker refuses connections").removeprefix("; ")
+        reason: str = client.get("/readyz?for=jobs").json()["detail"]
+        return reason.removeprefix("the broker refuses connections").removeprefix("; ")
 
     assert detail("training", "12 of 20 parts") == "the workers are compiling kernels: 12 of 20 parts"
     assert client.get("/v1/workers").json()["items"][0]["compiling"] == "12 of 20 parts"
@@ -107,9 +107,9 @@ def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> N
 def test_absent_workers_are_reported_but_tolerated(client: TestClient, store: Store) -> None:
     """Without a purpose, the workers' check names the lanes without workers, and the service is ready."""
     checks = registered(client.app, Readiness)  # type: ignore[arg-type]
-    found = asyncio.run(checks.check())
-    assert found.faults["workers"] == "are missing for the lanes training and quick"
-    assert found.down == ["the broker refuses connections"]
+    readiness = asyncio.run(checks.check())
+    assert readiness.faults["workers"] == "are missing for the lanes training and quick"
+    assert readiness.down == ["the broker refuses connections"]
     with store.begin() as tx:
         tx.workers.report("host:training", "training", 1, 60.0, "12 of 20 parts")
     assert "the workers are compiling kernels: 12 of 20 parts" in asyncio.run(checks.check()).down
@@ -120,16 +120,16 @@ def test_models_in_memory_keep_a_replica_ready_without_a_database(
 ) -> None:
     """A faulty database makes a replica unready to score only if it has no model in memory."""
     checks = registered(client.app, Readiness)  # type: ignore[arg-type]
-    found = ReadinessResult({"database": "refuses connections", "kernels": None})
-    assert readiness_response(found).status_code == 503
+    readiness = ReadinessResult({"database": "refuses connections", "kernels": None})
+    assert readiness_response(readiness).status_code == 503
     add_model("web")
     request = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1, 2, 3]}]}]}
     assert client.post("/v1/models/web/rank", json=request).status_code == 200
     checked = asyncio.run(checks.check(Purpose.SCORING))
-    response = readiness_response(replace(found, tolerated=checked.tolerated))
+    response = readiness_response(replace(readiness, tolerated=checked.tolerated))
     assert response.status_code == 200
     assert json.loads(bytes(response.body))["checks"]["database"] == "refuses connections"
-    broken = replace(found, faults={"kernels": "are being compiled"}, tolerated=checked.tolerated)
+    broken = replace(readiness, faults={"kernels": "are being compiled"}, tolerated=checked.tolerated)
     assert readiness_response(broken).status_code == 503
 
 

@@ -34,11 +34,11 @@ def test_a_request_is_counted_by_its_route(
 ) -> None:
     """The label is the declared route, which a caller cannot choose."""
     assert client.request(method, path).status_code == status
-    found = scrape()
+    values = scrape()
     assert (
-        found[sample_key("rankery_http_requests_total", route=route, method=method, status=str(status))] == 1
+        values[sample_key("rankery_http_requests_total", route=route, method=method, status=str(status))] == 1
     )
-    assert found[sample_key("rankery_http_request_duration_seconds_count", route=route, method=method)] == 1
+    assert values[sample_key("rankery_http_request_duration_seconds_count", route=route, method=method)] == 1
 
 
 def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples]) -> None:

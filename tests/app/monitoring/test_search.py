@@ -44,7 +44,7 @@ def search(client: TestClient, text: str, **parameters: int) -> list[tuple[str, 
 
 def test_names_are_found_by_a_part(client: TestClient, model: Model) -> None:
     """Case does not matter; of the versions of a model, the latest is found."""
-    everything = [
+    all_hits = [
         ("model", "web-2:2"),
         ("job", "web-2"),
         ("job", "web-2"),
@@ -52,7 +52,7 @@ def test_names_are_found_by_a_part(client: TestClient, model: Model) -> None:
         ("comparison", "web-2:2, web-2:1"),
         ("ranking", "web-2:2"),
     ]
-    assert search(client, "EB-2") == everything
+    assert search(client, "EB-2") == all_hits
     assert search(client, "JUDGED") == [("dataset", "judged")] * 2
     assert search(client, "nothing like it") == []
     assert search(client, "%") == []
@@ -62,14 +62,16 @@ def test_click_logs_and_interleavings_are_found(client: TestClient, store: Store
     """Hits have the status of a log and the rankers of an interleaving."""
     with store.begin() as tx:
         log = tx.click_logs.add("clicks of May", {"kind": "upload"})
-    made = client.post("/v1/interleavings", json={"name": "MAYbe", "rankings": ["bm25", "dense"]}).json()
+    interleaving = client.post(
+        "/v1/interleavings", json={"name": "MAYbe", "rankings": ["bm25", "dense"]}
+    ).json()
     hits = client.get("/v1/search", params={"text": "may"}).json()["items"]
     assert [(hit["kind"], hit["name"], hit["detail"]) for hit in hits] == [
         ("click-log", "clicks of May", "pending"),
         ("interleaving", "MAYbe", "bm25, dense"),
     ]
     assert search(client, log.id) == [("click-log", "clicks of May")]
-    assert search(client, made["id"][:-1]) == [("interleaving", "MAYbe")]
+    assert search(client, interleaving["id"][:-1]) == [("interleaving", "MAYbe")]
 
 
 def test_a_job_of_a_later_release_is_found(client: TestClient, store: Store) -> None:

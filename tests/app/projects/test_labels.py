@@ -121,8 +121,8 @@ def test_objects_without_a_project_are_found(
     assert (counts["jobs"]["queued"], counts["models"]) == (1, 1)
     hits = client.get("/v1/search?text=job_&project=-").json()["items"]
     assert {hit["id"] for hit in hits} == {loose.job_id}
-    found = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
-    assert [refused["id"] for refused in found["refused"]] == [loose.job_id]
+    deletion = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
+    assert [refused["id"] for refused in deletion["refused"]] == [loose.job_id]
     client.patch(address, json={"project": None})
     assert len(client.get("/v1/jobs?project=-").json()["items"]) == 2
 
@@ -143,8 +143,8 @@ def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Calla
     add_model("web")
     add_model("ads")
     assert client.patch("/v1/models/web:1", json={"project": "search"}).json()["project"] == "search"
-    found = client.get("/v1/models?project=search").json()["items"]
-    assert [(model["version"], model["project"]) for model in found] == [(2, "search"), (1, "search")]
+    models = client.get("/v1/models?project=search").json()["items"]
+    assert [(model["version"], model["project"]) for model in models] == [(2, "search"), (1, "search")]
     names = client.get("/v1/model-names?project=search").json()["items"]
     assert [(each["name"], each["latest"]["project"]) for each in names] == [("web", "search")]
 
@@ -152,11 +152,11 @@ def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Calla
 def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) -> None:
     """The form of an upload has a field for the project; the ingestion job follows its dataset."""
     file = {"file": ("a.csv", CSV)}
-    made = client.post("/v1/datasets", data={"project": "web", "name": "clicks"}, files=file).json()
-    assert made["project"] == "web"
+    dataset = client.post("/v1/datasets", data={"project": "web", "name": "clicks"}, files=file).json()
+    assert dataset["project"] == "web"
     job = client.get("/v1/jobs?project=web").json()["items"][0]
     assert (job["kind"], job["project"]) == ("ingest", "web")
-    address = f"/v1/datasets/{made['id']}"
+    address = f"/v1/datasets/{dataset['id']}"
     changed = client.patch(address, json={"name": "clicks of May", "project": "ads"}).json()
     assert (changed["name"], changed["project"]) == ("clicks of May", "ads")
     assert client.get(f"/v1/jobs/{job['id']}").json()["project"] == "ads"
@@ -201,9 +201,9 @@ def test_projects_are_listed_with_the_numbers_of_their_objects(
     """Objects without a project are counted too; a project without objects is not listed."""
     address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     add_model("ads")
-    found = client.get("/v1/projects").json()
-    assert [(each["name"], each["jobs"], each["models"]) for each in found["items"]] == [("web", 1, 0)]
-    assert (found["unassigned"]["jobs"], found["unassigned"]["models"], found["bound"]) == (1, 1, False)
+    listing = client.get("/v1/projects").json()
+    assert [(each["name"], each["jobs"], each["models"]) for each in listing["items"]] == [("web", 1, 0)]
+    assert (listing["unassigned"]["jobs"], listing["unassigned"]["models"], listing["bound"]) == (1, 1, False)
     assert client.get("/v1/counts?project=web").json()["jobs"]["queued"] == 1
     assert [hit["project"] for hit in client.get("/v1/search?text=web&project=web").json()["items"]] == [
         "web"
@@ -215,10 +215,10 @@ def test_projects_are_listed_with_the_numbers_of_their_objects(
 def test_objects_of_every_kind_are_counted(client: TestClient, store: Store) -> None:
     """A project with an object of each kind has no count of zero."""
     fill(store)
-    (found,) = client.get("/v1/projects").json()["items"]
-    assert found.pop("name") == PROJECT
-    assert {"click_logs", "drift_reports", "interleavings", "schedules"} <= found.keys()
-    assert all(found.values())
+    (project,) = client.get("/v1/projects").json()["items"]
+    assert project.pop("name") == PROJECT
+    assert {"click_logs", "drift_reports", "interleavings", "schedules"} <= project.keys()
+    assert all(project.values())
 
 
 def test_a_training_of_a_foreign_name_is_refused(
@@ -267,8 +267,8 @@ def test_models_move_with_all_versions_of_their_names(
     assert client.get("/v1/models?project=search").json()["items"] == []
     done = client.post("/v1/models/labels", json={**body, "dry_run": False}).json()
     assert {**done, "dry_run": True} == planned
-    found = client.get("/v1/models?project=search").json()["items"]
-    assert {(model["name"], model["version"]): model["tags"] for model in found} == {
+    models = client.get("/v1/models?project=search").json()["items"]
+    assert {(model["name"], model["version"]): model["tags"] for model in models} == {
         ("web", 1): {},
         ("web", 2): {"a": "b"},
         ("ads", 1): {"a": "b"},
@@ -284,9 +284,9 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
     client.patch("/v1/models/web:1", json={"tags": many})
     body = {"filter": {"all": True}, "tags": {"one-more": ""}}
     for dry_run in (True, False):
-        found = client.post("/v1/models/labels", json={**body, "dry_run": dry_run}).json()
-        assert (found["changed"], found["refused_count"]) == (1, 1)
-        assert found["refused"][0]["reason"] == "would result in 65 tags; the maximum is 64"
+        answer = client.post("/v1/models/labels", json={**body, "dry_run": dry_run}).json()
+        assert (answer["changed"], answer["refused_count"]) == (1, 1)
+        assert answer["refused"][0]["reason"] == "would result in 65 tags; the maximum is 64"
     alone = {"ids": [first.id], "tags": {"one-more": ""}, "project": "search", "dry_run": False}
     assert client.post("/v1/models/labels", json=alone).json()["refused_count"] == 1
     model = client.get("/v1/models/web:1").json()

@@ -146,8 +146,8 @@ def test_too_many_queries_are_refused() -> None:
 @pytest.mark.parametrize(("documents", "max_documents"), [(21, None), (3, 2)])
 def test_too_many_documents_are_not_read_on_the_fast_path(documents: int, max_documents: int | None) -> None:
     """Larger requests are left to the slow path, which counts documents, or to a thread."""
-    found = [{"id": str(number), "features": {}} for number in range(documents)]
-    content = json.dumps({"queries": [{"id": "q", "documents": found}]}).encode()
+    rows = [{"id": str(number), "features": {}} for number in range(documents)]
+    content = json.dumps({"queries": [{"id": "q", "documents": rows}]}).encode()
     assert fast_candidates(content, MODEL, SETTINGS, max_documents) is None
 
 

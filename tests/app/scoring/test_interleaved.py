@@ -58,8 +58,8 @@ def test_rank_returns_interleaved_lists(client: TestClient, models: list[str]) -
     assert {one["id"]: one["score"] for one in first["ranking"]}.items() <= scores.items()
     assert len(second["ranking"]) == 2
     body = {"user": "u", "query": {"id": "q", "documents": DOCUMENTS}}
-    kept = client.post(f"/v1/interleavings/{interleaving}/lists", json=body).json()
-    assert kept == {
+    kept_list = client.post(f"/v1/interleavings/{interleaving}/lists", json=body).json()
+    assert kept_list == {
         "ranking_id": first["ranking_id"],
         "query": "q",
         "documents": [one["id"] for one in first["ranking"]],
@@ -71,7 +71,7 @@ def test_rank_returns_interleaved_lists(client: TestClient, models: list[str]) -
     both = {one["id"] for user in "uvwx" for one in shown_list(client, models[0], interleaving, user)}
     assert {"d0", "d11"} <= both
     other = rank(client, models[1], interleaving=interleaving, user="u").json()["queries"][0]
-    assert [one["id"] for one in other["ranking"]] == kept["documents"]
+    assert [one["id"] for one in other["ranking"]] == kept_list["documents"]
     assert client.get(f"/v1/interleavings/{interleaving}/verdict").json()["lists"] == 2 + 2 * 3
 
 
@@ -111,10 +111,10 @@ def test_rank_makes_the_list_of_the_models_own_rankings(
     rankings = [[NAMES.index(one["id"]) for one in ranking] for ranking in alone]
     for place, user in enumerate("abcdef"):
         expected = interleave(method, rankings, row.length, seeded_draw(row.seed, user, "q"))
-        found = shown_list(client, models[place % 2], interleaving, user)
-        assert [one["id"] for one in found] == [NAMES[document] for document in expected.documents]
+        ranking = shown_list(client, models[place % 2], interleaving, user)
+        assert [one["id"] for one in ranking] == [NAMES[document] for document in expected.documents]
         scores = {one["id"]: one["score"] for one in alone[place % 2]}
-        assert [one["score"] for one in found] == [scores[one["id"]] for one in found]
+        assert [one["score"] for one in ranking] == [scores[one["id"]] for one in ranking]
 
 
 def test_a_deleted_interleaving_is_not_found(client: TestClient, models: list[str], store: Store) -> None:
@@ -145,8 +145,8 @@ class Process:
         """Request the list of one user and query several times concurrently."""
 
         async def ask() -> list[InterleavedList]:
-            found = (self.lists.of(row, RANKINGS, names or NAMES, "q", "u") for _ in range(times))
-            return list(await asyncio.gather(*found))
+            lists = (self.lists.of(row, RANKINGS, names or NAMES, "q", "u") for _ in range(times))
+            return list(await asyncio.gather(*lists))
 
         return asyncio.run(ask())
 

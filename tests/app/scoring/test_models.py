@@ -41,11 +41,11 @@ def test_a_model_is_read_once(
 
     async def work() -> None:
         served = ServedModels(store, MANY_BYTES, KERNELS, ModelReferences())
-        found = await asyncio.gather(
+        models_served = await asyncio.gather(
             *(served.get(reference) for reference in ("web", "web:1", model.id) for _ in range(9))
         )
-        assert len({id(one) for one in found}) == 1
-        assert await served.get("web") is found[0]
+        assert len({id(one) for one in models_served}) == 1
+        assert await served.get("web") is models_served[0]
         usage = served.usage()
         assert (usage.hits + usage.misses, usage.models) == (28, 1)
         assert usage.bytes > 0
@@ -67,9 +67,9 @@ def test_models_beyond_the_limit_are_removed(store: Store, add_model: Callable[[
         assert one_alone.usage().models == 1
         assert await one_alone.get("web:1") is not first
         both = ServedModels(store, 2 * first.scorer.size_bytes, KERNELS, ModelReferences())
-        kept = await both.get("web:1")
+        second = await both.get("web:1")
         await both.get("web:2")
-        assert await both.get("web:1") is kept
+        assert await both.get("web:1") is second
 
     _run(work())
 

@@ -167,9 +167,11 @@ def test_a_full_chunk_waits_while_the_database_is_unavailable(
     assert len(tries) == 1
     with store.read() as tx:
         now = datetime.now(UTC)
-        (kept,) = tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")
-    assert kept.requests == 2
-    assert {key.split("/")[1] for key, _ in store.artifacts.sizes() if key.startswith("scored/")} == {kept.id}
+        (sample,) = tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")
+    assert sample.requests == 2
+    assert {key.split("/")[1] for key, _ in store.artifacts.sizes() if key.startswith("scored/")} == {
+        sample.id
+    }
 
 
 def test_stored_requests_outlast_a_failed_removal_of_older_ones(

@@ -110,9 +110,9 @@ def test_every_form_of_a_request_is_kept(
         body = {"queries": queries, "keep": True, "user": "u", "explain": form == "explained"}
         ranked = client.post("/v1/models/web/rank", json=body).json()["queries"]
         expected = {query["ranking_id"]: [one["id"] for one in query["ranking"]] for query in ranked}
-    kept = stored_rankings(application, store)
-    assert {served.ranking.id: served.ranking.content["documents"] for served in kept} == expected
-    assert all(served.ranking.user for served in kept)
+    rankings = stored_rankings(application, store)
+    assert {served.ranking.id: served.ranking.content["documents"] for served in rankings} == expected
+    assert all(served.ranking.user for served in rankings)
 
 
 def test_a_table_without_ids_cannot_be_kept(client: TestClient, model: Model) -> None:
@@ -177,9 +177,9 @@ def test_waiting_rankings_are_written_when_the_service_stops(
     client.__enter__()
     third = rank(client, keep=True, user="u")["ranking_id"]
     store = registered(application, ListWriter)._store
-    kept = stored_rankings(application, store)
-    assert [served.ranking.id for served in kept] == [first, second, third]
-    assert len({served.ranking.user for served in kept}) == 1
+    rankings = stored_rankings(application, store)
+    assert [served.ranking.id for served in rankings] == [first, second, third]
+    assert len({served.ranking.user for served in rankings}) == 1
 
 
 def test_hashes_depend_on_the_key(client: TestClient, application: FastAPI, store: Store) -> None:

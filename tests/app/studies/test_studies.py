@@ -49,15 +49,15 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
     """As many trials are queued as may run at a time; number 0 is the base."""
     study = client.post("/v1/studies", json=request_of())
     assert study.status_code == 202, study.text
-    found = study.json()
-    assert found["status"] == "running"
-    assert found["counts"]["asked"] == found["counts"]["queued"] == 2
-    assert found["base"]["hyperparameters"]["num_leaves"] == 31
-    trials = client.get(f"/v1/studies/{found['id']}/trials").json()["items"]
+    document = study.json()
+    assert document["status"] == "running"
+    assert document["counts"]["asked"] == document["counts"]["queued"] == 2
+    assert document["base"]["hyperparameters"]["num_leaves"] == 31
+    trials = client.get(f"/v1/studies/{document['id']}/trials").json()["items"]
     assert [(trial["number"], trial["source"]) for trial in trials] == [(0, "default"), (1, "sampler")]
     job = client.get(f"/v1/jobs/{trials[0]['job_id']}").json()
     assert (job["kind"], job["title"]) == ("trial", "leaves, trial 0")
-    assert [each["id"] for each in client.get("/v1/studies?prefix=lea").json()["items"]] == [found["id"]]
+    assert [each["id"] for each in client.get("/v1/studies?prefix=lea").json()["items"]] == [document["id"]]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
     }
     study = client.post("/v1/studies", json=request_of(base=base, search_space=space))
     assert study.status_code == 202, study.text
-    found = study.json()
-    assert (found["base"]["scorer"]["epochs"], found["base"]["hyperparameters"]) == (3, {})
+    document = study.json()
+    assert (document["base"]["scorer"]["epochs"], document["base"]["hyperparameters"]) == (3, {})
     refusals: list[tuple[dict[str, Any], str]] = [
         ({"/scorer/learning_rate": {"type": "float", "low": 0.0, "high": 1.0}}, "/low"),
         ({"/scorer/hidden": {"type": "choice", "choices": [[8], []]}}, "/choices/1"),
@@ -339,8 +339,8 @@ class TestQuota:
         path = f"/v1/studies/{study['id']}"
         refused = client.patch(path, json={"parallel_trials": 3})
         assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
-        found = client.get(path).json()
-        assert (found["parallel_trials"], found["counts"]["asked"]) == (1, 1)
+        study = client.get(path).json()
+        assert (study["parallel_trials"], study["counts"]["asked"]) == (1, 1)
         assert client.patch(path, json={"parallel_trials": 2}).json()["counts"]["asked"] == 2
         assert client.patch(path, json={"trials": 9}).status_code == 200
 
@@ -393,8 +393,8 @@ def test_importance_is_empty_before_there_are_trials(
 ) -> None:
     """The answer names its method and has no values."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
-    found = client.get(f"/v1/studies/{study_id}/importance").json()
-    assert found == {"method": "ped-anova", "trials": 0, "importances": {}}
+    importance = client.get(f"/v1/studies/{study_id}/importance").json()
+    assert importance == {"method": "ped-anova", "trials": 0, "importances": {}}
 
 
 def test_a_folded_list_of_jobs_has_only_the_last_trial(

@@ -46,17 +46,17 @@ def test_a_key_encrypts_secrets_stored_in_plain_text(settings: ApiSettings, tmp_
     key = new_key()
     with running_receiver(tmp_path / "receiver") as receiver:
         with _running(settings) as client:
-            made = client.post("/v1/webhooks", json={"url": receiver.url}).json()
-        assert _stored_secrets(settings) == [(made["secret"], None)]
-        receiver.set_secret(made["secret"])
+            webhook = client.post("/v1/webhooks", json={"url": receiver.url}).json()
+        assert _stored_secrets(settings) == [(webhook["secret"], None)]
+        receiver.set_secret(webhook["secret"])
         with _running(settings, key) as client:
             ((encrypted, _),) = _stored_secrets(settings)
-            assert encrypted != made["secret"]
-            assert SecretCipher([key]).decrypt(encrypted) == made["secret"]
-            test = f"/v1/webhooks/{made['id']}/test"
+            assert encrypted != webhook["secret"]
+            assert SecretCipher([key]).decrypt(encrypted) == webhook["secret"]
+            test = f"/v1/webhooks/{webhook['id']}/test"
             assert client.post(test).json()["delivered"]
-            rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
-            for secret in (made["secret"], rotated):  # for a day both sign
+            rotated = client.post(f"/v1/webhooks/{webhook['id']}/rotate").json()["secret"]
+            for secret in (webhook["secret"], rotated):  # for a day both sign
                 receiver.set_secret(secret)
                 assert client.post(test).json()["delivered"]
             client.post("/v1/webhooks", json={"url": receiver.url})
@@ -66,7 +66,7 @@ def test_a_key_encrypts_secrets_stored_in_plain_text(settings: ApiSettings, tmp_
             answer = client.post(test).json()
             assert not answer["delivered"]
             assert "RANKERY_ENCRYPTION_KEYS" in answer["error"]
-            rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
+            rotated = client.post(f"/v1/webhooks/{webhook['id']}/rotate").json()["secret"]
             receiver.set_secret(rotated)
             assert client.post(test).json()["delivered"]
 
@@ -97,8 +97,8 @@ def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings
     lost, key = SecretCipher([new_key()]), SecretCipher([new_key()])
     former, present = new_secret(), new_secret()
     with closing(Store.open(settings)) as store, store.begin() as tx:
-        made = tx.webhooks.add("https://example.com/", key.encrypt(former))
-        webhook = tx.webhooks.rotate(made.id, key.encrypt(present))
+        webhook = tx.webhooks.add("https://example.com/", key.encrypt(former))
+        webhook = tx.webhooks.rotate(webhook.id, key.encrypt(present))
     assert key.secrets_of(webhook, utc_now()) == [present, former]
     assert key.secrets_of(webhook, utc_now() + timedelta(days=2)) == [present]
     webhook.former_secret = lost.encrypt(former)

@@ -73,20 +73,20 @@ def _all_are(client: TestClient, webhook: dict[str, Any], *states: str) -> bool:
 def test_the_life_of_a_webhook(client: TestClient) -> None:
     """A webhook is created, shown, listed, changed and deleted; its secret is shown once."""
     answer = client.post("/v1/webhooks", json={"url": "http://127.0.0.1:1/", "events": ["job.ended"]})
-    made = answer.json()
+    created = answer.json()
     assert answer.status_code == 201
-    assert answer.headers["Location"] == f"/v1/webhooks/{made['id']}"
+    assert answer.headers["Location"] == f"/v1/webhooks/{created['id']}"
     assert answer.headers["Cache-Control"] == "no-store"
-    assert made.pop("secret").startswith("whsec_")
-    assert client.get(answer.headers["Location"]).json() == made
-    assert client.get("/v1/webhooks").json()["items"] == [made]
+    assert created.pop("secret").startswith("whsec_")
+    assert client.get(answer.headers["Location"]).json() == created
+    assert client.get("/v1/webhooks").json()["items"] == [created]
     change = {"description": "CI", "enabled": False, "events": [], "project": "web"}
-    changed = client.patch(f"/v1/webhooks/{made['id']}", json=change).json()
+    changed = client.patch(f"/v1/webhooks/{created['id']}", json=change).json()
     assert {name: changed[name] for name in change} == change
-    assert client.patch(f"/v1/webhooks/{made['id']}", json={"project": None}).json()["project"] is None
-    assert client.patch(f"/v1/webhooks/{made['id']}", json={}).json()["description"] == "CI"
-    assert client.delete(f"/v1/webhooks/{made['id']}").status_code == 204
-    assert client.get(f"/v1/webhooks/{made['id']}").status_code == 404
+    assert client.patch(f"/v1/webhooks/{created['id']}", json={"project": None}).json()["project"] is None
+    assert client.patch(f"/v1/webhooks/{created['id']}", json={}).json()["description"] == "CI"
+    assert client.delete(f"/v1/webhooks/{created['id']}").status_code == 204
+    assert client.get(f"/v1/webhooks/{created['id']}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,8 @@ def test_a_slow_receiver_does_not_delay_other_webhooks(
     receiver.answer(200, seconds=30)
     client.post("/v1/webhooks", json={"url": receiver.url})
     quick = receivers.new()
-    made = client.post("/v1/webhooks", json={"url": quick.url}).json()
-    quick.set_secret(made["secret"])
+    created = client.post("/v1/webhooks", json={"url": quick.url}).json()
+    quick.set_secret(created["secret"])
     record_events(*(f"o{number}" for number in range(40)))
     eventually(lambda: len(quick.delivered()) == 40)
 

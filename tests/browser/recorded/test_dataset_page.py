@@ -45,11 +45,11 @@ def table(prepared: Prepared) -> str:
 def test_findings_have_severity_share_and_advice(visit: Visit, letor: str) -> None:
     """Findings are listed by severity, with their advice, share and examples."""
     page = visit.open(f"/datasets/{letor}")
-    found = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
-    expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in found])
-    expect(page.locator(".finding-words > .hint")).to_have_text([finding["advice"] for finding in found])
+    findings = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
+    expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in findings])
+    expect(page.locator(".finding-words > .hint")).to_have_text([finding["advice"] for finding in findings])
     severities = page.locator(".finding > .severity").all_text_contents()
-    assert severities == [finding["severity"] for finding in found]
+    assert severities == [finding["severity"] for finding in findings]
     warnings = severities.count("warning")
     expect(page.locator(".findings-head")).to_contain_text(f"{warnings} warning")
 

@@ -37,8 +37,8 @@ def trained(stack: EmbeddedStack, folder: Path) -> dict[str, Any]:
     data = (folder / "train.txt", "--test", folder / "test.txt", "--name", "web")
     done = rankery(stack, "train", *data, *QUICK, "--json")
     assert done.code == 0, done.errors
-    found: dict[str, Any] = done.document
-    return found
+    document: dict[str, Any] = done.document
+    return document
 
 
 def as_table(judged: str) -> str:
@@ -439,8 +439,8 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert done.code == 0, done.errors
     assert done.document["statistics"]["lists"] == 20_000
     estimate = ("click-logs", "propensities", "simulated clicks", "--method", "shuffled", "--positions", "10")
-    found = rankery(stack, *estimate, "--json").document
-    assert found["propensities"][:3] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
+    estimates = rankery(stack, *estimate, "--json").document
+    assert estimates["propensities"][:3] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
     printed = rankery(stack, *estimate).errors
     assert "times as often as rank 1" in printed
     assert "`rankery train FEATURES --clicks 'simulated clicks' --click-option correction=ips" in printed
@@ -451,7 +451,7 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     job = rankery(stack, *train, "--loss", "lambdarank", "--name", "clicked", *QUICK, "--json").document[
         "job"
     ]
-    assert job["spec"]["clicks"]["propensities"] == pytest.approx(found["propensities"])
+    assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
     assert job["result"]["naive"]["data"] == "validation"
     assert rankery(stack, "train", "none", "--clicks", "absent").sentence.startswith("there is no click log")
 
@@ -741,9 +741,9 @@ def test_programs_get_the_problem_as_json(
     done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments), "--json")
     assert done.code == 1
     (line,) = done.output.splitlines()
-    found = json.loads(line)["problem"]
-    assert problem.items() - {("detail", problem["detail"])} <= found.items()
-    assert problem["detail"] in found["detail"]
+    printed_problem = json.loads(line)["problem"]
+    assert problem.items() - {("detail", problem["detail"])} <= printed_problem.items()
+    assert problem["detail"] in printed_problem["detail"]
     assert problem["detail"] in done.sentence
 
 

@@ -94,8 +94,8 @@ def test_a_search_goes_over_the_scorer() -> None:
     layers = {"type": "choice", "choices": [[64], [128, 64]]}
     assert search_dimension("scorer.hidden=[64],[128,64]") == ("/scorer/hidden", layers)
     assert search_dimension("hidden=[64],[128,64]", is_network=True) == ("/scorer/hidden", layers)
-    found = search_space_field({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
-    assert list(found) == ["/scorer/dropout", "/loss/sigma"]
+    space = search_space_field({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
+    assert list(space) == ["/scorer/dropout", "/loss/sigma"]
 
 
 def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> None:

@@ -21,8 +21,8 @@ def trained(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> d
     file.write_text(JUDGED.replace("qid:", "qid:7"))
     done = rankery(stack, "train", file, "--name", "ops", *QUICK, "--json")
     assert done.code == 0, done.errors
-    found: dict[str, Any] = done.document
-    return found | {"file": file}
+    document: dict[str, Any] = done.document
+    return document | {"file": file}
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
@@ -152,16 +152,16 @@ def test_a_deletion_is_confirmed_and_names_the_holders_of_an_object(
         "studies": ("--status", "cancelled", "--dataset", "ds_x"),
     }
     for kind, wanted in filters.items():
-        found = rankery(stack, kind, "delete", *wanted, "--project", "-", "--dry-run", "--json").document
-        assert found["deleted"] == {}
+        dry_run = rankery(stack, kind, "delete", *wanted, "--project", "-", "--dry-run", "--json").document
+        assert dry_run["deleted"] == {}
     for wrong in ((), ("ops:1", "--name", "ops"), ("--created-before", "yesterday")):
         assert rankery(stack, "models", "delete", *wrong).code == 2
 
 
 def test_storage_and_audit_are_listed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Storage by kind adds up to the total, and the audit log begins with the latest request."""
-    found = rankery(stack, "storage", "show", "--refresh", "--json").document
-    assert found["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in found["kinds"])
+    storage = rankery(stack, "storage", "show", "--refresh", "--json").document
+    assert storage["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in storage["kinds"])
     rankery(stack, "models", "label", "ops:1", "--set", "audited=yes")
     (latest,) = rankery(stack, "audit", "list", "--limit", "1", "--json").document
     assert (latest["method"], latest["path"], latest["status"]) == ("POST", "/v1/models/labels", 200)

@@ -143,11 +143,11 @@ def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) ->
     assert lock.read_url() is None
     timer = threading.Timer(0.5, lambda: lock.write_url("http://127.0.0.1:7"))
     timer.start()
-    found = run("jobs", "list", "--data-dir", tmp_path)
+    done = run("jobs", "list", "--data-dir", tmp_path)
     timer.join()
     lock.release()
-    assert found.errors.startswith(f"rankery: using the service of {tmp_path} at http://127.0.0.1:7\n")
-    assert found.sentence.startswith("no answer from the service at http://127.0.0.1:7")
+    assert done.errors.startswith(f"rankery: using the service of {tmp_path} at http://127.0.0.1:7\n")
+    assert done.sentence.startswith("no answer from the service at http://127.0.0.1:7")
 
 
 def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path) -> None:

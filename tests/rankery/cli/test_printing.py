@@ -155,8 +155,8 @@ def test_everything_is_printed_in_one_place() -> None:
     modules = [path for path in Path(rankery.cli.__file__).parent.glob("*.py") if path.name != "printing.py"]
     assert len(modules) > 20
     printing = re.compile(r"\b(?:typer\.echo|print|sys\.std(?:out|err)|Console)\(")
-    found = {path.name for path in modules if printing.search(path.read_text())}
-    assert found == {"__init__.py"}  # the version
+    names = {path.name for path in modules if printing.search(path.read_text())}
+    assert names == {"__init__.py"}  # the version
 
 
 def test_a_leaderboard_is_readable_in_a_narrow_terminal(

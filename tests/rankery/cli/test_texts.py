@@ -71,11 +71,11 @@ def test_a_grid_goes_through_seeds_and_lists() -> None:
     values = grid(texts, "--grid")
     assert values == {"seed": [1, 2], "loss.gain": [[0, 1, 3], [0, 1, 7]], "loss.name": ["a,b", "c"]}
     del values["loss.name"]
-    found = [
+    combinations = [
         (one["seed"], one["loss"]["gain"], one["hyperparameters"])
         for one in points({"seed": 0, "loss": {"name": "lambdarank"}, "hyperparameters": {}}, values)
     ]
-    assert found == [(seed, gain, {}) for seed in (1, 2) for gain in ([0, 1, 3], [0, 1, 7])]
+    assert combinations == [(seed, gain, {}) for seed in (1, 2) for gain in ([0, 1, 3], [0, 1, 7])]
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,18 @@ async def _all(names: list[str] | None, bodies: int, seed: int) -> dict[str, Out
 
 def _table(outcomes: dict[str, Outcome]) -> Table:
     table = Table("form", *COLUMNS)
-    for name, found in outcomes.items():
-        figures = (found.bodies, found.accepted, found.refused, found.stricter, found.fast, found.scores)
-        table.add_row(name, *(f"{figure:,}" for figure in (*figures, len(found.differences), found.faults)))
+    for name, outcome in outcomes.items():
+        figures = (
+            outcome.bodies,
+            outcome.accepted,
+            outcome.refused,
+            outcome.stricter,
+            outcome.fast,
+            outcome.scores,
+        )
+        table.add_row(
+            name, *(f"{figure:,}" for figure in (*figures, len(outcome.differences), outcome.faults))
+        )
     return table
 
 

@@ -298,11 +298,11 @@ async def differences(served: Served, seed: int, n_rows: int) -> list[str]:
     model = drawn_model(seed)
     served.add(model.name, model.booster.model_to_string(), feature_names=model.names, imported=True)
     rows = drawn_rows(model, n_rows, seed)
-    found = []
+    problems = []
     for forms, sent in ((DOUBLE, rows), (SINGLE, rows.astype(np.float32).astype(np.float64))):
         expected = lightgbm_scores(model, sent)
         for name, form in forms.items():
             scores = await form(served, model, sent)
             if different := int(np.sum(scores != expected)):
-                found.append(f"seed {seed}, {name}: {different} of {n_rows} scores differ")
-    return found
+                problems.append(f"seed {seed}, {name}: {different} of {n_rows} scores differ")
+    return problems

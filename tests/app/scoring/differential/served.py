@@ -83,8 +83,8 @@ class Served:
             await self._application(scope, receive, send)
         start = next((one for one in messages if one["type"] == "http.response.start"), _NO_ANSWER)
         content = b"".join(one.get("body", b"") for one in messages if one["type"] == "http.response.body")
-        found = {name.decode().lower(): value.decode() for name, value in start.get("headers") or ()}
-        return Answer(start["status"], content, found)
+        answer_headers = {name.decode().lower(): value.decode() for name, value in start.get("headers") or ()}
+        return Answer(start["status"], content, answer_headers)
 
 
 @contextlib.asynccontextmanager
