@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import nbformat
 
-Value = TypeVar("Known")
+Value = TypeVar("Value")
 
 
 def not_none(value: Value | None) -> Value:

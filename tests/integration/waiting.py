@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 LIMIT_SECONDS = 200.0
-Result = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def wait_for(

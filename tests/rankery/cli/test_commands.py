@@ -464,13 +464,13 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     (first,) = rankery(stack, "datasets", "upload", path, *columns, "--json").document
     assert (first["name"], first["statistics"]["queries"]) == ("judged.csv", 1)
     assert rankery(stack, "datasets", "show", "judged.csv", "--json").document["id"] == first["id"]
-    (interleaving,) = rankery(
+    (second,) = rankery(
         stack, "datasets", "generate", "--queries", "5", "--name", "judged.csv", "--json"
     ).document
     unclear = rankery(stack, "datasets", "show", "judged.csv")
     assert unclear.code == 1
     assert unclear.sentence.startswith("2 datasets are named 'judged.csv'; give the id of one: ")
-    assert all(one["id"] in unclear.sentence for one in (first, interleaving))
+    assert all(one["id"] in unclear.sentence for one in (first, second))
     shown = rankery(stack, "datasets", "show", first["id"])
     # The folder's path may be too long for one line.
     command = f"rankery datasets doctor {first['id']} --data-dir {stack.data_dir}"
@@ -481,8 +481,8 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     assert (query["query_id"], query["documents"]) == ("shoes", 2)
     documents = rankery(stack, "datasets", "queries", first["id"], "shoes", "--json").document["documents"]
     assert [document["features"] for document in documents] == [[1.5, 7.0], [2.0, 7.0]]
-    gone = rankery(stack, "datasets", "delete", first["id"], interleaving["id"], "--json").document
-    assert gone == [first["id"], interleaving["id"]]
+    gone = rankery(stack, "datasets", "delete", first["id"], second["id"], "--json").document
+    assert gone == [first["id"], second["id"]]
     assert rankery(stack, "datasets", "show", first["id"]).sentence == f"there is no dataset {first['id']!r}"
 
 
