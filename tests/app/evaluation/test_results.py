@@ -267,8 +267,8 @@ def test_evaluations_are_listed_newest_first(
     items = client.get("/v1/evaluations").json()["items"]
     assert [(item["id"], item["system"]) for item in items] == [(of_run.id, "bm25"), (evaluation_id, "web:1")]
     assert items[0]["metrics"] == {"map": _INTERVAL}
-    query = {"evaluation": [of_run.id, "evl_none", evaluation_id, of_run.id]}
-    several = client.get("/v1/evaluations/metrics", params=query).json()
+    parameters = {"evaluation": [of_run.id, "evl_none", evaluation_id, of_run.id]}
+    several = client.get("/v1/evaluations/metrics", params=parameters).json()
     assert [(item["id"], item["system"]) for item in several["items"]] == [
         (of_run.id, "bm25"),
         (evaluation_id, "web:1"),
