@@ -12,8 +12,8 @@ def test_events_are_read_from_their_lines() -> None:
     lines = EventStreamParser()
     text = "retry: 2000\n\n: \n\nid: 4\nevent: ready\ndata: {}\n\n"
     text += 'id:5\nevent: job.ended\ndata: {"a":\ndata: 1}\n\n'
-    events = [event for line in text.split("\n") if (event := lines.take(line)) is not None]
-    assert events == [("ready", {}), ("job.ended", {"a": 1})]
+    found = [event for line in text.split("\n") if (event := lines.take(line)) is not None]
+    assert found == [("ready", {}), ("job.ended", {"a": 1})]
     assert lines.last_id == "5"
 
 
@@ -34,6 +34,6 @@ def test_only_line_feeds_end_a_line(size: int) -> None:
     sent = f"id: 1\r\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
     lines, parser = StreamLines(), EventStreamParser()
     pieces = [sent[first : first + size] for first in range(0, len(sent), size)]
-    events = [event for piece in pieces for line in lines.add(piece) if (event := parser.take(line))]
-    assert events == [("", data)]
+    found = [event for piece in pieces for line in lines.add(piece) if (event := parser.take(line))]
+    assert found == [("", data)]
     assert parser.last_id == "1"
