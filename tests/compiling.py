@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# The program calls `warm_up_ends()` in between; the last line of its output is this module's.
+# Code before and after the program, which calls `warm_up_ends()`. The last line of output is `_AFTER`'s.
 _BEFORE = """
 import gc, json
 from numba.core.dispatcher import Dispatcher
@@ -36,8 +36,8 @@ def left_to_compile(program: str, folder: Path) -> list[str]:
     Returns:
         Kernels with new signatures after the end of the warm-up.
     """
-    found: list[str] = json.loads(run_program(_BEFORE + program + _AFTER, folder).splitlines()[-1])
-    return found
+    kernels: list[str] = json.loads(run_program(_BEFORE + program + _AFTER, folder).splitlines()[-1])
+    return kernels
 
 
 def run_program(program: str, folder: Path) -> str:

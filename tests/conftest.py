@@ -201,11 +201,11 @@ def chromium_path() -> str:
     """
     named = os.environ.get("RANKERY_TEST_CHROMIUM")
     wanted = [named] if named else ["chromium-headless-shell", "chromium"]
-    found = next(filter(None, map(shutil.which, wanted)), None)
-    if found is None:
-        way_out = "apt-get install chromium-headless-shell, or set RANKERY_TEST_CHROMIUM"
-        skip_without(f"no {' and no '.join(wanted)}: {way_out}")
-    return found
+    path = next(filter(None, map(shutil.which, wanted)), None)
+    if path is None:
+        remedy = "apt-get install chromium-headless-shell, or set RANKERY_TEST_CHROMIUM"
+        skip_without(f"no {' and no '.join(wanted)}: {remedy}")
+    return path
 
 
 @pytest.fixture(autouse=True)

@@ -23,5 +23,5 @@ def skip_without(reason: str) -> NoReturn:
 
 def require_program(program: str, package: str) -> str:
     """Return the path of a program; if it is missing, skip the test with the name of its Debian package."""
-    found = shutil.which(program) or shutil.which(program, path=_SYSTEM_FOLDERS)
-    return found or skip_without(f"{program} is not installed: apt-get install {package}")
+    path = shutil.which(program) or shutil.which(program, path=_SYSTEM_FOLDERS)
+    return path or skip_without(f"{program} is not installed: apt-get install {package}")

@@ -43,12 +43,12 @@ def test_the_client_requires_little() -> None:
 @pytest.mark.parametrize("lock", ["installer", "service", "extras", "build"])
 def test_the_lock_of_development_holds_the_others(lock: str) -> None:
     """No layer of `.venv` replaces a version that another layer needs."""
-    pinned = _pinned(lock)
+    pinned = _pinned_versions(lock)
     assert pinned
-    assert pinned <= _pinned("development")
+    assert pinned <= _pinned_versions("development")
 
 
-def _pinned(lock: str) -> set[str]:
+def _pinned_versions(lock: str) -> set[str]:
     return set(re.findall(r"^\S+==\S+", (ROOT / "requirements" / f"{lock}.lock").read_text(), re.MULTILINE))
 
 

@@ -15,14 +15,14 @@ PROCESSES: dict[str, type[BaseSettings]] = {"API": ApiSettings, "worker": Worker
 
 def rows() -> list[str]:
     """Return a row per setting: variable, readers, default and description."""
-    found: dict[str, list[str]] = {}
+    cells_by_name: dict[str, list[str]] = {}
     for process, settings in PROCESSES.items():
         for name, field in settings.model_fields.items():
             who = "all" if name in StoreSettings.model_fields else process
             default = "" if field.default in (None, "", PydanticUndefined) else f"`{field.default}`"
-            row = found.setdefault(f"RANKERY_{name}".upper(), [who, default, str(field.description)])
+            row = cells_by_name.setdefault(f"RANKERY_{name}".upper(), [who, default, str(field.description)])
             row[0] = who if row[0] == who else "all"
-    return [f"| `{name}` | {' | '.join(cells)} |" for name, cells in sorted(found.items())]
+    return [f"| `{name}` | {' | '.join(cells)} |" for name, cells in sorted(cells_by_name.items())]
 
 
 def test_the_page_lists_every_setting_as_it_is() -> None:

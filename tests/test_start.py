@@ -29,9 +29,9 @@ _WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); imp
 )
 def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[str]) -> None:
     """Modules that are used later are not imported at start, whichever extras are installed."""
-    found = f"print(*sorted(name for name in {sorted(absent)!r} if sys.modules.get(name)))"
+    print_imported = f"print(*sorted(name for name in {sorted(absent)!r} if sys.modules.get(name)))"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", f"import sys\n{program}\n{found}"],
+        [sys.executable, "-P", "-c", f"import sys\n{program}\n{print_imported}"],
         capture_output=True,
         text=True,
         check=True,

@@ -10,7 +10,7 @@ from app.guide import mount_guide
 from app.http import problems
 
 
-def of(site: Path) -> TestClient:
+def client_of(site: Path) -> TestClient:
     """Return a client of an application that serves only this guide."""
     application = FastAPI()
     problems.install(application)
@@ -18,13 +18,13 @@ def of(site: Path) -> TestClient:
     return TestClient(application)
 
 
-def test_what_was_built_is_shown(tmp_path: Path) -> None:
+def test_the_built_guide_is_shown(tmp_path: Path) -> None:
     """Pages are folders and are revalidated by browsers; an unknown page is the guide's 404 page."""
     (tmp_path / "concepts").mkdir()
     (tmp_path / "index.html").write_text("first")
     (tmp_path / "404.html").write_text("nowhere")
     (tmp_path / "concepts" / "index.html").write_text("concepts")
-    client = of(tmp_path)
+    client = client_of(tmp_path)
     first = client.get("/guide")
     assert (first.url.path, first.text, first.headers["cache-control"]) == ("/guide/", "first", "no-cache")
     assert client.get("/guide/concepts/").text == "concepts"
@@ -34,7 +34,7 @@ def test_what_was_built_is_shown(tmp_path: Path) -> None:
 
 def test_a_missing_guide_names_the_command_to_build_it(tmp_path: Path) -> None:
     """Without a built guide, the answer is a problem that names the command."""
-    answer = of(tmp_path / "nothing").get("/guide/quick-start/")
+    answer = client_of(tmp_path / "nothing").get("/guide/quick-start/")
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
     assert "make guide" in answer.json()["detail"]
@@ -42,7 +42,7 @@ def test_a_missing_guide_names_the_command_to_build_it(tmp_path: Path) -> None:
 
 def test_headings_are_listed_for_the_search_of_the_dashboard(tmp_path: Path) -> None:
     """Pages are listed before headings; the reference has pages only, and a missing guide has no entries."""
-    client = of(tmp_path)
+    client = client_of(tmp_path)
     assert client.get("/guide/headings.json").json() == []
     index = tmp_path / "search" / "search_index.json"
     index.parent.mkdir()

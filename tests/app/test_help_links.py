@@ -13,7 +13,7 @@ _SCRIPT_LINK = re.compile(r"""helpLink\(\s*"([^"]+)\"""")
 _TEMPLATE_LINK = re.compile(r"""\bhelp\("([^"]+)\"""")
 
 
-def _linked() -> set[str]:
+def _linked_pages() -> set[str]:
     """Return the pages of the guide that pages, templates and scripts name."""
     scripts = (path.read_text() for path in (FOLDER / "static").rglob("*.js"))
     templates = (path.read_text() for path in (FOLDER / "templates").glob("*.html"))
@@ -31,8 +31,8 @@ def test_every_view_has_a_guide_page() -> None:
     assert views - set(GUIDE_PAGES) == {"docs", "sign_in"}
 
 
-@pytest.mark.parametrize("page", sorted(_linked()))
-def test_what_is_linked_is_in_the_guide(built_guide: Path, page: str) -> None:
+@pytest.mark.parametrize("page", sorted(_linked_pages()))
+def test_linked_pages_and_headings_are_in_the_guide(built_guide: Path, page: str) -> None:
     """The guide has each linked page, and each linked heading of it."""
     path, _, heading = page.partition("#")
     text = (built_guide / path / "index.html").read_text()

@@ -1,6 +1,7 @@
 """Actions of a user on the dashboard."""
 
 import re
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -104,3 +105,12 @@ def start_training(page: Page) -> str:
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url(re.compile(r"/jobs/job_"))
     return page.url.rsplit("/", 1)[1]
+
+
+def job_spec(visit: Visit, job_id: str, *, cancel: bool = False) -> dict[str, Any]:
+    """Return the specification of a job; with `cancel`, also cancel the job."""
+    path = f"{visit.url}/v1/jobs/{job_id}"
+    spec: dict[str, Any] = visit.page.request.get(path).json()["spec"]
+    if cancel:
+        visit.page.request.post(f"{path}/cancel")
+    return spec

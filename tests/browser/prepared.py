@@ -35,9 +35,9 @@ def judged_table(seed: int) -> str:
 def run_text(table: str) -> str:
     """Write a run that orders each query by a weak feature and omits one document of each query."""
     rows = [line.split(",") for line in table.splitlines()[1:]]
-    kept = [(query, name, float(values[0])) for query, name, _, _, *values in rows]
+    scored = [(query, name, float(values[0])) for query, name, _, _, *values in rows]
     return "".join(
-        f"{query} Q0 {name} 1 {value} poor\n" for query, name, value in kept if name != MISSING_FROM_RUN
+        f"{query} Q0 {name} 1 {value} poor\n" for query, name, value in scored if name != MISSING_FROM_RUN
     )
 
 
@@ -92,7 +92,7 @@ class Prepared:
         """Upload a file that cannot be read and return its dataset's id."""
         if name not in self.ids:
             created = self.post("/v1/datasets", files={"file": (name, content, "text/plain")})
-            assert self.ended(created["job_id"])["status"] == "failed"
+            assert self.wait_for_job(created["job_id"])["status"] == "failed"
             self.ids[name] = created["id"]
         return self.ids[name]
 
@@ -130,17 +130,17 @@ class Prepared:
         job = self.post("/v1/rankings", data={"dataset_id": dataset_id, "name": name}, files={"file": file})
         return str(self.result_of(job["id"])["ranking_id"])
 
-    def evaluation(self, name: str, **asked: Any) -> str:
+    def evaluation(self, name: str, **request: Any) -> str:
         """Evaluate on the test data and return the evaluation's id."""
         if name not in self.ids:
-            result = self.job(kind="evaluate", dataset_id=self.test_data(), **asked)
+            result = self.job(kind="evaluate", dataset_id=self.test_data(), **request)
             self.ids[name] = result["evaluation_id"]
         return self.ids[name]
 
-    def comparison(self, name: str, **asked: Any) -> str:
+    def comparison(self, name: str, **request: Any) -> str:
         """Compare on the test data and return the comparison's id."""
         if name not in self.ids:
-            result = self.job(kind="compare", dataset_id=self.test_data(), **asked)
+            result = self.job(kind="compare", dataset_id=self.test_data(), **request)
             self.ids[name] = result["comparison_id"]
         return self.ids[name]
 
@@ -208,12 +208,12 @@ class Prepared:
 
     def result_of(self, job_id: str) -> Json:
         """Wait for a job and return its result."""
-        job = self.ended(job_id)
+        job = self.wait_for_job(job_id)
         assert job["status"] == "succeeded", job["problem"]
         result: Json = job["result"]
         return result
 
-    def ended(self, job_id: str) -> Json:
+    def wait_for_job(self, job_id: str) -> Json:
         """Wait for a job to end and return it."""
         until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
         while time.monotonic() < until:
@@ -231,7 +231,7 @@ class Prepared:
             for job in self._ask(f"/v1/jobs?status={status}&limit=100")["items"]
         ]:
             for job_id in unfinished:
-                self.ended(job_id)
+                self.wait_for_job(job_id)
 
     def get(self, path: str) -> Json:
         """Send a GET request to the API."""

@@ -146,15 +146,15 @@ def test_pages_name_files_of_their_version(client: Pages) -> None:
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
 def test_pages_name_every_imported_script(page: str) -> None:
     """The page names all imported scripts, so a browser loads them without reading the scripts first."""
-    found, waiting = set(), [FOLDER / "static/page/header.js", FOLDER / f"static/views/{page}.js"]
+    imported, waiting = set(), [FOLDER / "static/page/header.js", FOLDER / f"static/views/{page}.js"]
     while waiting:
         script = waiting.pop()
         for target in re.findall(r'from "(\.[^"]+)"', script.read_text()):
             path = (script.parent / target).resolve()
-            if path not in found:
-                found.add(path)
+            if path not in imported:
+                imported.add(path)
                 waiting.append(path)
-    assert {FOLDER / "static" / name for name in versioned_files.modules_of(page)} == found
+    assert {FOLDER / "static" / name for name in versioned_files.modules_of(page)} == imported
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))

@@ -14,7 +14,7 @@ _COUNT_CHANGES_OF_DISABLED = """button => {
     const count = (found) => sessionStorage.setItem("changes", changes += found.length);
     new MutationObserver(count).observe(button, { attributeFilter: ["disabled"] });
 }"""
-_HOLD_THEIR_BUTTONS = """cards => cards.every(
+_CARDS_CONTAIN_THEIR_BUTTONS = """cards => cards.every(
     (card) => card.lastElementChild.getBoundingClientRect().right < card.getBoundingClientRect().right - 8,
 )"""
 LOSSES = {"affine": "mse", "dual": "listnet"}
@@ -52,7 +52,7 @@ def upload_log(visit: Visit, name: str, lists: int) -> Page:
     return page
 
 
-def few_resamples(page: Page, step: str) -> None:
+def choose_few_resamples(page: Page, step: str) -> None:
     """Choose few resamples in the open form, so that intervals are fast."""
     dialog = page.get_by_role("dialog", name=step)
     dialog.get_by_text("More", exact=True).click()
@@ -79,11 +79,11 @@ def test_click_models_are_estimated_from_an_uploaded_log(visit: Visit) -> None:
         page.get_by_role("img", name=re.compile("Share of impressions with a click: rank 1"))
     ).to_be_visible()
     expect(page.locator(".rank-lines .circle").first).not_to_have_css("fill", "none")
-    assert page.locator(".next-steps li").evaluate_all(_HOLD_THEIR_BUTTONS)
+    assert page.locator(".next-steps li").evaluate_all(_CARDS_CONTAIN_THEIR_BUTTONS)
     page.get_by_role("link", name="Estimate click models").click()
     dialog = page.get_by_role("dialog", name="Estimate click models")
     dialog.locator('input[value="dbn"]').uncheck()
-    few_resamples(page, "Estimate click models")
+    choose_few_resamples(page, "Estimate click models")
     start(page, "Estimate click models", "Estimate")
     expect(page.locator(".click-result .sentence")).to_contain_text(re.compile("best|distinguished"))
     table = page.get_by_role("region", name="Comparison of models")
@@ -209,7 +209,7 @@ def test_the_workflow_from_clicks_to_a_promotion(visit: Visit, prepared: Prepare
     log = page.url.removeprefix(visit.url)
     expect(page.locator(".findings")).to_contain_text("The lists have no users")
     page.get_by_role("link", name="Estimate click models").click()
-    few_resamples(page, "Estimate click models")
+    choose_few_resamples(page, "Estimate click models")
     start(page, "Estimate click models", "Estimate")
     expect(page.locator(".click-result .sentence")).to_contain_text("pbm")
     visit.open(log)

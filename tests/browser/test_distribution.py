@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from core.store import Job, Store
 from tests.browser import histories
-from tests.browser.actions import fill_training, open_training, start_training
+from tests.browser.actions import fill_training, job_spec, open_training, start_training
 from tests.browser.prepared import QUERIES, Prepared
 from tests.browser.visit import Visit
 
@@ -42,22 +42,15 @@ def running(store: Store) -> Iterator[Job]:
             tx.jobs.end_cancelled(job.id, job.token)
 
 
-def filled(visit: Visit, prepared: Prepared) -> Page:
+def fill_form(visit: Visit, prepared: Prepared) -> Page:
     """Fill in the training form."""
     prepared.dataset(DATA, 11)
     return fill_training(visit, dataset=DATA, model=MODEL, iterations=3)
 
 
-def cancelled(visit: Visit, job_id: str) -> dict[str, Any]:
-    """Return the specification of a job, and cancel the job."""
-    spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
-    visit.page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
-    return spec
-
-
 def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared) -> None:
     """The option is off by default; the numbers are sent as typed, and a cloned form has them again."""
-    page = filled(visit, prepared)
+    page = fill_form(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     box = part.get_by_role("checkbox")
     expect(box).not_to_be_checked()
@@ -69,7 +62,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
     assert visit.violations() == []
     visit.fit("distribution-form")
     job_id = start_training(page)
-    assert cancelled(visit, job_id)["distribution"] == {
+    assert job_spec(visit, job_id, cancel=True)["distribution"] == {
         "ranks": {"at_least": 2, "at_most": 4},
         "threads_per_rank": 3,
     }
@@ -83,13 +76,13 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
 @pytest.mark.slow  # most tests of forms leave the numbers empty
 def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> None:
     """Empty numbers mean the defaults, and the page's code for another submission omits them."""
-    page = filled(visit, prepared)
+    page = fill_form(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
     for label in ("Ranks, at most", "Ranks, at least", "Threads per rank"):
         part.get_by_label(label).fill("")
     job_id = start_training(page)
-    assert cancelled(visit, job_id)["distribution"] == {
+    assert job_spec(visit, job_id, cancel=True)["distribution"] == {
         "ranks": {"at_least": 2, "at_most": 8},
         "threads_per_rank": 1,
     }
@@ -105,16 +98,16 @@ def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> Non
 @pytest.mark.slow  # most tests of forms train in one process
 def test_one_process_is_the_default(visit: Visit, prepared: Prepared) -> None:
     """The form sends no distribution when the box is unticked, even after it was ticked."""
-    page = filled(visit, prepared)
+    page = fill_form(visit, prepared)
     box = page.get_by_role("group", name="Distribution").get_by_role("checkbox")
     box.check()
     box.uncheck()
-    assert "distribution" not in cancelled(visit, start_training(page))
+    assert "distribution" not in job_spec(visit, start_training(page), cancel=True)
 
 
 def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
     """The form hides the option for networks, and keeps its values for trees."""
-    page = filled(visit, prepared)
+    page = fill_form(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
     page.locator("#scorer").select_option("mlp")
@@ -127,7 +120,7 @@ def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
 def test_a_refused_distribution_is_explained_at_its_field(visit: Visit, prepared: Prepared) -> None:
     """The service refuses the value, and the form shows the reason at the field."""
     visit.refusals_expected = True
-    page = filled(visit, prepared)
+    page = fill_form(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
     part.get_by_label("Ranks, at most").fill("65")
@@ -165,7 +158,7 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
 @pytest.mark.slow  # by default, other tests train on ranks and show their table
 def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared) -> None:
     """The page lists two ranks, which together have all training queries."""
-    page = filled(visit, prepared)
+    page = fill_form(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
     part.get_by_label("Ranks, at most").fill("2")

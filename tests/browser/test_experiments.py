@@ -50,17 +50,17 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
 def test_the_list_is_narrowed_by_project(visit: Visit) -> None:
     """The list shows only experiments of the chosen project; the list of studies has the same filter."""
     paper = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse", "dry_run": True}
-    made = {}
+    ids = {}
     for project in ("papers", None):
         answer = visit.page.request.post(f"{visit.url}/v1/experiments", data={**paper, "project": project})
-        made[project] = answer.json()["id"]
+        ids[project] = answer.json()["id"]
         # Cancel the experiment: the test needs only the list, and the trainings would take minutes.
-        visit.page.request.post(f"{visit.url}/v1/experiments/{made[project]}/cancel")
+        visit.page.request.post(f"{visit.url}/v1/experiments/{ids[project]}/cancel")
     page = visit.open("/experiments")
     page.get_by_label("Filter by project").select_option("papers")
     page.wait_for_url("**/experiments?project=papers")
-    expect(page.locator(f'[data-experiment="{made["papers"]}"]')).to_be_visible()
-    expect(page.locator(f'[data-experiment="{made[None]}"]')).to_have_count(0)
+    expect(page.locator(f'[data-experiment="{ids["papers"]}"]')).to_be_visible()
+    expect(page.locator(f'[data-experiment="{ids[None]}"]')).to_have_count(0)
     visit.photograph("experiments-by-project")
     page.goto(f"{visit.url}/studies?project=papers")
     expect(page.get_by_label("Filter by project")).to_have_value("papers")

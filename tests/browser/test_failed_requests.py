@@ -95,8 +95,8 @@ def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared:
     job_id = _training(prepared)
     model = prepared.get(f"/v1/jobs/{job_id}")["result"]["model_id"]
     dataset_id = prepared.synthetic("few queries", 15)
-    found = prepared.job(kind="evaluate", dataset_id=dataset_id, model=model)
-    page = visit.open(f"/evaluations/{found['evaluation_id']}")
+    result = prepared.job(kind="evaluate", dataset_id=dataset_id, model=model)
+    page = visit.open(f"/evaluations/{result['evaluation_id']}")
     panel = page.locator(".query-values")
     heading = panel.locator("thead button").last
     expect(heading).to_be_visible()
@@ -115,8 +115,8 @@ def test_limits_typed_with_pauses_are_applied(visit: Visit, prepared: Prepared) 
     """The table of queries takes a limit in several steps, and two limits one right after the other."""
     dataset_id = prepared.synthetic("few queries", 15)
     model = prepared.get(f"/v1/jobs/{_training(prepared)}")["result"]["model_id"]
-    found = prepared.job(kind="evaluate", dataset_id=dataset_id, model=model)
-    page = visit.open(f"/evaluations/{found['evaluation_id']}")
+    result = prepared.job(kind="evaluate", dataset_id=dataset_id, model=model)
+    page = visit.open(f"/evaluations/{result['evaluation_id']}")
     least, most = (page.get_by_label(re.compile(f"^{end} ")) for end in ("Minimum", "Maximum"))
     with page.expect_response(re.compile(r"/queries\?.*min=0\.&|/queries\?.*min=0\.$")):
         least.press_sequentially("0.")

@@ -31,12 +31,12 @@ def test_an_object_is_opened_by_keyboard(visit: Visit, prepared: Prepared, look:
 
     page.keyboard.press("/")
     page.keyboard.type(name.upper())
-    found = dialog.get_by_role("group", name="Datasets").get_by_role("option", name=name)
-    expect(found).to_be_visible()
+    option = dialog.get_by_role("group", name="Datasets").get_by_role("option", name=name)
+    expect(option).to_be_visible()
     assert visit.violations() == []
     visit.photograph(f"search-{look[0]}-{look[1]}")
     page.keyboard.press("ArrowUp")
-    expect(found).to_have_attribute("aria-selected", "true")
+    expect(option).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/datasets/ds_"))
 

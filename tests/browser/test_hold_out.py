@@ -1,22 +1,21 @@
 """Validation and test data in the training form."""
 
-from typing import Any
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.actions import fill_training, open_training_form, start_training, upload, wait_until_read
+from tests.browser.actions import (
+    fill_training,
+    job_spec,
+    open_training_form,
+    start_training,
+    upload,
+    wait_until_read,
+)
 from tests.browser.judged_files import letor_text, table_text
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
-
-
-def _submitted(visit: Visit, page: Page) -> dict[str, Any]:
-    job_id = start_training(page)
-    spec: dict[str, Any] = page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
-    return spec
 
 
 @pytest.mark.slow
@@ -47,18 +46,18 @@ def test_the_train_part_selects_the_other_parts_of_its_upload(visit: Visit, prep
     page = visit.open(f"/datasets/{dataset_id}")
     open_training_form(page)
     expect(page.get_by_label("Validation dataset")).to_have_value(parts["validation"])
-    spec = _submitted(visit, page)
+    spec = job_spec(visit, start_training(page))
     assert spec["dataset_id"] == parts["train"]
     assert spec["validation"] == {"dataset_id": parts["validation"]}
     assert (spec["test_dataset_id"], spec["test"]) == (parts["test"], None)
 
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     panel = page.get_by_role("region", name="Findings")
-    found = panel.locator('.finding[data-code="shared-queries"]')
-    expect(found.first).to_contain_text("validation data")
-    expect(found.last).to_contain_text("test data")
+    finding = panel.locator('.finding[data-code="shared-queries"]')
+    expect(finding.first).to_contain_text("validation data")
+    expect(finding.last).to_contain_text("test data")
     visit.photograph("job-findings")
-    link = found.last.get_by_role("link").first
+    link = finding.last.get_by_role("link").first
     expect(link).to_have_attribute("href", f"/datasets/{parts['test']}/queries/1")
     link.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Query 1")
@@ -74,7 +73,7 @@ def test_folds_are_submitted(visit: Visit, prepared: Prepared) -> None:
     validation.get_by_label("Number of folds").fill("4")
     page.get_by_label("Test on").select_option("held-out queries")
     page.get_by_role("group", name="Test queries").get_by_label("Fraction of queries").fill("0.3")
-    spec = _submitted(visit, page)
+    spec = job_spec(visit, start_training(page))
     assert spec["validation"] == {"folds": 4, "fold": 2}
     assert spec["test"] == {"fraction": 0.3}
     assert spec["test_dataset_id"] is None
@@ -91,7 +90,7 @@ def test_every_fold_is_held_out_and_shown(visit: Visit, prepared: Prepared) -> N
     expect(validation.get_by_label("every fold of a column once")).to_be_hidden()
     validation.get_by_label("every fold once").check()
     validation.get_by_label("Folds", exact=True).fill("3")
-    spec = _submitted(visit, page)
+    spec = job_spec(visit, start_training(page))
     assert spec["validation"] == {"folds": 3}
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     folds = page.get_by_role("region", name="Folds")
@@ -118,7 +117,7 @@ def test_queries_are_held_out_by_column_and_labels_replaced(visit: Visit, prepar
         group.get_by_label("Query column").select_option("split")
         group.get_by_role("checkbox", name=value).check()
     visit.photograph("train-columns")
-    spec = _submitted(visit, page)
+    spec = job_spec(visit, start_training(page))
     assert spec["validation"] == {"column": "split", "values": ["vali"]}
     assert spec["test"] == {"column": "split", "values": ["test"]}
     assert spec["label_map"] == {"-1": 1, "nan": 0}

@@ -38,15 +38,19 @@ def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> N
     form.get_by_role("button", name="Inspect").click()
     page.locator("#importance .whiskers").wait_for()
     page.locator("#dependence .plot[data-feature] .drawing").first.wait_for()
-    found = prepared.get(f"/v1/inspections/{_fragment(page)['inspection']}")
-    assert (found["metric"], found["within"], found["dataset_id"]) == ("map", "query", dataset_id)
-    used = [each["feature"] for each in found["importance"] if each["mean"]]
+    inspection = prepared.get(f"/v1/inspections/{_fragment(page)['inspection']}")
+    assert (inspection["metric"], inspection["within"], inspection["dataset_id"]) == (
+        "map",
+        "query",
+        dataset_id,
+    )
+    used = [each["feature"] for each in inspection["importance"] if each["mean"]]
     assert _rows(page) == used  # only features that the trees use
-    first = found["importance"][0]
+    first = inspection["importance"][0]
     expect(page.locator("#importance tbody tr").first).to_contain_text(f"{first['mean']:.4f}")
     visit.photograph("model")
 
-    followed = found["partial_dependence"][-1]
+    followed = inspection["partial_dependence"][-1]
     page.get_by_label("Feature", exact=True).select_option(followed["feature"])
     plot = page.locator("#dependence .plot")
     expect(plot).to_have_attribute("data-feature", followed["feature"])

@@ -11,7 +11,7 @@ from tests.browser.visit import LOOKS, Look, Visit
 pytestmark = pytest.mark.browser
 
 
-def _trained(prepared: Prepared, name: str) -> None:
+def _train(prepared: Prepared, name: str) -> None:
     prepared.job(
         kind="train",
         model_name=name,
@@ -26,7 +26,7 @@ def _trained(prepared: Prepared, name: str) -> None:
 def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prepared, look: Look) -> None:
     """The dialog shows what will be deleted, and the trash restores the model."""
     name = f"thrown-away-{look[0]}"
-    _trained(prepared, name)
+    _train(prepared, name)
     page = visit.open(f"/models?prefix={name}")
     page.get_by_role("checkbox", name=f"{name}:1").check()
     page.get_by_role("button", name="Delete…").click()
@@ -64,7 +64,7 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     """The dialog counts the objects to delete, with unselected rows, and shows why the others stay."""
     name = f"swept-out-{look[0]}"
     for _ in range(3):
-        _trained(prepared, name)
+        _train(prepared, name)
     put = visit.page.request.put(f"{visit.url}/v1/models/{name}/aliases/champion", data={"version": 1})
     assert put.ok, put.text()
     page = visit.open(f"/models?prefix={name}")
@@ -97,7 +97,7 @@ def test_all_that_match_the_filters_of_a_list_are_labelled(
     """The dialog previews the new tags, and the move of all versions of a name to a project."""
     name = f"relabelled-{look[0]}"
     for _ in range(2):
-        _trained(prepared, name)
+        _train(prepared, name)
     page = visit.open(f"/models?prefix={name}")
     page.get_by_role("checkbox", name=f"{name}:1").check()
     page.get_by_role("button", name="Label…").click()
@@ -123,7 +123,7 @@ def test_all_that_match_the_filters_of_a_list_are_labelled(
 @pytest.mark.slow
 def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: Prepared) -> None:
     """A job cannot be deleted without its model; after both are deleted, the list of jobs opens."""
-    _trained(prepared, "gone-with-its-job")
+    _train(prepared, "gone-with-its-job")
     page = visit.open("/jobs?text=gone-with-its-job")
     page.get_by_role("link", name="gone-with-its-job").first.click()
     page.get_by_role("button", name="Delete…").click()
@@ -154,7 +154,7 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
 def test_a_deletion_is_undone(visit: Visit, prepared: Prepared, kind: str) -> None:
     """The list that opens reports the deletion, and its Undo button restores the object."""
     name = f"taken-back-{kind}"
-    path = _made(prepared, kind, name)
+    path = _create_object(prepared, kind, name)
     page = visit.open(path)
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
@@ -177,7 +177,7 @@ def test_a_deletion_is_undone(visit: Visit, prepared: Prepared, kind: str) -> No
     expect(page.get_by_role("button", name="Delete")).to_be_visible()
 
 
-def _made(prepared: Prepared, kind: str, name: str) -> str:
+def _create_object(prepared: Prepared, kind: str, name: str) -> str:
     """Create an object of a kind that can be deleted, and return the path of its page."""
     if kind == "datasets":
         return f"/datasets/{prepared.synthetic(name, queries=3, seed=44)}"
@@ -195,7 +195,7 @@ def _made(prepared: Prepared, kind: str, name: str) -> str:
         return f"/rankings/{prepared.upload_run(name, prepared.test_data(), text)}"
     if kind == "experiments":
         return f"/experiments/{prepared.experiment()}"
-    _trained(prepared, name)
+    _train(prepared, name)
     if kind == "models":
         return f"/models/{name}:1"
     (job,) = prepared.get(f"/v1/jobs?text={name}")["items"]
@@ -204,7 +204,7 @@ def _made(prepared: Prepared, kind: str, name: str) -> str:
 
 def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) -> None:
     """The dialog names the alias that prevents the deletion, with a link."""
-    _trained(prepared, "held-by-alias")
+    _train(prepared, "held-by-alias")
     put = visit.page.request.put(f"{visit.url}/v1/models/held-by-alias/aliases/champion", data={"version": 1})
     assert put.ok, put.text()
     page = visit.open("/models/held-by-alias:1")
@@ -218,7 +218,7 @@ def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) 
 @pytest.mark.slow
 def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) -> None:
     """Name, notes, tags and project are edited on the job's page, and the list filters by them."""
-    _trained(prepared, "to-be-labelled")
+    _train(prepared, "to-be-labelled")
     page = visit.open("/jobs?text=to-be-labelled")
     page.get_by_role("link", name="to-be-labelled").first.click()
     panel = page.locator("section").filter(has=page.get_by_role("heading", name="Notes"))

@@ -62,7 +62,7 @@ def _names(page: Page) -> list[str]:
 
 
 @contextmanager
-def _scripts_held_back(visit: Visit, path: str) -> Iterator[None]:
+def _delayed_scripts(visit: Visit, path: str) -> Iterator[None]:
     """Open a list and delay its scripts until the end of the block."""
     held: list[Route] = []
     visit.page.route("**/tables/paged_list.js*", lambda route: held.append(route))
@@ -76,7 +76,7 @@ def test_text_typed_while_the_page_loads_filters_the_list(visit: Visit, store: S
     """The list keeps text that was typed before the scripts loaded, and a filter from the URL."""
     _trainings(store, "early-bird", "late-riser", ended=True)
     page = visit.page
-    with _scripts_held_back(visit, "/jobs?status=succeeded"):
+    with _delayed_scripts(visit, "/jobs?status=succeeded"):
         page.get_by_label("Search by name").fill("early-b")
     page.wait_for_url(re.compile("prefix=early-b"))
     expect(page.locator(".list tbody > tr:first-child > th")).to_have_text(["early-bird"])
@@ -90,7 +90,7 @@ def test_a_filter_chosen_while_the_page_loads_is_applied(visit: Visit, store: St
     page = visit.page
     datasets: list[Route] = []
     page.route("**/v1/datasets?fields=name*", lambda route: datasets.append(route))
-    with _scripts_held_back(visit, "/jobs"):
+    with _delayed_scripts(visit, "/jobs"):
         page.get_by_label("Filter by status").select_option("failed")
     page.wait_for_url(re.compile("status=failed"))
     addresses = page.get_by_label("Filter by status").evaluate(
@@ -202,18 +202,18 @@ def test_more_jobs_than_fit_in_one_request_are_cancelled(visit: Visit) -> None:
     """Each selected job is in one of the requests."""
     ids = [f"job_{number}" for number in range(201)]
     page = visit.open(f"/jobs?prefix=none-of-these&{urlencode({'tick': ids}, doseq=True)}")
-    asked: list[str] = []
+    cancelled_ids: list[str] = []
 
     def cancel(route: Route) -> None:
         some = (route.request.post_data_json or {})["ids"]
-        asked.extend(some)
+        cancelled_ids.extend(some)
         route.fulfill(json={"items": [{"id": each, "outcome": "cancelled"} for each in some]})
 
     page.route("**/v1/jobs/cancel", cancel)
     bar = page.get_by_role("region", name="Selected jobs")
     bar.get_by_role("button", name="Cancel 201 jobs").click()
     expect(bar).to_be_hidden()
-    assert asked == ids
+    assert cancelled_ids == ids
 
 
 def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
@@ -255,7 +255,7 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
 
 def test_datasets_are_deleted_after_confirmation(visit: Visit, prepared: Prepared) -> None:
     """Several datasets are deleted together after confirmation, and Undo restores them from the trash."""
-    made = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
+    dataset_ids = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
     page = visit.open("/datasets?prefix=to+delete")
     page.get_by_label("Select all on this page").check()
     page.get_by_role("button", name="Delete 2 datasets").click()
@@ -273,7 +273,7 @@ def test_datasets_are_deleted_after_confirmation(visit: Visit, prepared: Prepare
     page.get_by_role("button", name="Delete 2 datasets").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(notice).to_be_visible()
-    prepared.post("/v1/trash/empty", json={"ids": made})
+    prepared.post("/v1/trash/empty", json={"ids": dataset_ids})
     notice.get_by_role("button", name="Undo").click()
     sentence = "Nothing was restored: the trash no longer contains the objects."
     expect(page.get_by_text(sentence)).to_be_visible()

@@ -123,9 +123,9 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     page.route("**/v1/datasets?*", lambda route: late.append(route), times=1)
     with page.expect_request("**/v1/datasets?*"):
         card.get_by_role("button", name="Edit gate").click()
-    asked = card.get_by_role("checkbox", name="significantly better than the baselines")
-    expect(asked).to_be_checked()
-    asked.uncheck()
+    baselines_option = card.get_by_role("checkbox", name="significantly better than the baselines")
+    expect(baselines_option).to_be_checked()
+    baselines_option.uncheck()
     card.get_by_role("button", name="Set gate").click()
     for route in late:
         route.continue_()
@@ -162,13 +162,13 @@ def _delete_and_undo(page: Page, prepared: Prepared) -> None:
     """Delete a gate and an alias; Undo restores each with its fields."""
     card = page.locator('.alias[data-alias="trusted"]')
     path = "/v1/models/compared/aliases/trusted/gate"
-    given = {**prepared.get(path), "updated_at": None}
+    before = {**prepared.get(path), "updated_at": None}
     card.get_by_role("button", name="Delete gate").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(card.locator(".gate")).to_contain_text("No gate")
     page.locator("#undo").get_by_role("button", name="Undo").click()
     expect(page.locator("#undo")).to_contain_text("Restored.")
-    assert {**prepared.get(path), "updated_at": None} == given
+    assert {**prepared.get(path), "updated_at": None} == before
     card.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(card).to_have_count(0)

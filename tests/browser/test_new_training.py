@@ -1,24 +1,15 @@
 """The training form: visible fields, collapsed groups of options, and the request that it sends."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import fill_training, open_training, start_training
+from tests.browser.actions import fill_training, job_spec, open_training, start_training
 from tests.browser.prepared import Prepared
 from tests.browser.visit import PHONE, Visit
 
 pytestmark = pytest.mark.browser
 
 DATA = "learnt from.csv"
-
-
-def _spec(visit: Visit, job_id: str) -> dict[str, Any]:
-    """Return the specification of a job, and cancel the job."""
-    spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
-    visit.page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
-    return spec
 
 
 @pytest.mark.parametrize("own_page", [True])
@@ -55,7 +46,7 @@ def test_the_old_address_redirects_to_the_goal(visit: Visit, prepared: Prepared)
     expect(page.get_by_label("Train on")).to_have_value(dataset)
 
 
-def test_groups_of_options_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
+def test_groups_of_options_show_the_changed_values(visit: Visit, prepared: Prepared) -> None:
     """A collapsed group lists the values that differ from the defaults, also in a clone of a training."""
     prepared.dataset(DATA, 1)
     page = fill_training(visit, dataset=DATA, model="changed", iterations=3)
@@ -70,7 +61,7 @@ def test_groups_of_options_show_what_was_changed(visit: Visit, prepared: Prepare
     )
     expect(summary.filter(has_text="Features")).to_contain_text("defaults")
     job_id = start_training(page)
-    _spec(visit, job_id)
+    job_spec(visit, job_id, cancel=True)
 
     page = visit.open(f"/train?from={job_id}")
     page.locator("#train:not([aria-busy])").wait_for()
@@ -82,7 +73,7 @@ def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared
     model = prepared.model(1)
     page = fill_training(visit, dataset=DATA, model="of-clicks", iterations=3)
     page.get_by_label("Learn the scores of").fill(model)
-    spec = _spec(visit, start_training(page))
+    spec = job_spec(visit, start_training(page), cancel=True)
     assert spec["labels_from"] == f"model:{model}"
 
     page = fill_training(visit, dataset=DATA, model="of-clicks", iterations=3)
@@ -90,7 +81,7 @@ def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared
     page.get_by_label("Correction").select_option("ips")
     page.get_by_role("textbox", name="Propensities").fill("1, 0.7, 0.5")
     page.get_by_label("Minimum propensity").fill("0.2")
-    spec = _spec(visit, start_training(page))
+    spec = job_spec(visit, start_training(page), cancel=True)
     assert spec["clicks"] == {"correction": "ips", "propensities": [1, 0.7, 0.5], "clip": 0.2}
 
 
@@ -108,7 +99,7 @@ def test_a_sum_of_models_is_trained(visit: Visit, prepared: Prepared) -> None:
     expect(page.locator(".metrics table")).to_be_visible()
     expect(page.locator(".curve")).to_be_hidden()
     expect(page.get_by_text("at the best iteration")).to_have_count(0)
-    spec = _spec(visit, job_id)
+    spec = job_spec(visit, job_id, cancel=True)
     assert spec["scorer"]["kind"] == "sum"
     assert len(spec["scorer"]["models"]) == 2
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.actions import fill_training, open_training, start_training
+from tests.browser.actions import fill_training, job_spec, open_training, start_training
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
@@ -63,11 +63,11 @@ def test_the_overview_shows_current_jobs_and_failures(visit: Visit, prepared: Pr
     page.locator('[data-count="running"]').click()
     expect(page.locator(f'[data-job="{job_id}"]')).to_be_visible()
     page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
-    expect(page.locator(f'[data-job="{job_id}"]'), "only what runs is asked for").to_have_count(0)
+    expect(page.locator(f'[data-job="{job_id}"]'), "the list shows running jobs only").to_have_count(0)
 
 
 def _answer_as_empty(page: Page, *, datasets: int = 0, click_logs: int = 0) -> None:
-    nothing: dict[str, Any] = {"items": [], "next_cursor": None}
+    empty_list: dict[str, Any] = {"items": [], "next_cursor": None}
     answers = {
         "counts": {
             "jobs": dict.fromkeys(("queued", "running", "succeeded", "refused", "failed", "cancelled"), 0),
@@ -76,8 +76,8 @@ def _answer_as_empty(page: Page, *, datasets: int = 0, click_logs: int = 0) -> N
             **dict.fromkeys(("models", "evaluations", "comparisons", "rankings"), 0),
             "datasets": datasets,
         },
-        **dict.fromkeys(("jobs", "workers", "aliases", "comparisons"), nothing),
-        "click-logs": {**nothing, "items": [{"id": f"clk_{number}"} for number in range(click_logs)]},
+        **dict.fromkeys(("jobs", "workers", "aliases", "comparisons"), empty_list),
+        "click-logs": {**empty_list, "items": [{"id": f"clk_{number}"} for number in range(click_logs)]},
     }
     for name, answer in answers.items():
         page.route(re.compile(rf"/v1/{name}\b"), _answering(answer))
@@ -144,7 +144,7 @@ def test_jobs_are_filtered_sorted_and_compared(visit: Visit, prepared: Prepared)
     expect(page.locator(".plot").first).to_have_attribute("data-lines", "4")
     head = page.locator(".compared thead th").all_inner_texts()
     assert {"Loss", "Learning rate", "Validation ndcg@5", "Status"} <= set(head)
-    assert not {"Num leaves", "Seed"} & set(head), "only what differs"
+    assert not {"Num leaves", "Seed"} & set(head), "the table has only the options that differ"
     best = page.locator(".compared .best").first
     values = [float(row.locator("td").first.inner_text().split()[0]) for row in rows.all()]
     assert float(best.inner_text()) == max(values)
@@ -168,14 +168,14 @@ def test_jobs_are_filtered_sorted_and_compared(visit: Visit, prepared: Prepared)
     expect(page.locator('[aria-sort="descending"]')).to_have_text("Metric")
     assert "sort=metric&order=desc" in page.url
     page.reload()
-    found = _names(page)
-    assert sorted(found) == sorted(titles)
+    names = _names(page)
+    assert sorted(names) == sorted(titles)
     figures = [float(text) for text in page.locator('[data-column="metric"] strong').all_inner_texts()]
     assert figures == sorted(figures, reverse=True)
     visit.photograph("jobs-found")
-    page.get_by_label(f"Select {found[0]}, ").check()
+    page.get_by_label(f"Select {names[0]}, ").check()
     expect(page.get_by_role("link", name=re.compile("^Compare "))).to_have_count(0)
-    page.get_by_label(f"Select {found[3]}, ").check()
+    page.get_by_label(f"Select {names[3]}, ").check()
     page.reload()
     page.get_by_role("link", name="Compare 2").click()
     expect(rows).to_have_count(2)
@@ -217,9 +217,9 @@ def test_a_training_is_submitted_again(visit: Visit, prepared: Prepared) -> None
     start_training(page)
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     jobs = page.request.get(f"{visit.url}/v1/jobs?kind=train&text=again").json()["items"]
-    spec = _spec(visit, first)
+    spec = job_spec(visit, first)
     assert spec.pop("automatic")  # the clone uses automatic sizes, too
-    assert [job["spec"] for job in jobs] == [*[spec] * 3, _spec(visit, first)]
+    assert [job["spec"] for job in jobs] == [*[spec] * 3, job_spec(visit, first)]
 
 
 def test_a_new_hyperparameter_has_its_field(visit: Visit, prepared: Prepared) -> None:
@@ -242,8 +242,3 @@ def test_a_new_hyperparameter_has_its_field(visit: Visit, prepared: Prepared) ->
     page.get_by_label("Seed", exact=True).last.fill(too_many)
     page.get_by_role("button", name="Start 101 trainings").click()
     expect(page.get_by_role("alert")).to_contain_text("at most 100")
-
-
-def _spec(visit: Visit, job_id: str) -> dict[str, Any]:
-    spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
-    return spec

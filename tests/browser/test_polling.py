@@ -106,8 +106,8 @@ def test_a_list_follows_the_event_stream(visit: Visit) -> None:
     assert stream.value.headers["content-type"].startswith("text/event-stream")
     page.locator("#jobs:not([aria-busy])").wait_for()
     page.clock.pause_at("2099-01-01")
-    made = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "streamed", "queries": 5})
-    assert made.ok, made.text()
+    created = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "streamed", "queries": 5})
+    assert created.ok, created.text()
     expect(page.locator("[data-job]").filter(has_text="streamed")).to_have_attribute(
         "data-status", "succeeded"
     )
@@ -247,6 +247,6 @@ def test_a_list_is_polled_without_an_event_stream(visit: Visit) -> None:
     page.route("**/v1/events", lambda route: route.fulfill(status=502, body="no streams here"))
     visit.open("/jobs")
     page.locator("#jobs:not([aria-busy])").wait_for()
-    made = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "polled", "queries": 5})
-    assert made.ok, made.text()
+    created = page.request.post(f"{visit.url}/v1/datasets/synthetic", data={"name": "polled", "queries": 5})
+    assert created.ok, created.text()
     expect(page.locator("[data-job]").filter(has_text="polled")).to_have_attribute("data-status", "succeeded")

@@ -230,9 +230,9 @@ def _search(page: Page, text: str) -> None:
     """Find a model by its name and open its page by keyboard."""
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").fill(text)
-    found = page.get_by_role("group", name="Models").get_by_role("option", name=text).first
-    expect(found).to_be_visible()
-    while found.get_attribute("aria-selected") != "true":
+    option = page.get_by_role("group", name="Models").get_by_role("option", name=text).first
+    expect(option).to_be_visible()
+    while option.get_attribute("aria-selected") != "true":
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/models/{text}*")

@@ -35,11 +35,11 @@ def test_a_network_is_studied(visit: Visit, prepared: Prepared) -> None:
     page.wait_for_url(re.compile(r"/studies/std_"))
     study_id = page.url.rsplit("/", 1)[1]
     prepared.post(f"/v1/studies/{study_id}/cancel")
-    asked = prepared.get(f"/v1/studies/{study_id}")
-    assert asked["base"]["scorer"]["kind"] == "mlp"
-    assert asked["base"]["scorer"]["epochs"] == 2
-    assert asked["search_space"]["/scorer/hidden"]["choices"] == [[16], [32], [128, 64], [128, 64, 32]]
-    assert {"/scorer/learning_rate", "/scorer/dropout"} <= set(asked["search_space"])
+    study = prepared.get(f"/v1/studies/{study_id}")
+    assert study["base"]["scorer"]["kind"] == "mlp"
+    assert study["base"]["scorer"]["epochs"] == 2
+    assert study["search_space"]["/scorer/hidden"]["choices"] == [[16], [32], [128, 64], [128, 64, 32]]
+    assert {"/scorer/learning_rate", "/scorer/dropout"} <= set(study["search_space"])
 
 
 def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) -> None:
@@ -63,14 +63,14 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     form.get_by_role("button", name="Start study").click()
     page.wait_for_url(re.compile(r"/studies/std_"))
     study_id = page.url.rsplit("/", 1)[1]
-    asked = prepared.get(f"/v1/studies/{study_id}")
-    assert set(asked["search_space"]) == {
+    study = prepared.get(f"/v1/studies/{study_id}")
+    assert set(study["search_space"]) == {
         "/hyperparameters/num_leaves",
         "/hyperparameters/learning_rate",
         "/loss",
     }
-    assert asked["search_space"]["/hyperparameters/num_leaves"]["high"] == 12
-    assert asked["objective"]["validation"] == {"folds": 2}
+    assert study["search_space"]["/hyperparameters/num_leaves"]["high"] == 12
+    assert study["objective"]["validation"] == {"folds": 2}
 
     conclusion = page.get_by_role("region", name="Conclusion")
     expect(conclusion.locator("table")).to_contain_text("optimistic for the best of 5 trials")
@@ -125,8 +125,8 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.get_by_role("button", name="Delete").click()
     held: list[Route] = []
     page.route("**/studies", lambda route: held.append(route))
-    asked: list[Route] = []
-    page.route("**/trials?*", lambda route: asked.append(route))
+    held_trials: list[Route] = []
+    page.route("**/trials?*", lambda route: held_trials.append(route))
     # Playwright cannot evaluate scripts during a navigation.
     with page.expect_request("**/trials?*"):
         page.evaluate(_BECOME_VISIBLE_REPEATEDLY)
@@ -137,7 +137,7 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
         page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))
     assert [request.method for request in visit.requests[before:] if study in request.url] == []
     with page.expect_request(f"{visit.url}/studies"):
-        asked[0].continue_()
+        held_trials[0].continue_()
     # The page must not request the deleted study before the navigation, even if the page becomes visible.
     before = len(visit.requests)
     for _ in range(2):

@@ -52,10 +52,10 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     card = page.locator("[data-webhook]").filter(has_text=f"-{look[0]}")
     card.get_by_role("button", name="Send a test").click()
     expect(card).to_contain_text("The receiver answered 200")
-    made = page.request.post(
+    created = page.request.post(
         f"{visit.url}/v1/datasets/synthetic", data={"name": "hooked", "queries": 5, "documents_per_query": 4}
     )
-    assert made.ok, made.text()
+    assert created.ok, created.text()
     expect(card).to_contain_text("last delivered", timeout=60_000)
     expect(card).not_to_contain_text("last delivered never", timeout=60_000)
     card.get_by_text("Deliveries", exact=True).click()

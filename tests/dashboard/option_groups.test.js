@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changesLabel } from "../../app/dashboard/static/forms/option_groups.js";
 
-test("a group of options shows what differs from the defaults", () => {
+test("a group of options shows the values that differ from the defaults", () => {
   assert.equal(changesLabel([]), "defaults");
   const changes = [
     { label: "Learning rate", value: "0.05" },

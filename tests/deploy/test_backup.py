@@ -167,6 +167,6 @@ def commands(section: str) -> str:
     begin = next(number for number in headings if f"{{ #{section} }}" in lines[number - 1])
     end = min(number for number in headings if number > begin)
     first, *others = [block for block in blocks(PAGE) if block.language == "bash"]
-    found = [block.text for block in others if begin < block.line < end]
-    assert found, section
-    return "".join(["set -euo pipefail\n", first.text, *found])
+    texts = [block.text for block in others if begin < block.line < end]
+    assert texts, section
+    return "".join(["set -euo pipefail\n", first.text, *texts])

@@ -62,7 +62,7 @@ _DISTRIBUTED = ("dask-scheduler", "rank-worker")
 CASES = pytest.mark.parametrize("values", [MINIMAL, EVERYTHING], ids=["minimal", "everything"])
 
 
-def rendered(values: Manifest) -> dict[str, Manifest]:
+def rendered_manifests(values: Manifest) -> dict[str, Manifest]:
     """Return the manifests that Helm renders, by kind and name."""
     with helm_python.Chart.load(CHART) as chart:
         files = chart.render(values, name="ltr", namespace="search")
@@ -98,7 +98,7 @@ def test_helm_lint_finds_nothing(values: Manifest) -> None:
 @pytest.mark.parametrize("version", [all_versions()[0], all_versions()[-1]])
 def test_kubernetes_accepts_every_manifest(values: Manifest, version: str) -> None:
     """Each manifest matches the schema of its kind in the oldest and newest version, without other fields."""
-    for manifest in rendered(values).values():
+    for manifest in rendered_manifests(values).values():
         if not manifest["apiVersion"].startswith(
             "monitoring.coreos.com/"
         ):  # a resource of the Prometheus operator
@@ -108,7 +108,7 @@ def test_kubernetes_accepts_every_manifest(values: Manifest, version: str) -> No
 def test_a_value_that_is_missing_is_named() -> None:
     """Without a bucket, rendering fails with the name of the missing value."""
     with pytest.raises(helm_python.HelmError, match=r"storage\.url is missing"):
-        rendered({})
+        rendered_manifests({})
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_wrong_value_is_refused_by_its_name(wrong: Manifest, named: str) -> No
 @CASES
 def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> None:
     """A misspelt variable would have no effect and cause no error."""
-    for container in containers(rendered(values)):
+    for container in containers(rendered_manifests(values)):
         named = {entry["name"] for entry in container.get("env", ())}
         assert {name for name in named if name.startswith("RANKERY_")} <= settings_names()
         if container["name"] not in _DISTRIBUTED:
@@ -141,7 +141,7 @@ def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> No
 @CASES
 def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
     """URLs with passwords come from secrets that the chart neither creates nor reads."""
-    manifests = rendered(values)
+    manifests = rendered_manifests(values)
     assert not any(name.startswith("Secret/") for name in manifests)
     for container in containers(manifests):
         if container["name"] in _DISTRIBUTED:
@@ -154,7 +154,7 @@ def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
 @CASES
 def test_containers_run_without_privileges(values: Manifest) -> None:
     """Containers run as a user other than root, with a read-only root file system and no capabilities."""
-    manifests = rendered(values)
+    manifests = rendered_manifests(values)
     deployments = [manifest for name, manifest in manifests.items() if name.startswith("Deployment/")]
     assert len(deployments) == (4 if "distributed" in values else 2)
     for deployment in deployments:
@@ -171,7 +171,9 @@ def test_containers_run_without_privileges(values: Manifest) -> None:
 
 def test_probes_ask_for_paths_that_the_api_serves() -> None:
     """The readiness probe checks scoring only; the startup probe checks every component."""
-    (api,) = rendered(MINIMAL)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
+    (api,) = rendered_manifests(MINIMAL)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"][
+        "containers"
+    ]
     probes = {kind: api[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness", "liveness")}
     assert probes == {"startup": "/readyz", "readiness": "/readyz?for=scoring", "liveness": "/healthz"}
     routes = {route.path: route for route in create_app(ApiSettings()).routes if isinstance(route, APIRoute)}
@@ -181,7 +183,9 @@ def test_probes_ask_for_paths_that_the_api_serves() -> None:
 
 def test_probes_of_a_worker_are_commands_that_exist() -> None:
     """The liveness probe succeeds while the processes run, even if a server is unavailable."""
-    (worker,) = rendered(MINIMAL)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"]["containers"]
+    (worker,) = rendered_manifests(MINIMAL)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"][
+        "containers"
+    ]
     probes = {kind: worker[f"{kind}Probe"]["exec"] for kind in ("startup", "readiness", "liveness")}
     ready = ["rankery", "health", "worker"]
     alive = {"command": [*ready, "--live"]}
@@ -192,7 +196,7 @@ def test_probes_of_a_worker_are_commands_that_exist() -> None:
 
 def test_selectors_find_the_pods() -> None:
     """A service, a budget and a monitor select the labels that the pods have."""
-    manifests = rendered(EVERYTHING)
+    manifests = rendered_manifests(EVERYTHING)
     for component in ("api", "worker"):
         deployment = manifests[f"Deployment/ltr-rankery-{component}"]
         labels = deployment["spec"]["template"]["metadata"]["labels"].items()
@@ -211,7 +215,9 @@ def test_selectors_find_the_pods() -> None:
 
 def test_the_service_answers_to_its_names_in_the_cluster() -> None:
     """Requests for other hosts are refused, so the chart allows the hosts of the service and the ingress."""
-    (api,) = rendered(EVERYTHING)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
+    (api,) = rendered_manifests(EVERYTHING)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"][
+        "containers"
+    ]
     hosts = next(entry["value"] for entry in api["env"] if entry["name"] == "RANKERY_ALLOWED_HOSTS")
     assert hosts.split(",") == [
         "ltr-rankery-api",
@@ -224,22 +230,22 @@ def test_the_service_answers_to_its_names_in_the_cluster() -> None:
 
 def test_distributed_trainings_are_off_by_default() -> None:
     """Without a Dask cluster, no manifest refers to Dask."""
-    text = yaml.safe_dump(rendered(MINIMAL))
+    text = yaml.safe_dump(rendered_manifests(MINIMAL))
     assert "dask" not in text.lower()
 
 
 def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
     """Workers and rank workers connect to the scheduler with the files of the secret; the API does not."""
-    manifests = rendered(EVERYTHING)
+    manifests = rendered_manifests(EVERYTHING)
     (port,) = manifests["Service/ltr-rankery-scheduler"]["spec"]["ports"]
     address = f"tls://ltr-rankery-scheduler:{port['port']}"
     for name in ("worker", "rank-worker", "scheduler", "api"):
         pod = manifests[f"Deployment/ltr-rankery-{name}"]["spec"]["template"]["spec"]
         (container,) = pod["containers"]
-        given = {entry["name"]: entry.get("value") for entry in container.get("env", ())}
+        variables = {entry["name"]: entry.get("value") for entry in container.get("env", ())}
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
         assert ("/etc/rankery/dask" in mounts) == (name != "api")
-        assert given.get("RANKERY_DASK_SCHEDULER") == (address if name.endswith("worker") else None)
+        assert variables.get("RANKERY_DASK_SCHEDULER") == (address if name.endswith("worker") else None)
         sources = {volume["name"]: volume.get("secret") for volume in pod["volumes"]}
         wanted = {"secretName": "certificates", "defaultMode": 0o440}
         assert sources.get("dask-certificates") == (None if name == "api" else wanted)
@@ -250,8 +256,8 @@ def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
 
 def test_network_policies_admit_only_the_components_that_connect() -> None:
     """A policy admits the pods that connect to a component, and the API's callers; it is off by default."""
-    assert not [name for name in rendered(MINIMAL) if name.startswith("NetworkPolicy/")]
-    manifests = rendered(EVERYTHING)
+    assert not [name for name in rendered_manifests(MINIMAL) if name.startswith("NetworkPolicy/")]
+    manifests = rendered_manifests(EVERYTHING)
     admitted = {
         "worker": ["rank-worker"],
         "dask-scheduler": ["worker", "rank-worker"],
@@ -270,14 +276,14 @@ def test_network_policies_admit_only_the_components_that_connect() -> None:
         assert selected == peers
     (rule,) = manifests["NetworkPolicy/ltr-rankery-api"]["spec"]["ingress"]
     assert rule == {"ports": [{"port": "http"}], "from": [{"namespaceSelector": {}}]}
-    alone = rendered({**MINIMAL, "networkPolicy": {"enabled": True}})
+    alone = rendered_manifests({**MINIMAL, "networkPolicy": {"enabled": True}})
     assert alone["NetworkPolicy/ltr-rankery-worker"]["spec"]["ingress"] == []
     assert alone["NetworkPolicy/ltr-rankery-api"]["spec"]["ingress"] == [{"ports": [{"port": "http"}]}]
 
 
 def test_rank_workers_have_no_credentials_of_the_service() -> None:
     """Rank workers have no credentials of the database, of the broker, or to write artifacts."""
-    manifests = rendered(EVERYTHING)
+    manifests = rendered_manifests(EVERYTHING)
     for name in ("rank-worker", "scheduler"):
         (container,) = manifests[f"Deployment/ltr-rankery-{name}"]["spec"]["template"]["spec"]["containers"]
         text = yaml.safe_dump(container)
@@ -297,21 +303,21 @@ def test_rank_workers_have_no_credentials_among_their_variables() -> None:
         "settings": {"RANKERY_THREADS": "2", first: "secret"},
         "environment": [{"name": "TZ", "value": "UTC"}, *({"name": name, **secret} for name in others)],
     }
-    for container in containers(rendered(values)):
-        given = {entry["name"] for entry in container.get("env", ())}
+    for container in containers(rendered_manifests(values)):
+        names = {entry["name"] for entry in container.get("env", ())}
         if container["name"] == "rank-worker":
-            assert {"RANKERY_THREADS", "TZ"} <= given
-            assert given.isdisjoint(withheld)
+            assert {"RANKERY_THREADS", "TZ"} <= names
+            assert names.isdisjoint(withheld)
         elif container["name"] != "dask-scheduler":
-            assert given >= {"RANKERY_THREADS", "TZ", *withheld}
+            assert names >= {"RANKERY_THREADS", "TZ", *withheld}
 
 
 def test_the_scheduler_is_started_as_by_compose() -> None:
     """Chart and compose file have the same command; a test of the compose file starts the scheduler."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    (container,) = rendered(EVERYTHING)["Deployment/ltr-rankery-scheduler"]["spec"]["template"]["spec"][
-        "containers"
-    ]
+    (container,) = rendered_manifests(EVERYTHING)["Deployment/ltr-rankery-scheduler"]["spec"]["template"][
+        "spec"
+    ]["containers"]
     service = compose["services"]["dask-scheduler"]
     assert container["command"] == service["entrypoint"]
     assert container["livenessProbe"]["exec"]["command"] == service["healthcheck"]["test"][1:]
@@ -320,12 +326,12 @@ def test_the_scheduler_is_started_as_by_compose() -> None:
 @pytest.mark.parametrize(("path", "root_path"), [("/", None), ("/rankery", "/rankery")])
 def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
     """`RANKERY_ROOT_PATH` is the path of the ingress."""
-    manifests = rendered({**MINIMAL, "ingress": {"enabled": True, "path": path}})
+    manifests = rendered_manifests({**MINIMAL, "ingress": {"enabled": True, "path": path}})
     (rule,) = manifests["Ingress/ltr-rankery"]["spec"]["rules"]
     assert rule["http"]["paths"][0]["path"] == path
     (api,) = manifests["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
-    given = {entry["name"]: entry.get("value") for entry in api["env"]}
-    assert given.get("RANKERY_ROOT_PATH") == root_path
+    variables = {entry["name"]: entry.get("value") for entry in api["env"]}
+    assert variables.get("RANKERY_ROOT_PATH") == root_path
 
 
 def test_settings_stay_as_they_are_written() -> None:
@@ -339,11 +345,13 @@ def test_settings_stay_as_they_are_written() -> None:
     }
     lines = "".join(f"  {name}: {value}\n" for name, (value, _) in written.items())
     values = helm_python.values_from_yaml(f"settings:\n{lines}")
-    for container in containers(rendered({**MINIMAL, **values, "distributed": {"enabled": True}})):
+    for container in containers(rendered_manifests({**MINIMAL, **values, "distributed": {"enabled": True}})):
         if container["name"] == "dask-scheduler":
             continue
-        given = {entry["name"]: entry.get("value") for entry in container["env"]}
-        assert {name: given[name] for name in written} == {name: read for name, (_, read) in written.items()}
+        variables = {entry["name"]: entry.get("value") for entry in container["env"]}
+        assert {name: variables[name] for name in written} == {
+            name: read for name, (_, read) in written.items()
+        }
 
 
 def test_the_chart_is_of_this_version() -> None:

@@ -33,16 +33,19 @@ class Run:
     Attributes:
         folder: Folder of logs and data.
         wanted: Some of `PARTS`.
-        progress: Progress bar.
+        bar: Progress bar.
         batch: Number of jobs under each fault.
         seed: Seed of random moments and victims.
         mount: Whether a small disk may be mounted.
         kills: Number of trainings that are killed and resumed.
+        rows: Results of the batches, one per fault.
+        recoveries: Recovery times.
+        killed: The killed trainings.
     """
 
     folder: Path
     wanted: Collection[str]
-    progress: Progress
+    bar: Progress
     batch: int
     seed: int
     mount: bool
@@ -50,59 +53,64 @@ class Run:
     rows: list[Row] = field(default_factory=list)
     recoveries: list[Recovery] = field(default_factory=list)
     killed: list[Killed] = field(default_factory=list)
+    _n_started: int = 0
+
+    def __post_init__(self) -> None:
+        self._task = self.bar.add_task("starting", total=len(self.wanted))
 
     def execute(self) -> None:
         """Run all wanted parts."""
-        self._task, self._begun = self.progress.add_task("starting", total=len(self.wanted)), 0
         if set(self.wanted) - set(ON_ONE_DISK):
-            with Servers.started(self.folder) as servers:
+            with Servers.running(self.folder) as servers:
                 self._on_servers(servers)
         if set(self.wanted) & set(ON_ONE_DISK):
             with on_one_disk(self.folder / "small", mount=self.mount) as installation:
                 assert installation.disk is not None
-                self.progress.log(f"full disk: {installation.disk.how}")
+                self.bar.log(f"full disk: {installation.disk.method}")
                 with self._campaign(installation) as campaign:
-                    self._struck(campaign, ON_ONE_DISK)
-        self.progress.update(self._task, description="done", completed=self._begun)
+                    self._run_faults(campaign, ON_ONE_DISK)
+        self.bar.update(self._task, description="done", completed=self._n_started)
 
     def _on_servers(self, servers: Servers) -> None:
         if set(self.wanted) - set(ON_ONE_DISK) - {RESUME}:
             with on_servers(servers, "faults") as installation, self._campaign(installation) as campaign:
-                self._struck(campaign, ON_SERVERS)
+                self._run_faults(campaign, ON_SERVERS)
                 if TWO in self.wanted:
-                    self._say(TWO_WORKERS.name)
-                    self.rows.append(campaign.batch(TWO_WORKERS, 50, _SHORT_ITERATIONS))
+                    self._report_start(TWO_WORKERS.name)
+                    self.rows.append(campaign.run_batch(TWO_WORKERS, 50, _SHORT_ITERATIONS))
                 if RECOVERY in self.wanted:
-                    self._say("how soon a job runs again")
+                    self._report_start("time until a job runs again")
                     self.recoveries = measure_recovery(campaign, kills=5)
         if RESUME in self.wanted:
             with (
                 on_servers(servers, "resume", settings=SETTINGS) as installation,
                 self._campaign(installation) as campaign,
             ):
-                self._say("kills at random iterations")
+                self._report_start("kills at random iterations")
                 self.killed = kill_and_resume(campaign, self.kills)
                 self.killed += kill_and_resume(campaign, self.kills // 2, automatic)
 
     @contextmanager
     def _campaign(self, installation: Installation) -> Iterator[Campaign]:
-        self.progress.update(self._task, description="datasets and models to work with")
+        self.bar.update(self._task, description="creating datasets and models")
         with Campaign.on(installation, self.seed) as campaign:
             yield campaign
 
-    def _struck(self, campaign: Campaign, faults: Mapping[str, Fault]) -> None:
+    def _run_faults(self, campaign: Campaign, faults: Mapping[str, Fault]) -> None:
+        """Run an undisturbed batch, then a batch under each wanted fault."""
         chosen = [fault for name, fault in faults.items() if name in self.wanted]
         if chosen:
-            self.progress.update(self._task, description=NOTHING.name)
-            self.rows.append(campaign.batch(NOTHING, self.batch))
+            self.bar.update(self._task, description=NOTHING.name)
+            self.rows.append(campaign.run_batch(NOTHING, self.batch))
         for fault in chosen:
-            self._say(fault.name)
-            self.rows.append(campaign.batch(fault, self.batch))
+            self._report_start(fault.name)
+            self.rows.append(campaign.run_batch(fault, self.batch))
 
-    def _say(self, what: str) -> None:
-        self.progress.log(what)
-        self.progress.update(self._task, description=what, completed=self._begun)
-        self._begun += 1
+    def _report_start(self, part: str) -> None:
+        """Log the part that starts, and show it at the progress bar."""
+        self.bar.log(part)
+        self.bar.update(self._task, description=part, completed=self._n_started)
+        self._n_started += 1
 
 
 def main() -> int:
@@ -126,10 +134,11 @@ def main() -> int:
         folder = arguments.keep or Path(name)
         run = Run(folder, wanted, bar, batch, arguments.seed, not arguments.no_mount, arguments.kills)
         run.execute()
-    return 0 if _shown(console, run) else 1
+    return 0 if _show_results(console, run) else 1
 
 
-def _shown(console: Console, run: Run) -> bool:
+def _show_results(console: Console, run: Run) -> bool:
+    """Print the results as tables, and return whether all are good."""
     verdicts = [
         not run.rows or show_faults(console, run.rows),
         not run.recoveries or show_recoveries(console, run.recoveries),

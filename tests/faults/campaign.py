@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.faults.client import Document, StubbornClient
+from tests.faults.client import Document, RetryingClient
 from tests.faults.faults import Fault
 from tests.faults.installation import Installation
+from tests.faults.job_batch import ENDED, JobBatch
 from tests.faults.outcomes import Outcome
 from tests.faults.records import Records
-from tests.faults.scene import ENDED, Scene
 from tests.faults.verdict import Row, judge
 from tests.faults.work import Materials
 
@@ -34,7 +34,7 @@ class Campaign:
     """
 
     installation: Installation
-    client: StubbornClient
+    client: RetryingClient
     records: Records
     materials: Materials
     seed: int
@@ -48,7 +48,7 @@ class Campaign:
         def wait(job_id: str) -> Document:
             return wait_for_success(installation, client, job_id)
 
-        with StubbornClient(installation.url) as client:
+        with RetryingClient(installation.url) as client:
             records = Records(installation.database_url)
             try:
                 materials = Materials.make(client, wait, Path(installation.folder))
@@ -56,43 +56,43 @@ class Campaign:
             finally:
                 records.close()
 
-    def scene(self, name: str) -> Scene:
-        """Return an empty scene; its random moments depend on the name."""
+    def job_batch(self, name: str) -> JobBatch:
+        """Return an empty batch; its random moments depend on the name."""
         chance = random.Random(f"{self.seed} {name}")
-        return Scene(self.installation, self.client, self.materials, chance)
+        return JobBatch(self.installation, self.client, self.materials, chance)
 
-    def batch(self, fault: Fault, jobs: int, iterations: int = ITERATIONS) -> Row:
+    def run_batch(self, fault: Fault, jobs: int, iterations: int = ITERATIONS) -> Row:
         """Run a batch of jobs under a fault.
 
         The outcomes of later batches are compared with those of the first batch.
         """
         began_at = time.monotonic()
-        known = self.records.job_ids()
+        earlier_ids = self.records.job_ids()
         recoveries: list[float] = []
         self.installation.until_ready()
-        with self.scene(fault.name) as scene:
-            scene.submit(self.materials.submissions(jobs, iterations), fault.pause_seconds)
+        with self.job_batch(fault.name) as batch:
+            batch.submit(self.materials.submissions(jobs, iterations), fault.pause_seconds)
             try:
-                for _ in range(fault.strikes):
-                    recoveries += fault.strike(scene)
+                for _ in range(fault.injections):
+                    recoveries += fault.inject(batch)
             except TimeoutError as error:
-                scene.complaints.append(str(error))
-            scene.finish()
-        scene.complaints += fault.check(scene)
-        row, outcomes = judge(scene, fault, self.records, self.reference, known, recoveries)
+                batch.complaints.append(str(error))
+            batch.finish()
+        batch.complaints += fault.check(batch)
+        row, outcomes = judge(batch, fault, self.records, self.reference, earlier_ids, recoveries)
         row.seconds = time.monotonic() - began_at
         self.reference = self.reference or outcomes
-        self._forget_datasets(scene)
+        self._forget_datasets(batch)
         return row
 
-    def _forget_datasets(self, scene: Scene) -> None:
+    def _forget_datasets(self, batch: JobBatch) -> None:
         """Remove the ingested datasets, since the same content is not read again while its dataset exists."""
-        for job in scene.jobs():
+        for job in batch.jobs():
             if job["kind"] == "ingest" and job["result"]:
                 self.client.delete(f"/v1/datasets/{job['result']['dataset_id']}")
 
 
-def wait_for_success(installation: Installation, client: StubbornClient, job_id: str) -> Document:
+def wait_for_success(installation: Installation, client: RetryingClient, job_id: str) -> Document:
     """Wait for a job that must succeed.
 
     Raises:

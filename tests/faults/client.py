@@ -13,16 +13,16 @@ import httpx
 Document: TypeAlias = dict[str, Any]
 
 _PAUSE_SECONDS = 0.2
-# 409: the service is processing the same request. 429 and 503: the service asks for a later request.
-_AGAIN = frozenset({409, 429, 500, 502, 503, 504, 507})
+# 409: the service is processing the same request. 429 and 503: the client must send the request later.
+_RETRIED_STATUSES = frozenset({409, 429, 500, 502, 503, 504, 507})
 
 
 class Refused(Exception):
     """The service understood the request and refused it."""
 
 
-class StubbornClient:
-    """Sends requests until they are answered; may be used by several threads.
+class RetryingClient:
+    """A client that repeats requests until they are answered; may be used by several threads.
 
     Args:
         url: Address of the API.
@@ -37,11 +37,11 @@ class StubbornClient:
         self._http = httpx.Client(base_url=url, timeout=10, trust_env=False)
         self._patience_seconds = patience_seconds
         self._lock = threading.Lock()
-        self._under_way = 0
+        self._unanswered_creations = 0
         self.resent = 0
         self.statuses: dict[int, int] = {}
 
-    def __enter__(self) -> "StubbornClient":
+    def __enter__(self) -> "RetryingClient":
         return self
 
     def __exit__(
@@ -52,7 +52,7 @@ class StubbornClient:
     @property
     def is_submitting(self) -> bool:
         """Whether a creation has been sent and not been answered."""
-        return self._under_way > 0
+        return self._unanswered_creations > 0
 
     def get(self, path: str, **params: Any) -> Document:
         """Request a JSON document."""
@@ -61,11 +61,11 @@ class StubbornClient:
 
     def fetch(self, path: str, **params: Any) -> httpx.Response:
         """Request a path and return the response."""
-        return self._insist(lambda: self._http.get(path, params=params))
+        return self._retry(lambda: self._http.get(path, params=params))
 
     def delete(self, path: str) -> None:
         """Delete an object."""
-        self._insist(lambda: self._http.delete(path))
+        self._retry(lambda: self._http.delete(path))
 
     def create(self, path: str, body: Document | None = None, file: Path | None = None) -> Document:
         """Create an object once, however often the request is sent."""
@@ -80,15 +80,20 @@ class StubbornClient:
                 )
 
         with self._lock:
-            self._under_way += 1
+            self._unanswered_creations += 1
         try:
-            document: Document = self._insist(send).json()
+            document: Document = self._retry(send).json()
         finally:
             with self._lock:
-                self._under_way -= 1
+                self._unanswered_creations -= 1
         return document
 
-    def _insist(self, send: Callable[[], httpx.Response]) -> httpx.Response:
+    def _retry(self, send: Callable[[], httpx.Response]) -> httpx.Response:
+        """Send a request until it succeeds, and return the response.
+
+        Raises:
+            Refused: The response has another status than `_RETRIED_STATUSES`, or the patience has ended.
+        """
         deadline = time.monotonic() + self._patience_seconds
         while True:
             try:
@@ -101,7 +106,7 @@ class StubbornClient:
                 refusal = f"{response.status_code} {response.text[:500]}"
                 with self._lock:
                     self.statuses[response.status_code] = self.statuses.get(response.status_code, 0) + 1
-                if response.status_code not in _AGAIN:
+                if response.status_code not in _RETRIED_STATUSES:
                     raise Refused(refusal)
             if time.monotonic() > deadline:
                 raise Refused(f"not answered for {self._patience_seconds:g} s, last {refusal}")

@@ -14,7 +14,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     """Two workers on separate hosts, an API, PostgreSQL, an object store and a broker."""
     folder = tmp_path_factory.mktemp("faults")
     with (
-        Servers.started(folder) as servers,
+        Servers.running(folder) as servers,
         on_servers(servers, "short", settings=SETTINGS) as installation,
         Campaign.on(installation, seed=6) as campaign,
     ):

@@ -17,28 +17,28 @@ class Disk(Protocol):
     """A folder in which writes can be made to fail.
 
     Attributes:
-        how: Method by which writes fail, for the report.
+        method: Method by which writes fail, for the report.
     """
 
-    how: str
+    method: str
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Make all writes fail."""
 
     def free(self) -> None:
-        """Make room again."""
+        """Let writes succeed again."""
 
 
 class MountedDisk:
     """A separate file system; a large file fills it."""
 
-    how = "a mounted file system filled up"
+    method = "a mounted file system filled up"
 
     def __init__(self, folder: Path) -> None:
         self._filler = folder / "filler"
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Fill the file system."""
         with self._filler.open("ab", buffering=0) as file:
             try:
                 while True:
@@ -48,7 +48,7 @@ class MountedDisk:
                     raise
 
     def free(self) -> None:
-        """Make room again."""
+        """Remove the large file."""
         self._filler.unlink(missing_ok=True)
 
 
@@ -59,17 +59,17 @@ class LimitedProcesses:
         processes: Returns the ids of the processes at that moment.
     """
 
-    how = "RLIMIT_FSIZE of 0 on every process"
+    method = "RLIMIT_FSIZE of 0 on every process"
 
     def __init__(self, processes: Callable[[], Iterable[int]]) -> None:
         self._processes = processes
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Limit the size of files to 0 bytes."""
         self._limit(0)
 
     def free(self) -> None:
-        """Make room again."""
+        """Remove the limit of the size of files."""
         self._limit(resource.RLIM_INFINITY)
 
     def _limit(self, size_bytes: int) -> None:

@@ -33,7 +33,7 @@ SETTINGS = {
 ALIASES = 4
 ANSWERS = (204, 204, 500, 204, 200, 204, 503, 204, 204)
 LIMIT_SECONDS = 300.0
-STRIKES: dict[str, Callable[[Installation], object]] = {
+FAULTS: dict[str, Callable[[Installation], object]] = {
     "kill the API": lambda installation: installation.api.kill(),
     "kill the worker": lambda installation: kill_all(installation.workers[0]),
     "restart the API": lambda installation: installation.api.terminate(),
@@ -49,7 +49,7 @@ class Outcome:
         events: Ids and objects of all events, in order.
         streamed: Ids that the stream sent, in order.
         received: Requests that the receiver got, in order.
-        strikes: Faults that were injected.
+        faults: Faults that were injected.
         connections: Number of connections of the stream's client.
         stopped_seconds: Duration of each orderly stop of the API while its stream was open.
         seconds: Time from the first event to the last delivery.
@@ -58,7 +58,7 @@ class Outcome:
     events: dict[int, str]
     streamed: list[int]
     received: list[Received]
-    strikes: list[str]
+    faults: list[str]
     connections: int
     stopped_seconds: list[float]
     seconds: float
@@ -181,49 +181,57 @@ class EventCampaign:
     ) -> None:
         self._http.close()
 
-    def run(self, n_events: int, strikes: list[str], say: Callable[[str], None] = lambda _: None) -> Outcome:
-        """Cause at least this number of events, and inject faults at random moments meanwhile."""
+    def run(
+        self, n_events: int, faults: list[str], report: Callable[[str], None] = lambda _: None
+    ) -> Outcome:
+        """Cause at least this number of events, and inject faults at random moments meanwhile.
+
+        Args:
+            n_events: Number of events.
+            faults: Names of `FAULTS`, in the order of their injection.
+            report: Called with a description of each step.
+        """
         self._make_models()
-        webhook = self._ask("POST", "/v1/webhooks", {"url": self._receiver.url})
+        webhook = self._request("POST", "/v1/webhooks", {"url": self._receiver.url})
         self._receiver.set_secret(webhook["secret"])
         self._receiver.answer(*ANSWERS)
-        newest = self._ask("GET", "/v1/events?limit=1")["items"]
+        newest = self._request("GET", "/v1/events?limit=1")["items"]
         first = newest[0]["id"] if newest else 0
         started = time.monotonic()
         causing = threading.Thread(target=self._cause, args=(n_events,))
         with StreamClient(self._installation.url, first).following() as stream:
             causing.start()
-            stopped = self._strike(strikes, causing, say)
-            self._installation.until(lambda: not causing.is_alive(), LIMIT_SECONDS, "all was caused")
+            stop_seconds = self._inject_faults(faults, report)
+            self._installation.until(lambda: not causing.is_alive(), LIMIT_SECONDS, "all events were caused")
             self._installation.until(lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended")
             # A killed worker is reported some time after its lease has expired.
-            self._installation.attend(0 if "kill the worker" not in strikes else 10)
+            self._installation.supervise(0 if "kill the worker" not in faults else 10)
             events = self._events(first)
-            say(f"{len(events)} events happened; waiting for their deliveries")
+            report(f"{len(events)} events happened; waiting for their deliveries")
             self._installation.until(
                 lambda: (
-                    not self._ask("GET", f"/v1/webhooks/{webhook['id']}")["waiting"]
+                    not self._request("GET", f"/v1/webhooks/{webhook['id']}")["waiting"]
                     and len(stream.ids) >= len(events)
                 ),
                 LIMIT_SECONDS,
-                "all is delivered",
+                "all events are delivered",
             )
             seconds = time.monotonic() - started
         return Outcome(
             self._events(first),
             stream.ids,
             self._receiver.received(),
-            strikes,
+            faults,
             stream.connections,
-            stopped,
+            stop_seconds,
             seconds,
         )
 
     def _make_models(self) -> None:
         """Train two versions of a model, between which aliases move."""
-        dataset = self._ask("POST", "/v1/datasets/synthetic", {"queries": 20, "seed": 1})
+        dataset = self._request("POST", "/v1/datasets/synthetic", {"queries": 20, "seed": 1})
         self._installation.until(
-            lambda: self._ask("GET", f"/v1/datasets/{dataset['id']}")["status"] == "ready",
+            lambda: self._request("GET", f"/v1/datasets/{dataset['id']}")["status"] == "ready",
             LIMIT_SECONDS,
             "data",
         )
@@ -235,9 +243,9 @@ class EventCampaign:
             "hyperparameters": {"num_iterations": 2, "num_leaves": 4},
         }
         for _ in range(2):
-            self._ask("POST", "/v1/jobs", training)
+            self._request("POST", "/v1/jobs", training)
         self._installation.until(self._all_jobs_ended, LIMIT_SECONDS, "models")
-        assert len(self._ask("GET", "/v1/models?name=web")["items"]) == 2
+        assert len(self._request("GET", "/v1/models?name=web")["items"]) == 2
 
     def _cause(self, n_events: int) -> None:
         """Cause events: create datasets, whose jobs end and which become ready, and move aliases."""
@@ -245,45 +253,46 @@ class EventCampaign:
         for number in range(0, n_events, 2):
             if number % 4:
                 body = {"queries": 2, "features": 3, "seed": number, "name": f"d{number}"}
-                self._ask("POST", "/v1/datasets/synthetic", body, key=f"dataset {number}")
+                self._request("POST", "/v1/datasets/synthetic", body, key=f"dataset {number}")
             else:
                 for _ in range(2):
                     version = next(versions)
-                    alias = f"a{next(self._turns)}"
-                    self._ask("PUT", f"/v1/models/web/aliases/{alias}", {"version": version})
+                    alias = f"a{next(self._alias_numbers)}"
+                    self._request("PUT", f"/v1/models/web/aliases/{alias}", {"version": version})
             time.sleep(self._random.uniform(0, 0.05))
 
-    _turns = itertools.cycle(range(ALIASES))
+    _alias_numbers = itertools.cycle(range(ALIASES))
 
-    def _strike(
-        self, strikes: list[str], causing: threading.Thread, say: Callable[[str], None]
-    ) -> list[float]:
-        stopped = []
-        for name in strikes:
-            self._installation.attend(self._random.uniform(1, 3))
-            say(name)
-            done = STRIKES[name](self._installation)
-            if name == "restart the API" and isinstance(done, tuple):
-                stopped.append(done[1])
+    def _inject_faults(self, faults: list[str], report: Callable[[str], None]) -> list[float]:
+        """Inject each fault at a random moment; return the seconds of each orderly stop of the API."""
+        stop_seconds = []
+        for name in faults:
+            self._installation.supervise(self._random.uniform(1, 3))
+            report(name)
+            result = FAULTS[name](self._installation)
+            if name == "restart the API" and isinstance(result, tuple):
+                stop_seconds.append(result[1])
             self._installation.until(self._installation.is_ready, LIMIT_SECONDS, "the API is ready")
-        return stopped
+        return stop_seconds
 
     def _all_jobs_ended(self) -> bool:
-        active = [self._ask("GET", f"/v1/jobs?status={status}")["items"] for status in ("queued", "running")]
+        active = [
+            self._request("GET", f"/v1/jobs?status={status}")["items"] for status in ("queued", "running")
+        ]
         return not any(active)
 
     def _events(self, after: int) -> dict[int, str]:
         objects: dict[int, str] = {}
         cursor = ""
         while True:
-            page = self._ask("GET", f"/v1/events?order=asc&limit=200&after={after}{cursor}")
+            page = self._request("GET", f"/v1/events?order=asc&limit=200&after={after}{cursor}")
             objects |= {event["id"]: event["object"]["id"] for event in page["items"]}
             if page["next_cursor"] is None:
                 return objects
             cursor = f"&cursor={page['next_cursor']}"
 
-    def _ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
-        """Send a request again and again until it succeeds."""
+    def _request(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        """Send a request until it succeeds, and return its answer."""
         headers = {} if key is None else {"Idempotency-Key": key}
         deadline = time.monotonic() + LIMIT_SECONDS
         while True:
@@ -296,7 +305,7 @@ class EventCampaign:
                 pass
             assert time.monotonic() < deadline
             if threading.current_thread() is threading.main_thread():
-                self._installation.attend(0.1)
+                self._installation.supervise(0.1)
             else:
                 time.sleep(0.1)
 
@@ -304,12 +313,14 @@ class EventCampaign:
 def main() -> int:
     """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=500, help="events at least, on each kind of store")
-    parser.add_argument("--strikes", type=int, default=8, help="kills and restarts")
+    parser.add_argument(
+        "--events", type=int, default=500, help="minimum number of events on each kind of store"
+    )
+    parser.add_argument("--faults", type=int, default=8, help="number of kills and restarts")
     parser.add_argument("--seed", type=int, default=25)
-    parser.add_argument("--store", choices=("embedded", "servers"), help="only this one")
+    parser.add_argument("--store", choices=("embedded", "servers"), help="run on this kind of store only")
     arguments = parser.parse_args()
-    strikes = list(itertools.islice(itertools.cycle(STRIKES), arguments.strikes))
+    faults = list(itertools.islice(itertools.cycle(FAULTS), arguments.faults))
     good = True
     for store in ("embedded", "servers") if arguments.store is None else (arguments.store,):
         with (
@@ -318,12 +329,12 @@ def main() -> int:
             running_receiver(Path(name) / "receiver") as receiver,
             EventCampaign(installation, receiver, arguments.seed) as campaign,
         ):
-            outcome = campaign.run(arguments.events, strikes, _say)
-        good &= _shown(store, outcome)
+            outcome = campaign.run(arguments.events, faults, _print_indented)
+        good &= _show_outcome(store, outcome)
     return 0 if good else 1
 
 
-def _say(text: str) -> None:
+def _print_indented(text: str) -> None:
     print(f"  {text}", flush=True)  # noqa: T201
 
 
@@ -334,17 +345,18 @@ def _installed(store: str, folder: Path) -> Iterator[Installation]:
             yield installation
         return
     with (
-        Servers.started(folder) as servers,
+        Servers.running(folder) as servers,
         on_servers(servers, "events", workers=1, settings=SETTINGS) as installation,
     ):
         yield installation
 
 
-def _shown(store: str, outcome: Outcome) -> bool:
+def _show_outcome(store: str, outcome: Outcome) -> bool:
+    """Print the outcome, and return whether there are no complaints."""
     stopped = ", ".join(f"{seconds:.1f}" for seconds in outcome.stopped_seconds)
     lines = [
-        f"{store}: {len(outcome.events)} events in {outcome.seconds:.0f} s, {len(outcome.strikes)} strikes",
-        f"  webhook: {len(outcome.received)} requests, {outcome.repeats} events taken more than once",
+        f"{store}: {len(outcome.events)} events in {outcome.seconds:.0f} s, {len(outcome.faults)} faults",
+        f"  webhook: {len(outcome.received)} requests, {outcome.repeats} events accepted more than once",
         f"  stream: {len(outcome.streamed)} events over {outcome.connections} connections",
         f"  seconds to stop the API with its stream open: {stopped or '-'}",
         *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),

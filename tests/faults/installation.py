@@ -11,7 +11,7 @@ import httpx
 from core.jobs import LANES
 from tests.faults.disk import Disk, LimitedProcesses, MountedDisk, mounted
 from tests.faults.parts import Part
-from tests.faults.store_front import StoreFront
+from tests.faults.store_proxy import StoreProxy
 from tests.servers import BrokerServer, PostgresServer, S3Server, running_broker
 from tests.servers.process import free_port
 
@@ -26,32 +26,32 @@ class Servers:
 
     Attributes:
         folder: Folder of their data and of the folders of all hosts.
-        front: Proxy in front of the object store.
+        store_proxy: Proxy in store_proxy of the object store.
     """
 
     folder: Path
     broker: BrokerServer
     postgres: PostgresServer
     store: S3Server
-    front: StoreFront
+    store_proxy: StoreProxy
 
     @classmethod
     @contextmanager
-    def started(cls, folder: Path) -> Iterator["Servers"]:
+    def running(cls, folder: Path) -> Iterator["Servers"]:
         """Run PostgreSQL, an object store and a broker until the block ends."""
         with (
             PostgresServer(folder / "postgres") as postgres,
             S3Server(folder / "store") as store,
             running_broker(folder / "broker") as broker,
-            StoreFront(store.port) as front,
+            StoreProxy(store.port) as store_proxy,
         ):
-            yield cls(folder, broker, postgres, store, front)
+            yield cls(folder, broker, postgres, store, store_proxy)
 
 
 class Installation:
     """An API and workers with a supervisor.
 
-    A test calls `attend` to wait; `attend` also restarts parts that have ended, as a supervisor does.
+    A test waits by `supervise`, which restarts parts that have ended, as a supervisor does.
 
     Args:
         folder: Folder of the hosts' data folders and logs.
@@ -74,7 +74,7 @@ class Installation:
         self.database_url = environment["RANKERY_DATABASE_URL"]
         self.url = f"http://127.0.0.1:{port}"
         self.postgres: PostgresServer | None = None
-        self.front: StoreFront | None = None
+        self.store_proxy: StoreProxy | None = None
         self.disk: Disk | None = None
         shared = {"RANKERY_BROKER_URL": broker.url, **environment}
         self.api = self._part("api", ["api", "--port", str(port)], shared)
@@ -116,19 +116,24 @@ class Installation:
         except httpx.HTTPError:
             return False
 
-    def attend(self, seconds: float) -> None:
+    def supervise(self, seconds: float) -> None:
         """Wait for this time, and restart parts that end meanwhile."""
         deadline = time.monotonic() + seconds
         while True:
             for part in self.parts:
-                part.revive()
+                part.restart_if_ended()
             left = deadline - time.monotonic()
             if left <= 0:
                 return
             time.sleep(min(POLL_SECONDS, left))
 
-    def until(self, condition: Callable[[], bool], limit_seconds: float, what: str) -> None:
+    def until(self, condition: Callable[[], bool], limit_seconds: float, description: str) -> None:
         """Wait until a condition is true, and restart parts that end meanwhile.
+
+        Args:
+            condition: Returns whether to stop waiting.
+            limit_seconds: Limit of the time.
+            description: The condition in words, for the error.
 
         Raises:
             TimeoutError: The condition was not true within the limit.
@@ -136,8 +141,10 @@ class Installation:
         deadline = time.monotonic() + limit_seconds
         while not condition():
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{what}: not within {limit_seconds:g} s; logs are in {self.folder}")
-            self.attend(POLL_SECONDS)
+                raise TimeoutError(
+                    f"not within {limit_seconds:g} s: {description}; logs are in {self.folder}"
+                )
+            self.supervise(POLL_SECONDS)
 
     def worker_of(self, pid: int) -> Part | None:
         """Return the worker to which a process belongs, None if it belongs to none."""
@@ -159,11 +166,11 @@ def on_servers(
     environment = {
         "RANKERY_DATABASE_URL": servers.postgres.new_database(),
         "RANKERY_STORAGE_URL": storage_url,
-        **S3Server.environment_through(servers.front.url),
+        **S3Server.environment_through(servers.store_proxy.url),
         **(settings or {}),
     }
     installation = Installation(servers.folder / name, environment, servers.broker, workers)
-    installation.postgres, installation.front = servers.postgres, servers.front
+    installation.postgres, installation.store_proxy = servers.postgres, servers.store_proxy
     with _running(installation):
         yield installation
 

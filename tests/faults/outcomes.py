@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.faults.client import Document, StubbornClient
+from tests.faults.client import Document, RetryingClient
 
-_OWN = frozenset(
+# Fields that differ between jobs of one request.
+_FIELDS_OF_ONE_JOB = frozenset(
     {"id", "job_id", "dataset_id", "model_id", "ranking_id", "evaluation_id", "created_at", "updated_at"}
     | {"system", "name", "model_name", "version", "aliases", "systems", "milliseconds"}
 )
@@ -19,7 +20,7 @@ class Outcome:
     """The outcome of a job; two undisturbed jobs of one request have equal outcomes.
 
     Attributes:
-        model_file: The model as it is stored, None where none was made.
+        model_file: The stored model, None if the job creates none.
         results: Digests of all other results by name.
         complaints: Problems that were found.
     """
@@ -29,7 +30,7 @@ class Outcome:
     complaints: tuple[str, ...] = ()
 
 
-def outcome_of(client: StubbornClient, job: Document) -> Outcome:
+def outcome_of(client: RetryingClient, job: Document) -> Outcome:
     """Return the outcome of a succeeded job, with all of its results."""
     result: Document = job["result"] or {}
     results: dict[str, Any] = {"metrics": job["metrics"]}
@@ -75,12 +76,13 @@ def _history_complaints(history: Document, job: Document) -> list[str]:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(_anonymous(value), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(_comparable(value), sort_keys=True).encode()).hexdigest()
 
 
-def _anonymous(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
+    """Return a JSON value without the fields that differ between jobs of one request."""
     if isinstance(value, dict):
-        return {key: _anonymous(part) for key, part in value.items() if key not in _OWN}
+        return {key: _comparable(part) for key, part in value.items() if key not in _FIELDS_OF_ONE_JOB}
     if isinstance(value, list):
-        return [_anonymous(part) for part in value]
+        return [_comparable(part) for part in value]
     return value

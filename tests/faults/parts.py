@@ -63,7 +63,7 @@ class Part:
         logged = {int(pid) for pid in _READY.findall(log)}
         return logged & self.descendants() if self.runs else set()
 
-    def revive(self) -> None:
+    def restart_if_ended(self) -> None:
         """Start the process again if it ended at least `RESTART_SECONDS` ago."""
         if not self.is_supervised or self.runs:
             return
@@ -81,10 +81,10 @@ class Part:
     def terminate(self) -> tuple[int, float]:
         """Send SIGTERM; return the exit code and the seconds until the exit."""
         assert self._process is not None
-        asked_at = time.monotonic()
+        sent_at = time.monotonic()
         self._process.popen.terminate()
         code = self._process.popen.wait(STOP_SECONDS)
-        return code, time.monotonic() - asked_at
+        return code, time.monotonic() - sent_at
 
     def stop(self) -> None:
         """End the process and all its descendants."""
@@ -103,7 +103,7 @@ class Part:
 
 
 def kill_all(part: Part) -> None:
-    """Kill a part with all of its processes, as when its machine is lost."""
+    """Kill a part with all of its processes, as the loss of its machine does."""
     below = part.descendants() if part.runs else set()
     part.kill()
     for pid in below:

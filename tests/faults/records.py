@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from core.store.engines import for_reading, open_engine
 from core.store.tables import Comparison, Dataset, Evaluation, Job, JobAttempt, Model, Ranking
 
-# No two rows of a table agree in these. A comparison makes a ranking of each model.
-_ONCE: tuple[tuple[Any, ...], ...] = (
+# Columns whose values no two rows share. A comparison creates a ranking of each model.
+_UNIQUE_COLUMNS: tuple[tuple[Any, ...], ...] = (
     (Model.job_id,),
     (Evaluation.job_id,),
     (Ranking.job_id, Ranking.model_id),
@@ -51,7 +51,7 @@ class Records:
     @staticmethod
     def _results_twice(session: Session, job_ids: list[str]) -> list[str]:
         duplicates = []
-        for columns in _ONCE:
+        for columns in _UNIQUE_COLUMNS:
             counted = select(*columns, func.count()).where(columns[0].in_(job_ids)).group_by(*columns)
             duplicates += [
                 f"{number} {columns[0].class_.__tablename__} of {job_id}"
@@ -74,9 +74,9 @@ class Records:
         for name, version in session.execute(select(Model.name, Model.version).order_by(Model.version)):
             versions.setdefault(name, []).append(version)
         return [
-            f"versions of {name}: {found}"
-            for name, found in versions.items()
-            if found != list(range(1, len(found) + 1))
+            f"versions of {name}: {numbers}"
+            for name, numbers in versions.items()
+            if numbers != list(range(1, len(numbers) + 1))
         ]
 
     @staticmethod

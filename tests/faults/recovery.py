@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from tests.faults.campaign import Campaign
 from tests.faults.client import Document
 from tests.faults.faults import running_again
-from tests.faults.scene import ENDED, Running, Scene, now
+from tests.faults.job_batch import ENDED, JobBatch, Running, now
 from tests.faults.work import Submission, training
 
 LIMIT_SECONDS = 15.0
-_LONG = 20_000  # iterations: it outlasts the measurement and is cancelled
+_LONG = 20_000  # iterations; the training outlasts the measurement and is cancelled
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Recovery:
     """Recovery times in one situation.
 
     Attributes:
-        situation: Workers that could take the job over.
+        situation: The worker that can claim the interrupted job.
         seconds: Times from the kill until the job ran again.
         complaints: Problems that were found.
     """
@@ -52,34 +52,34 @@ def measure_recovery(campaign: Campaign, kills: int) -> list[Recovery]:
 def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> None:
     body = training(campaign.materials.datasets, "lambdarank", iterations=_LONG)
     submission = Submission("long", "/v1/jobs", body)
-    with campaign.scene(f"recovery {recovery.situation} {len(recovery.seconds)}") as scene:
+    with campaign.job_batch(f"recovery {recovery.situation} {len(recovery.seconds)}") as batch:
         try:
             campaign.installation.until_ready()
-            scene.submit([submission])
-            victim = _running(scene)
+            batch.submit([submission])
+            victim = _running(batch)
             victim.worker.is_supervised = is_restarted
-            struck_at = now()
+            injected_at = now()
             victim.worker.kill()
-            recovery.seconds += running_again(scene, victim, struck_at)
+            recovery.seconds += running_again(batch, victim, injected_at)
             victim.worker.is_supervised = True
-            _end(scene, victim.job)
+            _end(batch, victim.job)
         except TimeoutError as error:
             recovery.complaints.append(str(error))
 
 
-def _running(scene: Scene) -> Running:
+def _running(batch: JobBatch) -> Running:
     """Return a training at a random time after its first iterations."""
-    scene.installation.until(lambda: bool(_iterating(scene)), LIMIT_SECONDS * 4, "a training runs")
-    scene.installation.attend(scene.random.uniform(0, 2.5))
-    return _iterating(scene)[0]
+    batch.installation.until(lambda: bool(_iterating(batch)), LIMIT_SECONDS * 4, "a training runs")
+    batch.installation.supervise(batch.random.uniform(0, 2.5))
+    return _iterating(batch)[0]
 
 
-def _iterating(scene: Scene) -> list[Running]:
-    return [one for one in scene.running("train") if (one.job["progress"] or {}).get("iteration")]
+def _iterating(batch: JobBatch) -> list[Running]:
+    return [one for one in batch.running("train") if (one.job["progress"] or {}).get("iteration")]
 
 
-def _end(scene: Scene, job: Document) -> None:
-    scene.client.create(f"/v1/jobs/{job['id']}/cancel")
-    scene.installation.until(
-        lambda: scene.job(job["id"])["status"] in ENDED, LIMIT_SECONDS * 2, "it is cancelled"
+def _end(batch: JobBatch, job: Document) -> None:
+    batch.client.create(f"/v1/jobs/{job['id']}/cancel")
+    batch.installation.until(
+        lambda: batch.job(job["id"])["status"] in ENDED, LIMIT_SECONDS * 2, "the training is cancelled"
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tests.faults.campaign import Campaign
 from tests.faults.client import Document
+from tests.faults.job_batch import ENDED, JobBatch, pid_of
 from tests.faults.outcomes import Outcome, outcome_of
 from tests.faults.parts import kill_process
-from tests.faults.scene import ENDED, Scene, pid_of
 from tests.faults.work import Submission, stopping_early
 
 # Checkpoints every few iterations, so that most kills find one; short leases, so that jobs resume soon.
@@ -63,45 +63,45 @@ def kill_and_resume(
         make: Returns the request for datasets that are given by name and id.
     """
     body = make(campaign.materials.datasets)
-    with campaign.scene("resume") as scene:
+    with campaign.job_batch("resume") as batch:
         submission = Submission("undisturbed", "/v1/jobs", body)
-        undisturbed = scene.run_soon(submission)
+        undisturbed = batch.run_soon(submission)
         assert undisturbed is not None
         assert undisturbed["status"] == "succeeded", undisturbed["problem"]
         reference = outcome_of(campaign.client, undisturbed)
         last = undisturbed["progress"]["iteration"]
-        waiting = [Killed(scene.random.randint(1, last - 2)) for _ in range(kills)]
+        waiting = [Killed(batch.random.randint(1, last - 2)) for _ in range(kills)]
         done: list[Killed] = []
-        under_way: list[Killed] = []
+        running: list[Killed] = []
         deadline = time.monotonic() + _START_SECONDS + _EACH_SECONDS * kills
-        while (waiting or under_way) and time.monotonic() < deadline:
-            while waiting and len(under_way) < _PARALLEL:
-                under_way.append(waiting.pop())
-                under_way[-1].job_id = campaign.client.create("/v1/jobs", body)["id"]
-            for one in list(under_way):
-                if _follow(scene, one, reference):
-                    under_way.remove(one)
-                    done.append(one)
-            scene.installation.attend(0.05)
-        return done + under_way + waiting
+        while (waiting or running) and time.monotonic() < deadline:
+            while waiting and len(running) < _PARALLEL:
+                running.append(waiting.pop())
+                running[-1].job_id = campaign.client.create("/v1/jobs", body)["id"]
+            for training in list(running):
+                if _follow(batch, training, reference):
+                    running.remove(training)
+                    done.append(training)
+            batch.installation.supervise(0.05)
+        return done + running + waiting
 
 
-def _follow(scene: Scene, one: Killed, reference: Outcome) -> bool:
+def _follow(batch: JobBatch, training: Killed, reference: Outcome) -> bool:
     """Kill the training when it reaches its iteration; return whether it has ended."""
-    job = scene.job(one.job_id)
-    if job["status"] == "running" and one.killed_at is None:
+    job = batch.job(training.job_id)
+    if job["status"] == "running" and training.killed_at is None:
         iteration = (job["progress"] or {}).get("iteration") or 0
-        if iteration >= one.aim and scene.installation.worker_of(pid_of(job)) is not None:
-            one.killed_at = iteration
+        if iteration >= training.aim and batch.installation.worker_of(pid_of(job)) is not None:
+            training.killed_at = iteration
             kill_process(pid_of(job))
     if job["status"] not in ENDED:
         return False
-    one.resumed_from = job["attempts"][-1]["resumed_from"]
+    training.resumed_from = job["attempts"][-1]["resumed_from"]
     if job["status"] == "succeeded":
-        outcome = outcome_of(scene.client, job)
-        one.model_is_equal = outcome.model_file == reference.model_file
-        one.results_are_equal = outcome.results == reference.results
-        one.complaints = outcome.complaints
+        outcome = outcome_of(batch.client, job)
+        training.model_is_equal = outcome.model_file == reference.model_file
+        training.results_are_equal = outcome.results == reference.results
+        training.complaints = outcome.complaints
     else:
-        one.complaints = (f"{one.job_id} ended {job['status']}: {job['problem']}",)
+        training.complaints = (f"{training.job_id} ended {job['status']}: {job['problem']}",)
     return True

@@ -50,8 +50,8 @@ def _jobs(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> 
         ("train", [run.job_id for run in runs if run.job_id]),
         ("promote", [run.promotion_job_id for run in runs if run.promotion_job_id]),
     ):
-        made_since = select(Job.id).where(Job.kind == kind, Job.created_at >= schedule.created_at)
-        job_ids = session.scalars(made_since).all()
+        later_jobs = select(Job.id).where(Job.kind == kind, Job.created_at >= schedule.created_at)
+        job_ids = session.scalars(later_jobs).all()
         if sorted(job_ids) != sorted(ids):
             problems.append(f"{len(job_ids)} jobs to {kind} for {len(ids)} runs")
     return problems
@@ -84,7 +84,7 @@ def _moves(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) ->
     pointed = [run.model_id for run in runs if run.status == RunStatus.PROMOTED]
     alias = session.scalar(select(ModelAlias).where(ModelAlias.alias == schedule.alias))
     if pointed and (alias is None or alias.model_id != pointed[-1]):
-        problems.append("the alias does not point at what was promoted last")
+        problems.append("the alias does not point at the version that was promoted last")
     return problems
 
 

@@ -43,31 +43,31 @@ class Changes:
 # The commits that advance a schedule from a due time to a moved alias, in this order.
 MOMENTS: Mapping[str, Callable[[Changes], bool]] = MappingProxyType(
     {
-        "the run and its job": lambda made: ScheduleRun in made.added,
-        "the claim of the job": lambda made: JobAttempt in made.added,
-        "progress of the training": lambda made: JobIteration.__tablename__ in made.written,
-        "the model": lambda made: Model in made.added,
-        "the job of the promotion": lambda made: ScheduleRun in made.changed and Job in made.added,
-        "the alias": lambda made: AliasMove in made.added,
-        "the end of the run": lambda made: ScheduleRun in made.changed and Job not in made.added,
+        "the run and its job": lambda commit: ScheduleRun in commit.added,
+        "the claim of the job": lambda commit: JobAttempt in commit.added,
+        "progress of the training": lambda commit: JobIteration.__tablename__ in commit.written,
+        "the model": lambda commit: Model in commit.added,
+        "the job of the promotion": lambda commit: ScheduleRun in commit.changed and Job in commit.added,
+        "the alias": lambda commit: AliasMove in commit.added,
+        "the end of the run": lambda commit: ScheduleRun in commit.changed and Job not in commit.added,
     }
 )
 
 
 @dataclass(frozen=True)
-class Strike:
+class KillMoment:
     """Moment at which a process is killed.
 
     Attributes:
-        moment: One of `MOMENTS`.
-        committed: Whether the kill follows the commit, else it precedes the commit.
+        moment: The commit, one of `MOMENTS`.
+        committed: Whether the kill follows the commit; otherwise it precedes it.
     """
 
     moment: str
     committed: bool
 
 
-def run_worker(places: Mapping[str, Any], now: datetime, strike: Strike | None = None) -> int:
+def run_worker(places: Mapping[str, Any], now: datetime, kill_moment: KillMoment | None = None) -> int:
     """Run a new process until nothing is due at the given time, or until it is killed.
 
     Returns:
@@ -76,13 +76,13 @@ def run_worker(places: Mapping[str, Any], now: datetime, strike: Strike | None =
     # The fork server imports everything once. It runs no kernel, so that forked processes can run kernels.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.faults.unused_packages", __name__])
-    process = context.Process(target=_work, args=(dict(places), dict(os.environ), now, strike))
+    process = context.Process(target=_work, args=(dict(places), dict(os.environ), now, kill_moment))
     process.start()
     process.join(LIMIT_SECONDS)
     if process.exitcode is None:
         process.kill()
         process.join()
-        raise TimeoutError(f"a worker with {strike} did not end in {LIMIT_SECONDS:g} s")
+        raise TimeoutError(f"a worker to be killed at {kill_moment} did not end in {LIMIT_SECONDS:g} s")
     return process.exitcode
 
 
@@ -91,13 +91,15 @@ def settings_of(places: Mapping[str, Any]) -> WorkerSettings:
     return WorkerSettings(**places, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, attempts=50)
 
 
-def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, strike: Strike | None) -> None:
+def _work(
+    places: dict[str, Any], environment: dict[str, str], now: datetime, kill_moment: KillMoment | None
+) -> None:
     os.environ.update(environment)
-    if strike is not None:
-        _arm(strike)
+    if kill_moment is not None:
+        _kill_at(kill_moment)
     settings = settings_of(places)
     store = Store.open(settings)
-    with store.begin() as tx:  # as the sweeper does later: the process of each running job has ended
+    with store.begin() as tx:  # the process of each running job has ended; a sweeper recovers jobs later
         for lost in tx.jobs.running_on(""):
             tx.jobs.recover(lost, settings.attempts)
     advance_all(store, _MAX_JOBS, now)
@@ -112,35 +114,35 @@ def _waiting(store: Store) -> bool:
         return bool(tx.jobs.page(None, 1, status=QUEUED).items)
 
 
-def _arm(strike: Strike) -> None:
+def _kill_at(kill_moment: KillMoment) -> None:
     """Kill this process at the first commit of the moment."""
-    is_struck = MOMENTS[strike.moment]
+    is_kill_moment = MOMENTS[kill_moment.moment]
 
     @event.listens_for(Session, "after_flush")
     def _(session: Session, _context: object) -> None:
-        noted = session.info.setdefault(_CHANGES, (set(), set(), set()))
-        noted[0].update(map(type, session.new))
-        noted[1].update(type(row) for row in session.dirty if session.is_modified(row))
+        changes = session.info.setdefault(_CHANGES, (set(), set(), set()))
+        changes[0].update(map(type, session.new))
+        changes[1].update(type(row) for row in session.dirty if session.is_modified(row))
 
     @event.listens_for(Session, "do_orm_execute")
     def _(state: ORMExecuteState) -> None:
         if state.is_insert or state.is_update:
-            noted = state.session.info.setdefault(_CHANGES, (set(), set(), set()))
-            noted[2].add(state.statement.table.name)  # type: ignore[attr-defined]
+            changes = state.session.info.setdefault(_CHANGES, (set(), set(), set()))
+            changes[2].add(state.statement.table.name)  # type: ignore[attr-defined]
 
     @event.listens_for(Session, "before_commit")
     def _(session: Session) -> None:
         session.flush()
-        if not strike.committed and is_struck(_noted(session)):
+        if not kill_moment.committed and is_kill_moment(_changes_of(session)):
             os.kill(os.getpid(), signal.SIGKILL)
 
     @event.listens_for(Session, "after_commit")
     def _(session: Session) -> None:
-        if is_struck(_noted(session)):
+        if is_kill_moment(_changes_of(session)):
             os.kill(os.getpid(), signal.SIGKILL)
         session.info.pop(_CHANGES, None)
 
 
-def _noted(session: Session) -> Changes:
+def _changes_of(session: Session) -> Changes:
     added, changed, written = session.info.get(_CHANGES, ((), (), ()))
     return Changes(frozenset(added), frozenset(changed), frozenset(written))

@@ -17,10 +17,10 @@ from types import MappingProxyType
 import httpx
 
 from core.store.engines import for_reading, open_engine
-from tests.faults.client import Document, StubbornClient
+from tests.faults.client import Document, RetryingClient
 from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
+from tests.faults.job_batch import ENDED, moment
 from tests.faults.parts import kill_all
-from tests.faults.scene import ENDED, moment
 from tests.faults.schedule_verdict import complaints
 from tests.integration.services import QUICK_RECOVERY
 from tests.servers.clock import ServiceClock
@@ -42,13 +42,13 @@ class Outcome:
     """Result of a campaign.
 
     Attributes:
-        strikes: Names of the moments at which the workers were killed.
+        kill_moments: Moments at which the workers were killed, from `_MOMENTS`.
         statuses: Number of runs by status.
         missed: Number of due times that a later run covers.
         complaints: Problems that were found.
     """
 
-    strikes: list[str]
+    kill_moments: list[str]
     statuses: Mapping[str, int]
     missed: int
     complaints: list[str]
@@ -62,32 +62,32 @@ class ScheduleCampaign:
         client: Client of the installation.
         clock: Clock of all processes of the installation.
         seed: Seed of random moments.
-        say: Called with a description of each strike.
+        report: Called with the time and the moment of each kill.
     """
 
     def __init__(
         self,
         installation: Installation,
-        client: StubbornClient,
+        client: RetryingClient,
         clock: ServiceClock,
         seed: int,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._installation = installation
         self._client = client
         self._clock = clock
         self._random = random.Random(seed)
-        self._say = say
+        self._report = report
         self._schedule_id = ""
 
     def run(self, kills: int) -> Outcome:
         """Kill all workers this number of times, each time in a separate minute, and check the runs."""
         first = self._begin()
-        strikes = list(itertools.islice(itertools.cycle(_MOMENTS), kills))
-        for name in strikes:
+        kill_moments = list(itertools.islice(itertools.cycle(_MOMENTS), kills))
+        for name in kill_moments:
             _MOMENTS[name](self)
-            self._installation.attend(self._random.uniform(0, _LONGEST_DELAY_SECONDS))
-            self._say(f"{self._clock.now():%H:%M:%S} {name}")
+            self._installation.supervise(self._random.uniform(0, _LONGEST_DELAY_SECONDS))
+            self._report(f"{self._clock.now():%H:%M:%S} {name}")
             for worker in self._installation.workers:
                 kill_all(worker)
             self._installation.until_ready()
@@ -102,7 +102,7 @@ class ScheduleCampaign:
             for run in runs
             if run["missed_since"]
         )
-        return Outcome(strikes, Counter(run["status"] for run in runs), missed, problems)
+        return Outcome(kill_moments, Counter(run["status"] for run in runs), missed, problems)
 
     def until_before_a_minute(self) -> None:
         """Set the clock to one second before a due time."""
@@ -112,14 +112,14 @@ class ScheduleCampaign:
     def until_run(self, *statuses: str) -> None:
         """Wait for the end of the last run, then for a status of the run at the next due time."""
         self._installation.until(self._is_idle, LIMIT_SECONDS, "a run has ended")
-        known = {run["id"] for run in self._runs()}
+        earlier = {run["id"] for run in self._runs()}
         self._clock.set(self._this_minute() + MINUTE)
 
-        def come() -> bool:
-            new = [run for run in self._runs() if run["id"] not in known]
+        def has_status() -> bool:
+            new = [run for run in self._runs() if run["id"] not in earlier]
             return bool(new) and new[0]["status"] in statuses
 
-        self._installation.until(come, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
+        self._installation.until(has_status, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
 
     def _begin(self) -> datetime:
         """Create data, a champion, its gate and the schedule; return the first due time."""
@@ -127,9 +127,9 @@ class ScheduleCampaign:
         clicks, judged = self._dataset("clicks", 1), self._dataset("judged", 2)
         job = self._client.create("/v1/jobs", {**_TRAINING, "dataset_id": clicks, "hyperparameters": small})
         self._until_ended(job)
-        self._put("", {"version": 1})
+        self._put_to_alias("", {"version": 1})
         gate = {"dataset_id": judged, "metric": "ndcg@5", "permutations": 1000, "max_slice_drop": 1.0}
-        self._put("/gate", {**gate, "require": "not_worse"})
+        self._put_to_alias("/gate", {**gate, "require": "not_worse"})
         long = {**_TRAINING, "dataset": "clicks", "hyperparameters": {**small, "num_iterations": 300}}
         request = {"name": "minutely", "cron": "* * * * *", "job": long, "promote": {"alias": "champion"}}
         schedule = self._client.create("/v1/schedules", request)
@@ -139,14 +139,16 @@ class ScheduleCampaign:
     def _end(self) -> datetime:
         """Wait for the end of the last run, disable the schedule and return the last due time."""
 
-        def at_rest() -> bool:
+        def has_time_before_the_next_run() -> bool:
             latest = self._runs()[0]
             return latest["finished_at"] is not None and self._clock.now() - self._this_minute() < MINUTE / 2
 
-        self._installation.until(lambda: bool(self._runs()) and at_rest(), LIMIT_SECONDS, "a run has ended")
+        self._installation.until(
+            lambda: bool(self._runs()) and has_time_before_the_next_run(), LIMIT_SECONDS, "a run has ended"
+        )
         last = self._this_minute()
         self._installation.until(
-            lambda: moment(self._runs()[0]["due_at"]) == last and at_rest(),
+            lambda: moment(self._runs()[0]["due_at"]) == last and has_time_before_the_next_run(),
             LIMIT_SECONDS,
             "the last run has ended",
         )
@@ -180,8 +182,8 @@ class ScheduleCampaign:
             lambda: self._client.get(address)["status"] in ENDED, LIMIT_SECONDS, "a training"
         )
 
-    def _put(self, what: str, body: Document) -> None:
-        address = f"{self._installation.url}/v1/models/web/aliases/champion{what}"
+    def _put_to_alias(self, subpath: str, body: Document) -> None:
+        address = f"{self._installation.url}/v1/models/web/aliases/champion{subpath}"
         httpx.put(address, json=body, trust_env=False).raise_for_status()
 
 
@@ -199,21 +201,21 @@ _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
 def main() -> int:
     """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=15, help="on each kind of store")
+    parser.add_argument("--kills", type=int, default=15, help="number of kills on each kind of store")
     parser.add_argument("--seed", type=int, default=25)
-    parser.add_argument("--store", choices=("embedded", "servers"), help="only this one")
+    parser.add_argument("--store", choices=("embedded", "servers"), help="run on this kind of store only")
     arguments = parser.parse_args()
     good = True
     for store in ("embedded", "servers") if arguments.store is None else (arguments.store,):
         with (
             tempfile.TemporaryDirectory(prefix="rankery-schedules-") as name,
             _installed(store, Path(name), clock := ServiceClock(Path(name) / "clock")) as installation,
-            StubbornClient(installation.url) as client,
+            RetryingClient(installation.url) as client,
         ):
             began_at = time.monotonic()
-            campaign = ScheduleCampaign(installation, client, clock, arguments.seed, _say)
+            campaign = ScheduleCampaign(installation, client, clock, arguments.seed, _print_indented)
             outcome = campaign.run(arguments.kills)
-        good &= _shown(store, outcome, time.monotonic() - began_at)
+        good &= _show_outcome(store, outcome, time.monotonic() - began_at)
     return 0 if good else 1
 
 
@@ -225,15 +227,16 @@ def _installed(store: str, folder: Path, clock: ServiceClock) -> Iterator[Instal
             yield installation
         return
     with (
-        Servers.started(folder) as servers,
+        Servers.running(folder) as servers,
         on_servers(servers, "schedules", workers=2, settings=settings) as installation,
     ):
         yield installation
 
 
-def _shown(store: str, outcome: Outcome, seconds: float) -> bool:
+def _show_outcome(store: str, outcome: Outcome, seconds: float) -> bool:
+    """Print the outcome, and return whether there are no complaints."""
     statuses = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
-    kills = f"{len(outcome.strikes)} kills in {seconds:.0f} s"
+    kills = f"{len(outcome.kill_moments)} kills in {seconds:.0f} s"
     lines = [
         f"{store}: {kills}; runs: {statuses}; {outcome.missed} due times missed",
         *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),
@@ -242,7 +245,7 @@ def _shown(store: str, outcome: Outcome, seconds: float) -> bool:
     return not outcome.complaints
 
 
-def _say(text: str) -> None:
+def _print_indented(text: str) -> None:
     print(f"  {text}", flush=True)  # noqa: T201
 
 

@@ -13,16 +13,16 @@ from tests.faults.verdict import Row
 _NUMBERS = {
     "accepted": "accepted",
     "finished": "finished",
-    "failed\nrightly": "failed",
+    "failed\nas expected": "failed",
     "lost": "lost",
     "twice": "twice",
     "models": "models",
     "models\ndiffer": "models_differ",
     "results\ndiffer": "results_differ",
-    "again": "attempts",
+    "retries": "attempts",
 }
 _CAPTION = (
-    "again: claims beyond the first. Recovery, median / longest: from the kill of a worker until its job "
+    "retries: claims beyond the first. Recovery, median / longest: from the kill of a worker until its job "
     "runs again; from any other fault until a job submitted then has succeeded."
 )
 
@@ -48,7 +48,7 @@ def show_faults(console: Console, rows: Sequence[Row]) -> bool:
 def show_resumed(console: Console, killed: Sequence[Killed]) -> bool:
     """Print the iterations of kills and resumptions, and the number of equal models."""
     table = Table(
-        "killed at iteration", "went on from", "model equal", "all else equal", title="Resumed trainings"
+        "killed at iteration", "resumed from", "model equal", "other results equal", title="Resumed trainings"
     )
     for one in sorted(killed, key=lambda one: one.killed_at or 0):
         words = ("yes" if one.model_is_equal else "NO", "yes" if one.results_are_equal else "NO")
@@ -65,7 +65,7 @@ def show_resumed(console: Console, killed: Sequence[Killed]) -> bool:
 
 def show_recoveries(console: Console, recoveries: Sequence[Recovery]) -> bool:
     """Print the distribution of the times until a job ran again."""
-    table = Table("who takes the job over", "kills", "shortest s", "median s", "longest s", "each s")
+    table = Table("next worker of the job", "kills", "shortest s", "median s", "longest s", "each s")
     table.title = (
         f"Running again after SIGKILL of the worker, at default settings (limit {LIMIT_SECONDS:g} s)"
     )

@@ -21,16 +21,16 @@ ITERATIONS = 40
 
 def test_jobs_survive_kills_and_a_flush(campaign: Campaign) -> None:
     """After kills and a flush, every accepted job ends once with the result of an undisturbed job."""
-    faults = [replace(ON_SERVERS[name], strikes=1) for name in ("child", "api", "flush")]
+    faults = [replace(ON_SERVERS[name], injections=1) for name in ("child", "api", "flush")]
     for fault in (NOTHING, *faults):
-        row = campaign.batch(fault, JOBS, ITERATIONS)
+        row = campaign.run_batch(fault, JOBS, ITERATIONS)
         assert row.is_good, (fault.name, row.complaints)
         assert row.finished >= JOBS
 
 
 def test_two_workers_run_each_job_once(campaign: Campaign) -> None:
     """Two workers that share only servers run each job once, and each worker runs some."""
-    row = campaign.batch(TWO_WORKERS, 8, ITERATIONS)
+    row = campaign.run_batch(TWO_WORKERS, 8, ITERATIONS)
     assert row.is_good, row.complaints
     assert row.finished == 8
 

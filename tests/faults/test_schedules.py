@@ -8,7 +8,7 @@ import pytest
 from core.store import Store
 from core.store.engines import for_reading, open_engine
 from tests.faults.schedule_verdict import complaints
-from tests.faults.schedule_worker import MOMENTS, Strike, run_worker, settings_of
+from tests.faults.schedule_worker import MOMENTS, KillMoment, run_worker, settings_of
 from tests.servers.fixtures import Places
 from tests.worker.almanac import NIGHT, Almanac
 from tests.worker.inline_worker import InlineWorker
@@ -30,8 +30,11 @@ def test_a_worker_killed_at_a_commit_runs_the_due_time_once(almanac: Almanac, pl
     """The due time is neither lost nor has two runs; its model is made once and moves the alias once."""
     schedule_id = almanac.add(cron="* * * * *", alias="champion")
     almanac.set_gate(almanac.add_data(9, "judged"), require="not_worse", max_slice_drop=1.0)
-    for strike in (Strike("the run and its job", committed=False), Strike("the model", committed=True)):
-        assert run_worker(places, NIGHT, strike) == KILLED, strike
+    for kill_moment in (
+        KillMoment("the run and its job", committed=False),
+        KillMoment("the model", committed=True),
+    ):
+        assert run_worker(places, NIGHT, kill_moment) == KILLED, kill_moment
     assert run_worker(places, NIGHT) == 0
     assert _complaints(almanac, schedule_id, [NIGHT]) == []
     assert almanac.statuses(schedule_id) == ["promoted"]
@@ -47,11 +50,13 @@ def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, p
     assert run_worker(places, NIGHT) == 0
     for number, committed in enumerate((False, True), 1):
         for moment in MOMENTS:
-            assert run_worker(places, NIGHT + number * MINUTE, Strike(moment, committed)) == KILLED, moment
+            assert run_worker(places, NIGHT + number * MINUTE, KillMoment(moment, committed)) == KILLED, (
+                moment
+            )
         assert run_worker(places, NIGHT + number * MINUTE) == 0
     almanac.set_gate(judged, require="better")
     for committed in (False, True):
-        assert run_worker(places, NIGHT + 3 * MINUTE, Strike("the alias", committed)) == KILLED
+        assert run_worker(places, NIGHT + 3 * MINUTE, KillMoment("the alias", committed)) == KILLED
     assert run_worker(places, NIGHT + 3 * MINUTE) == 0
     assert _complaints(almanac, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
     assert almanac.statuses(schedule_id) == ["promoted", "promoted", "promoted", "refused"]

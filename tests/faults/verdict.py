@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from tests.faults.client import Document
 from tests.faults.faults import Fault
+from tests.faults.job_batch import ENDED, JobBatch
 from tests.faults.outcomes import Outcome, outcome_of
 from tests.faults.records import Records
-from tests.faults.scene import ENDED, Scene
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Row:
 
 
 def judge(
-    scene: Scene,
+    batch: JobBatch,
     fault: Fault,
     records: Records,
     reference: Mapping[str, Outcome],
@@ -71,7 +71,7 @@ def judge(
     """Check all jobs of a batch after the last one has ended.
 
     Args:
-        scene: The batch.
+        batch: The batch.
         fault: Fault that was injected.
         records: Records of the database.
         reference: Outcomes of undisturbed jobs by the name of the request.
@@ -81,23 +81,23 @@ def judge(
     Returns:
         The row, and the outcomes of this batch.
     """
-    row = Row(fault.name, recoveries=recoveries, complaints=[*scene.complaints, *scene.refusals])
-    row.accepted = len(scene.sent)
+    row = Row(fault.name, recoveries=recoveries, complaints=[*batch.complaints, *batch.refusals])
+    row.accepted = len(batch.sent)
     outcomes: dict[str, Outcome] = {}
-    for job in scene.jobs():
+    for job in batch.jobs():
         row.attempts += max(0, len(job["attempts"]) - 1)
         if job["status"] == "succeeded":
             row.finished += 1
-            name = scene.sent[job["id"]].name
-            outcomes[name] = outcome = outcome_of(scene.client, job)
+            name = batch.sent[job["id"]].name
+            outcomes[name] = outcome = outcome_of(batch.client, job)
             _compare(row, outcome, reference.get(name), f"{name} ({job['id']})")
         elif job["status"] in ENDED and job["problem"]["title"] in fault.reasons:
             row.failed += 1
         else:
             row.lost += 1
-            row.complaints.append(_described(job))
-    unknown = records.job_ids() - known_before - set(scene.sent)
-    twice = [*records.faults(scene.sent), *(f"no request for {job_id}" for job_id in unknown)]
+            row.complaints.append(_description(job))
+    unknown = records.job_ids() - known_before - set(batch.sent)
+    twice = [*records.faults(batch.sent), *(f"no request for {job_id}" for job_id in unknown)]
     row.twice = len(twice)
     row.complaints += twice
     return row, outcomes
@@ -117,6 +117,6 @@ def _compare(row: Row, outcome: Outcome, undisturbed: Outcome | None, name: str)
         row.complaints.append(f"{name}: {', '.join(differing)} differ from the undisturbed job")
 
 
-def _described(job: Document) -> str:
+def _description(job: Document) -> str:
     endings = Counter(str(attempt["ending"]) for attempt in job["attempts"])
     return f"{job['id']} ({job['kind']}) is {job['status']}: {job['problem']}, attempts {dict(endings)}"

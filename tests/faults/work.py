@@ -8,7 +8,7 @@ from typing import Any
 
 from core.data.letor_writer import write_letor
 from core.data.synthetic import synthetic_dataset
-from tests.faults.client import Document, StubbornClient
+from tests.faults.client import Document, RetryingClient
 
 # Documents and features are sampled for every tree.
 SAMPLED = {
@@ -54,7 +54,7 @@ class Materials:
     file: Path
 
     @classmethod
-    def make(cls, client: StubbornClient, wait: Callable[[str], Document], folder: Path) -> "Materials":
+    def make(cls, client: RetryingClient, wait: Callable[[str], Document], folder: Path) -> "Materials":
         """Create the datasets and train the models in the service.
 
         Args:
@@ -72,11 +72,11 @@ class Materials:
         datasets = {name: str(dataset["id"]) for name, dataset in sent.items()}
         for dataset in sent.values():
             wait(dataset["job_id"])
-        made = [
+        trainings = [
             client.create("/v1/jobs", training(datasets, "lambdarank", iterations=30, seed=seed))
             for seed in (1, 2)
         ]
-        first, second = (str(wait(job["id"])["result"]["model_id"]) for job in made)
+        first, second = (str(wait(job["id"])["result"]["model_id"]) for job in trainings)
         file = folder / "upload.txt"
         with file.open("wb") as letor:
             write_letor(synthetic_dataset(_UPLOADED_QUERIES, seed=99), letor)
@@ -86,7 +86,7 @@ class Materials:
         """Return the same requests at each call: this number of all kinds, half of them trainings."""
         kinds = islice(cycle(self._one_of_each(iterations)), number)
         return [
-            Submission(f"{place} {one.name}", one.path, self._own(one.body, place), one.file)
+            Submission(f"{place} {one.name}", one.path, self._with_seed(one.body, place), one.file)
             for place, one in enumerate(kinds, 1)
         ]
 
@@ -122,9 +122,9 @@ class Materials:
         }
 
     @staticmethod
-    def _own(body: Document | None, place: int) -> Document | None:
+    def _with_seed(body: Document | None, seed: int) -> Document | None:
         """Give each dataset different content, since the same content would be read only once."""
-        return body if body is None or "queries" not in body else {**body, "seed": place}
+        return body if body is None or "queries" not in body else {**body, "seed": seed}
 
 
 _DIAGNOSED = {"loss": {"name": "lambdarank"}, "cutoff": 10}

@@ -11,9 +11,7 @@ _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<target>[^)#]+)(?:#[^)]*)?\)")
 def test_the_index_lists_every_decision_by_its_title() -> None:
     """`README.md` lists each file once, by the number and title of its first line; numbers are unique."""
     decisions = sorted(_FOLDER.glob("0*.md"))
-    listed = [
-        (found["target"], found["text"]) for found in _LINK.finditer((_FOLDER / "README.md").read_text())
-    ]
+    listed = [(link["target"], link["text"]) for link in _LINK.finditer((_FOLDER / "README.md").read_text())]
     entries = sorted(entry for entry in listed if entry[1].partition(".")[2])
     titles = [(path.name, path.read_text().splitlines()[0].removeprefix("# ")) for path in decisions]
     assert entries == titles
@@ -26,5 +24,5 @@ def test_the_index_lists_every_decision_by_its_title() -> None:
 def test_links_of_decisions_name_existing_files() -> None:
     """A link between decisions names a file in the same folder."""
     for path in _FOLDER.glob("*.md"):
-        for found in _LINK.finditer(path.read_text()):
-            assert (_FOLDER / found["target"]).is_file(), (path.name, found["target"])
+        for link in _LINK.finditer(path.read_text()):
+            assert (_FOLDER / link["target"]).is_file(), (path.name, link["target"])

@@ -18,10 +18,10 @@ ADDRESS = "http://127.0.0.1:8000"
 # `make test` runs it. `make test-all` runs it last, since it adds a version to the model of other pages.
 README = ROOT / "README.md"
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
-# Its commands need separate stores: tests/deploy/test_backup.py runs them.
+# The commands of this page need separate stores; tests/deploy/test_backup.py runs them.
 RUN_ELSEWHERE = ROOT / "docs" / "how-to" / "backup.md"
 WITH_BLOCKS = [page for page in PAGES if page != RUN_ELSEWHERE and any(blocks(page))]
-# Its reader has downloaded files that are not part of the repository.
+# This page reads downloaded files that are not part of the repository.
 ON_REAL_DATA = ROOT / "docs" / "tutorial.md"
 # Formulas, which are not run.
 SHOWN = ("math",)
@@ -52,12 +52,12 @@ def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("page", PARAMETERS)
-def test_a_page_is_true(
+def test_commands_and_outputs_of_a_page_are_current(
     page: Path, run: Run, tmp_path: Path, guide_service: str, request: pytest.FixtureRequest
 ) -> None:
     """Commands and programs run as written, excerpts match their files, and output matches the page."""
     require_program("curl", "curl")
-    if page != README:  # it makes all objects that it shows
+    if page != README:  # README creates all objects that it shows
         request.getfixturevalue("prepared")
     if page == ON_REAL_DATA:
         (tmp_path / "lambdarank").symlink_to(request.getfixturevalue("shared_data") / "lightgbm-rank")

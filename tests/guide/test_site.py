@@ -133,7 +133,7 @@ def test_files_of_the_architecture_exist() -> None:
             assert absent == [], page.name
 
 
-def test_every_problem_has_a_way_out() -> None:
+def test_every_kind_of_problem_is_in_the_troubleshooting_page() -> None:
     """The troubleshooting page lists every kind of problem, by the last part of its type and its title."""
     kinds = [*KINDS.values(), *_HTTP_KINDS.values()]
     kinds += [kind for kind in vars(refusals).values() if isinstance(kind, ProblemKind)]

@@ -26,13 +26,13 @@ class ApiProcess:
     def __init__(self, places: Places, folder: Path, **environment: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        given = {f"RANKERY_{name}".upper(): str(value) for name, value in places.items()}
-        given |= {"RANKERY_BROKER_URL": "redis://127.0.0.1:1/0", **environment}
+        variables = {f"RANKERY_{name}".upper(): str(value) for name, value in places.items()}
+        variables |= {"RANKERY_BROKER_URL": "redis://127.0.0.1:1/0", **environment}
         options = ["--port", str(self.port), "--data-dir", str(places["data_dir"])]
         command = tied([sys.executable, "-m", "rankery", "api", *options])
         log = folder / f"api-{self.port}.log"
         self._process = ServerProcess(
-            command, log, self._answers, environment=given, start_seconds=START_SECONDS
+            command, log, self._answers, environment=variables, start_seconds=START_SECONDS
         )
         self.start, self.kill = self._process.start, self._process.kill
 

@@ -92,11 +92,11 @@ def serve() -> Iterator[Callable[..., Service]]:
     services: list[Service] = []
 
     def start(data_dir: Path, *arguments: str, **environment: str) -> Service:
-        given = arguments or ("--port", "0")
-        services.append(Service(data_dir, QUICK_RECOVERY | environment, *given))
+        options = arguments or ("--port", "0")
+        services.append(Service(data_dir, QUICK_RECOVERY | environment, *options))
         return services[-1]
 
     yield start
     for service in services:
         service.popen.kill()
-        service.ended()
+        service.wait_for_end()

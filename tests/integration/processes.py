@@ -22,15 +22,15 @@ def processes_of(data_dir: Path) -> dict[int, str]:
 
 
 def wait_until_none(data_dir: Path, limit_seconds: float) -> dict[int, str]:
-    """Wait for every process of a data folder to be gone; return those that are left."""
+    """Wait until every process of a data folder has ended; return the remaining ones after the limit."""
     deadline = time.monotonic() + limit_seconds
-    while (left := processes_of(data_dir)) and time.monotonic() < deadline:
+    while (remaining := processes_of(data_dir)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return left
+    return remaining
 
 
-def one_of(data_dir: Path, words: str, limit_seconds: float = 30.0) -> int:
-    """Wait for a process of a data folder with these words in its command line; return the oldest's id."""
+def wait_for_process(data_dir: Path, words: str, limit_seconds: float = 30.0) -> int:
+    """Wait for a process of a data folder with these words in its command line; return the lowest id."""
     deadline = time.monotonic() + limit_seconds
     while time.monotonic() < deadline:
         pids = [pid for pid, command in processes_of(data_dir).items() if words in command]

@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 import nbformat
 
-Known = TypeVar("Known")
+Value = TypeVar("Value")
 
 
-def known(value: Known | None) -> Known:
+def not_none(value: Value | None) -> Value:
     """Return a value of a response that must not be None."""
     assert value is not None
     return value

@@ -46,17 +46,17 @@ class Service:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.popen.kill()
-        self.ended()
+        self.wait_for_end()
 
     def url(self, limit_seconds: float = START_SECONDS) -> str | None:
-        """Wait for the dashboard's address; None when it does not come in time."""
+        """Wait for the dashboard's address in the output; return None if it is not printed in time."""
         try:
             return self._url.get(timeout=max(0.0, limit_seconds))
         except queue.Empty:
             return None
 
-    def started(self) -> str:
-        """Wait for the dashboard's address, which must come."""
+    def wait_for_url(self) -> str:
+        """Wait for the dashboard's address, which the service must print, and return it."""
         url = self.url()
         assert url is not None, self.lines
         return url
@@ -64,9 +64,9 @@ class Service:
     def end(self, number: signal.Signals) -> int:
         """Send a signal and wait; return the exit code."""
         self.popen.send_signal(number)
-        return self.ended()
+        return self.wait_for_end()
 
-    def ended(self, limit_seconds: float = 60) -> int:
+    def wait_for_end(self, limit_seconds: float = 60) -> int:
         """Wait for the end and return the exit code."""
         code = self.popen.wait(limit_seconds)
         self._reader.join(5)
@@ -77,5 +77,5 @@ class Service:
         with self.popen.stdout:
             for line in self.popen.stdout:
                 self.lines.append(line.rstrip("\n"))
-                if found := re.search(r"dashboard: (http[^\s\"]+)", line):
-                    self._url.put(found[1])
+                if address := re.search(r"dashboard: (http[^\s\"]+)", line):
+                    self._url.put(address[1])

@@ -124,7 +124,7 @@ def kill_worker_of(client: httpx.Client, job_id: str) -> None:
     os.kill(int(attempt["worker"].rpartition("/")[2]), signal.SIGKILL)
 
 
-def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
+def wait_until_ready(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
     """Wait until a dataset is ready, and return it."""
 
     def state() -> dict[str, Any] | None:
@@ -136,7 +136,7 @@ def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def check(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None:
+def check_second_attempt(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None:
     """Check that the second attempt of its job read the dataset from this content."""
     sha256 = hashlib.sha256(content).hexdigest()
     (read,) = dataset["source"]["read"]
@@ -160,8 +160,8 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
         # The faults are set after the kill, so that they affect the next attempt, which begins seconds later.
         file.bytes_per_second = 0
         file.cut_after = [len(content) // 10, len(content) // 10]
-        dataset = finished(client, dataset)
-    check(client, dataset, content)
+        dataset = wait_until_ready(client, dataset)
+    check_second_attempt(client, dataset, content)
     ranges = [request.headers.get("range") for request in web.requests]
     assert ranges[0] is None
     assert len(ranges) == 4
@@ -183,8 +183,8 @@ def test_s3_killed_half_way(served: Served, content: bytes, record_property: Rec
         proxy.block()
         kill_worker_of(client, dataset["job_id"])
         proxy.unblock()
-        dataset = finished(client, dataset)
-    check(client, dataset, content)
+        dataset = wait_until_ready(client, dataset)
+    check_second_attempt(client, dataset, content)
     passed = proxy.passed_bytes - before
     assert passed < len(content) + 16 * MEBIBYTE, "more than the ranges under way was read twice"
     record_property("bytes passed", passed)
@@ -196,7 +196,7 @@ def test_downloads_take_limited_memory(served: Served, tmp_path: Path, record_pr
     """The API's memory grows within a limit in both formats; the files yield the same dataset again."""
     client, stack, _, _, bucket = served
     body = {"source": f"{bucket}/train.txt", "credentials": "slow"}
-    dataset = finished(client, client.post("/v1/datasets", json=body).json())
+    dataset = wait_until_ready(client, client.post("/v1/datasets", json=body).json())
     downloaded = {}
     for format_ in ("parquet", "letor"):
         path = tmp_path / f"downloaded.{format_}"
@@ -208,7 +208,7 @@ def test_downloads_take_limited_memory(served: Served, tmp_path: Path, record_pr
         assert growth < 2.5 * MAX_GROWTH_BYTES
         with path.open("rb") as file:
             again = client.post("/v1/datasets", files={"file": (path.name, file)}).json()
-        again = finished(client, again)
+        again = wait_until_ready(client, again)
         assert again["statistics"] == dataset["statistics"]
         copy = tmp_path / f"again.{format_}"
         download(client, again["id"], "parquet", copy)

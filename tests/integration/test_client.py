@@ -142,7 +142,7 @@ def test_wait_all_waits_for_all_jobs(client: Client, datasets: dict[str, str]) -
         long.wait()
 
 
-def test_a_notebook_shows_what_the_client_returns(
+def test_a_notebook_shows_the_objects_of_the_client(
     stack: EmbeddedStack,
     client: Client,
     trained: Job,

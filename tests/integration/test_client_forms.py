@@ -85,10 +85,10 @@ def test_systems_of_any_kind_are_compared(
         "mapping": mapping,
     }
     comparison = client.compare("forms", systems, metrics=["ndcg@5"], reference=2)
-    found = comparison.wait(timeout_seconds=LIMIT_SECONDS).comparison()
+    result = comparison.wait(timeout_seconds=LIMIT_SECONDS).comparison()
     names = ["forms:1", "her-ranker:1", "array", "frame", "without documents", "mapping"]
-    assert [system.name for system in found.systems] == names
-    means = [system.metrics["ndcg@5"].mean for system in found.systems]
+    assert [system.name for system in result.systems] == names
+    means = [system.metrics["ndcg@5"].mean for system in result.systems]
     assert means[3:] == [means[2]] * 3
     with pytest.raises(InvalidArgument, match=r"of shape \(3,\), but the dataset has 160 documents"):
         client.upload_run(np.zeros(3), judged)

@@ -142,11 +142,11 @@ def test_a_schedule_is_paused_and_run(client: Client, job: Job, datasets: dict[s
 @pytest.fixture
 def receiver() -> Iterator[tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]"]]:
     """A web server that stores POST requests in a queue."""
-    kept: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
+    requests: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
 
     class Keep(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            kept.put((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+            requests.put((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(200)
             self.end_headers()
 
@@ -155,7 +155,7 @@ def receiver() -> Iterator[tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]
 
     server = HTTPServer(("127.0.0.1", 0), Keep)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/", kept
+    yield f"http://127.0.0.1:{server.server_port}/", requests
     server.shutdown()
     server.server_close()
 
@@ -164,18 +164,18 @@ def test_a_webhook_is_verified(
     client: Client, receiver: tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]"]
 ) -> None:
     """Deliveries are verified with the secret, and with the next secret after a rotation."""
-    address, kept = receiver
+    address, requests = receiver
     webhook = client.create_webhook(address, ["job.ended"], description="mine")
     assert webhook.secret is not None
     assert "whsec" not in webhook._repr_html_() + repr(webhook)
     assert webhook.test().delivered
-    headers, body = kept.get(timeout=LIMIT_SECONDS)
+    headers, body = requests.get(timeout=LIMIT_SECONDS)
     assert verify_webhook(body, headers, webhook.secret)["type"] == "webhook.test"
     rotated = webhook.rotate_secret().secret
     job_id = client.synthetic_dataset(3).job_id
     seen: list[str] = []
     while job_id not in seen:  # jobs of other tests may end meanwhile
-        headers, body = kept.get(timeout=LIMIT_SECONDS)
+        headers, body = requests.get(timeout=LIMIT_SECONDS)
         event = verify_webhook(body, headers, str(rotated))
         assert event["type"] == "job.ended"
         seen.append(event["data"]["object"]["id"])

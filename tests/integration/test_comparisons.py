@@ -10,7 +10,7 @@ from core.metrics import parse_metric
 from rankery.client import Client, Comparison, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
-from tests.integration.requests import known, train_job
+from tests.integration.requests import not_none, train_job
 from tests.integration.waiting import LIMIT_SECONDS
 
 
@@ -39,11 +39,11 @@ def test_two_models_are_compared_query_by_query(
     assert [system.name for system in comparison.systems] == ["shared:1", "second:1"]
     (pair,) = comparison.pairs
     assert comparison.sentence == pair.sentence
-    result = known(pair.metrics["ndcg@10"])
+    result = not_none(pair.metrics["ndcg@10"])
     assert result.wins + result.ties + result.losses == result.queries == 40
     assert result.lower <= result.difference <= result.upper
     assert result.adjusted_p >= result.randomisation_p
-    means = [known(system.metrics["ndcg@10"].mean) for system in comparison.systems]
+    means = [not_none(system.metrics["ndcg@10"].mean) for system in comparison.systems]
     assert result.difference == pytest.approx(means[1] - means[0])
     values = np.array([query.values["ndcg@10"] for query in comparison.queries()])
     np.testing.assert_allclose(values.mean(axis=0), means)
@@ -87,14 +87,14 @@ def test_a_model_compared_with_its_own_run_is_the_same(
     ).wait(timeout_seconds=60)
     evaluation = evaluated.evaluation()
     assert (evaluation.system, evaluation.ranking_id) == ("other", imported)
-    assert known(evaluation.contract).preset == "trec_eval"
-    assert [baseline.name for baseline in known(evaluation.baselines)] == [
+    assert not_none(evaluation.contract).preset == "trec_eval"
+    assert [baseline.name for baseline in not_none(evaluation.baselines)] == [
         "input order",
         "random",
         "best single feature",
     ]
-    random = known(evaluation.baselines)[1].metrics["ndcg@10"]
-    assert known(evaluation.metrics["ndcg@10"].mean) > known(random.mean)
+    random = not_none(evaluation.baselines)[1].metrics["ndcg@10"]
+    assert not_none(evaluation.metrics["ndcg@10"].mean) > not_none(random.mean)
 
 
 def test_judgments_without_features_evaluate_runs_of_other_systems(
@@ -106,7 +106,7 @@ def test_judgments_without_features_evaluate_runs_of_other_systems(
     ranking_id = trained.made("ranking_id")
     run.write_bytes(httpx.get(f"{stack.url}/v1/rankings/{ranking_id}?format=trec").content)
     dataset = client.upload_dataset(qrels).wait(timeout_seconds=60)
-    assert known(dataset.statistics)["features"] == 0
+    assert not_none(dataset.statistics)["features"] == 0
     job = client.upload_run(run, dataset.id).wait(timeout_seconds=60)
     evaluate = {
         "kind": "evaluate",
@@ -153,8 +153,8 @@ def test_diagnostics_are_curves_and_belong_to_evaluations_too(
         "diagnostics": {"loss": {"name": "lambdarank", "truncation_level": 5}, "cutoff": 5},
     }
     ended = client.submit(evaluate).wait(timeout_seconds=60)
-    diagnostics = known(ended.evaluation().diagnostics)
+    diagnostics = not_none(ended.evaluation().diagnostics)
     assert set(diagnostics.values) == set(curves)
     assert diagnostics.values["broken-bounds"] == 0.0
     evaluation = second.evaluation()
-    assert (evaluation.system, known(evaluation.contract).preset) == ("second:1", "letor")
+    assert (evaluation.system, not_none(evaluation.contract).preset) == ("second:1", "letor")

@@ -11,7 +11,7 @@ import pytest
 from rankery.client import Client, Dataset, Job
 from rankery.client.arguments import Columns
 from rankery.errors import JobFailed
-from tests.integration.requests import known
+from tests.integration.requests import not_none
 from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
@@ -40,7 +40,7 @@ def _ready(dataset: Dataset) -> Dataset:
     return dataset.wait(timeout_seconds=LIMIT_SECONDS)
 
 
-def _trained(client: Client, dataset_id: str, **changes: Any) -> Job:
+def _train(client: Client, dataset_id: str, **changes: Any) -> Job:
     request = {
         "kind": "train",
         "model_name": "dataset-forms",
@@ -75,9 +75,9 @@ def test_public_files_become_ready(
     """Public files have the published sizes, a report and queries."""
     sizes = {} if side is None else {"file": shared_data / side}
     dataset = _ready(client.upload_dataset(shared_data / file, query_sizes=sizes))
-    statistics = known(dataset.statistics)
+    statistics = not_none(dataset.statistics)
     assert (statistics["queries"], statistics["documents"], statistics["features"]) == counts
-    assert all(finding.severity != "error" for finding in known(dataset.findings))
+    assert all(finding.severity != "error" for finding in not_none(dataset.findings))
     first = dataset.queries().first(1)[0]
     shown = dataset.query(first.query_id)
     assert len(shown.documents) == first.documents
@@ -90,10 +90,10 @@ def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
     (tmp_path / "test.txt").write_text(_letor(ROWS[:80]))
     parts = {"train": tmp_path / "train.txt", "test": tmp_path / "test.txt"}
     train = _ready(client.upload_dataset(parts=parts, name="fold"))
-    test = _ready(client.dataset(known(train.parts)["test"]))
+    test = _ready(client.dataset(not_none(train.parts)["test"]))
     assert test.name == "fold test"
-    job = _trained(client, train.id, test_dataset_id=test.id)
-    assert {"shared-queries", "shared-documents"} <= {finding.code for finding in known(job.findings)}
+    job = _train(client, train.id, test_dataset_id=test.id)
+    assert {"shared-queries", "shared-documents"} <= {finding.code for finding in not_none(job.findings)}
 
 
 def test_the_same_content_is_read_once(client: Client, tmp_path: Path) -> None:
@@ -116,17 +116,17 @@ def test_every_mistake_is_reported(client: Client, tmp_path: Path) -> None:
     dataset = client.upload_dataset(path)
     with pytest.raises(JobFailed, match=r"line 2, column 3: expected qid:.* \(and 1 more\)"):
         _ready(dataset)
-    problem = known(dataset.refresh().problem)
-    assert [(error["line"], error["column"]) for error in known(problem.errors)] == [(2, 3), (3, 9)]
+    problem = not_none(dataset.refresh().problem)
+    assert [(error["line"], error["column"]) for error in not_none(problem.errors)] == [(2, 3), (3, 9)]
 
 
 def test_a_table_keeps_its_columns(client: Client, table: Dataset) -> None:
     """Roles are determined by name, text columns are kept for queries, and labels are unchanged."""
     assert table.source["format"] == "csv"
-    assert known(table.statistics)["features"] == 3
-    assert known(table.statistics)["label_range"]["minimum"] == -1
-    assert set(known(table.statistics)["query_columns"]) == {"split"}
-    assert "negative-labels" in {finding.code for finding in known(table.findings)}
+    assert not_none(table.statistics)["features"] == 3
+    assert not_none(table.statistics)["label_range"]["minimum"] == -1
+    assert set(not_none(table.statistics)["query_columns"]) == {"split"}
+    assert "negative-labels" in {finding.code for finding in not_none(table.findings)}
     shown = table.query("q3")
     assert shown.columns == {"split": "train"}
     assert [document.weight for document in shown.documents] == [1, 2, 3, 4] * 2
@@ -134,7 +134,7 @@ def test_a_table_keeps_its_columns(client: Client, table: Dataset) -> None:
 
 def test_parts_are_held_out_by_column_and_fold(client: Client, table: Dataset) -> None:
     """Test queries are selected first, then the validation fold; the evaluation covers the test queries."""
-    job = _trained(
+    job = _train(
         client,
         table.id,
         test={"column": "split", "values": ["test"]},
@@ -154,7 +154,7 @@ def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_pat
     path.write_text(_csv(ROWS, {0: "-1"}))
     unweighted = _ready(client.upload_dataset(path, columns={"label": "grade", "ignore": ["doc_weight"]}))
     changes = {"loss": {"name": loss}, "label_map": {"-1": 0}}
-    jobs = [_trained(client, dataset.id, **changes) for dataset in (table, unweighted)]
+    jobs = [_train(client, dataset.id, **changes) for dataset in (table, unweighted)]
     one, other = (job.model() for job in jobs)
     assert one.sha256 != other.sha256
 
@@ -183,8 +183,8 @@ def test_a_category_goes_from_csv_to_a_ranking_by_text(client: Client, tmp_path:
         path.write_text("\n".join([header, *lines(order, queries), *extra]) + "\n")
         ids.append(_ready(client.upload_dataset(path, columns=columns)).id)
     shape = {"num_iterations": 4, "min_data_in_leaf": 5, "min_data_per_group": 5}
-    job = _trained(client, ids[0], model_name="brands", test_dataset_id=ids[1], hyperparameters=shape)
-    assert [finding.code for finding in known(job.findings) if finding.code == "unseen-categories"]
+    job = _train(client, ids[0], model_name="brands", test_dataset_id=ids[1], hyperparameters=shape)
+    assert [finding.code for finding in not_none(job.findings) if finding.code == "unseen-categories"]
     model = client.model(job.made("model_id"))
     booster = lightgbm.Booster(model_str=model.export("lightgbm", tmp_path / "model.txt").read_text())
     assert booster.pandas_categorical == [list(brands)]

@@ -8,7 +8,7 @@ import pytest
 
 from rankery.client import Client
 from rankery.errors import JobFailed
-from tests.integration.requests import known
+from tests.integration.requests import not_none
 
 GOOD = "2 qid:1 1:0.5 2:1 # docid = a\n0 qid:1 1:0.1 # docid = b\n1 qid:2 2:3\n0 qid:2 1:4\n"
 
@@ -24,9 +24,9 @@ def test_an_upload_becomes_ready_with_its_statistics(
     assert dataset.status == "ready"
     assert dataset.name == "mine"
     assert dataset.problem is None
-    assert known(dataset.statistics)["queries"] == 2
-    assert known(dataset.statistics)["documents"] == 4
-    assert known(dataset.statistics)["features"] == 2
+    assert not_none(dataset.statistics)["queries"] == 2
+    assert not_none(dataset.statistics)["documents"] == 4
+    assert not_none(dataset.statistics)["features"] == 2
 
 
 def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
@@ -41,8 +41,8 @@ def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
     invalid = client.dataset(dataset.id)
     assert invalid.status == "invalid"
     assert invalid.problem == failed.value.job.problem
-    assert known(invalid.problem).title == "Dataset cannot be read"
-    (error,) = known(known(invalid.problem).errors)
+    assert not_none(invalid.problem).title == "Dataset cannot be read"
+    (error,) = not_none(not_none(invalid.problem).errors)
     assert (error["file"], error["line"]) == ("broken.txt", 2)
     assert error["column"] == len("0 qid:1 ") + 1
     assert error["text"] == "1:zero"
@@ -52,6 +52,6 @@ def test_synthetic_datasets_share_a_polynomial(client: Client, datasets: dict[st
     """Train and test data have the same features and the same polynomial, but different documents."""
     train, test = client.dataset(datasets["train"]), client.dataset(datasets["test"])
     assert train.source == {"kind": "synthetic", "queries": 60, "seed": 0, "polynomial_seed": 3}
-    assert known(train.statistics)["features"] == known(test.statistics)["features"]
-    assert known(train.statistics)["queries"] == 60
-    assert known(test.statistics)["queries"] == 40
+    assert not_none(train.statistics)["features"] == not_none(test.statistics)["features"]
+    assert not_none(train.statistics)["queries"] == 60
+    assert not_none(test.statistics)["queries"] == 40

@@ -24,13 +24,13 @@ def whole(client: Client, datasets: dict[str, str], tmp_path: Path) -> bytes:
     return client.dataset(datasets["test"]).download(tmp_path / "whole.parquet").read_bytes()
 
 
-def broken(stack: EmbeddedStack, faults: Sequence[Fault]) -> Unreliable:
+def faulty_network(stack: EmbeddedStack, faults: Sequence[Fault]) -> Unreliable:
     """Return a proxy in front of the service whose requests after the first have faults."""
     host, _, port = stack.url.removeprefix("http://").partition(":")
     return Unreliable((host, int(port)), [None, *faults])
 
 
-def left(folder: Path) -> list[Path]:
+def partial_files(folder: Path) -> list[Path]:
     """Return the partial files of downloads."""
     return [path for path in folder.iterdir() if path.name.startswith(".")]
 
@@ -49,7 +49,7 @@ def test_a_broken_download_resumes_at_its_offset(
     """A download resumes more often than the limit of retries, as long as some bytes arrive each time."""
     path = tmp_path / "resumed.parquet"
     faults: list[Fault] = [CUT, "no answer", CUT // 2, "busy", CUT // 2, None]
-    with broken(stack, faults) as network, Client(network.url, retries=2) as client:
+    with faulty_network(stack, faults) as network, Client(network.url, retries=2) as client:
         client.dataset(datasets["test"]).download(path)
         started = first_bytes(network)
     assert path.read_bytes() == whole
@@ -57,7 +57,7 @@ def test_a_broken_download_resumes_at_its_offset(
     assert started[0] == 0
     assert 0.9 * CUT < started[1] == started[2] < CUT
     assert started[2] + 0.4 * CUT < started[3] == started[4] < started[5]
-    assert not left(tmp_path)
+    assert not partial_files(tmp_path)
 
 
 def test_the_next_download_resumes(
@@ -65,22 +65,22 @@ def test_the_next_download_resumes(
 ) -> None:
     """A later download continues the partial file; a partial file of another version is not used."""
     path = tmp_path / "later.parquet"
-    with broken(stack, [CUT]) as network, Client(network.url, retries=0) as client:
+    with faulty_network(stack, [CUT]) as network, Client(network.url, retries=0) as client:
         dataset = client.dataset(datasets["test"])
         with pytest.raises(ServiceUnreachable):
             dataset.download(path)
     assert not path.exists()
-    (part,) = left(tmp_path)
+    (part,) = partial_files(tmp_path)
     assert whole.startswith(part.read_bytes())
     size = part.stat().st_size
     stale = tmp_path / f".stale.parquet.{'0' * 32}.part"
     stale.write_bytes(b"of another version")
-    with broken(stack, []) as network, Client(network.url) as client:
+    with faulty_network(stack, []) as network, Client(network.url) as client:
         dataset = client.dataset(datasets["test"])
         assert dataset.download(path).read_bytes() == whole
         assert dataset.download(tmp_path / "stale.parquet").read_bytes() == whole
         assert first_bytes(network) == [size - 1, 17]
-    assert not left(tmp_path)
+    assert not partial_files(tmp_path)
 
 
 def test_a_part_of_a_running_download_is_left_alone(
@@ -95,7 +95,7 @@ def test_a_part_of_a_running_download_is_left_alone(
         other.flush()
         fcntl.flock(other, fcntl.LOCK_EX)
         assert dataset.download(path).read_bytes() == whole
-    assert left(tmp_path) == [part]
+    assert partial_files(tmp_path) == [part]
 
 
 def test_a_refused_download_leaves_nothing(client: Client, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_letor_downloads_cannot_be_resumed(
     """LETOR text is generated while it is sent, so no partial file is kept."""
     path = tmp_path / "whole.letor"
     client.dataset(datasets["test"]).download(path, "letor")
-    with broken(stack, [CUT // 10]) as network, Client(network.url, retries=0) as far:
+    with faulty_network(stack, [CUT // 10]) as network, Client(network.url, retries=0) as far:
         dataset = far.dataset(datasets["test"])
         with pytest.raises(ServiceUnreachable):
             dataset.download(tmp_path / "cut.letor", "letor")

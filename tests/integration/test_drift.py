@@ -9,7 +9,7 @@ from core.store import Store, StoreSettings
 from core.store.clock import utc_now
 from rankery.client import Client
 from rankery.client.views.drift import DriftReportView
-from tests.integration.requests import known
+from tests.integration.requests import not_none
 from tests.integration.waiting import LIMIT_SECONDS, wait_for
 from tests.servers.fixtures import ServicePlaces
 
@@ -55,7 +55,7 @@ def test_a_shift_of_scored_requests_is_found(client: Client, service_places: Ser
             client.request("POST", f"/v1/models/{model.id}/rank", json=request)
         wait_for(lambda: stored_requests() >= requests)
         ended = client.drift(model, days=1).wait(timeout_seconds=LIMIT_SECONDS)
-        return client.drift_report(known(ended.result)["drift_report_id"])
+        return client.drift_report(not_none(ended.result)["drift_report_id"])
 
     quiet = look(0.0, QUERIES)
     assert (quiet.requests, quiet.queries) == (QUERIES, QUERIES)

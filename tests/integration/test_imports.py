@@ -8,7 +8,7 @@ import fsspec
 import pytest
 
 from rankery.client import Client
-from tests.integration.requests import known
+from tests.integration.requests import not_none
 from tests.integration.test_addresses import letor_text
 from tests.integration.waiting import LIMIT_SECONDS
 from tests.servers import S3Server
@@ -25,7 +25,7 @@ def test_an_import_that_was_killed_half_way_is_resumed(client: Client, web: WebS
     before = web.sent_bytes
     dataset = client.import_dataset(f"{web.url}/half-way.txt", "https", format="letor")
     web.wait_for(lambda: web.sent_bytes - before > SIZE_BYTES // 2, LIMIT_SECONDS)
-    job = client.job(known(dataset.job_id))
+    job = client.job(not_none(dataset.job_id))
     os.kill(int(job.attempts[-1].worker.rpartition("/")[2]), signal.SIGKILL)
     # The limit is removed only now, or the killed process would have received the whole file.
     file.bytes_per_second = 0
@@ -34,7 +34,7 @@ def test_an_import_that_was_killed_half_way_is_resumed(client: Client, web: WebS
     first, *later = [each.headers.get("range") for each in web.requests if each.path == "/half-way.txt"]
     assert first is None
     assert later
-    assert all(int(known(span)[6:-1]) > SIZE_BYTES // 4 for span in later)
+    assert all(int(not_none(span)[6:-1]) > SIZE_BYTES // 4 for span in later)
 
 
 @pytest.mark.servers

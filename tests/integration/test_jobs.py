@@ -13,7 +13,7 @@ from core.store import Store, StoreSettings
 from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
-from tests.integration.requests import known, train_job
+from tests.integration.requests import not_none, train_job
 from tests.integration.waiting import LIMIT_SECONDS, wait_for
 from tests.servers.fixtures import ServicePlaces
 
@@ -22,19 +22,19 @@ LONG = 20_000
 
 def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, trained: Job) -> None:
     """The result has the ids of the model, the evaluation and the ranking, which are consistent."""
-    assert set(known(trained.result)) == {"model_id", "evaluation_id", "ranking_id"}
-    progress = known(trained.progress)
+    assert set(not_none(trained.result)) == {"model_id", "evaluation_id", "ranking_id"}
+    progress = not_none(trained.progress)
     assert (progress.phase, progress.iteration, progress.total) == ("finished", 20, 20)
     assert progress.eta_seconds is None
     model = trained.model()
     evaluation = trained.evaluation()
     means = {metric: summary.mean for metric, summary in evaluation.metrics.items()}
     assert set(means) == {"ndcg@5", "ndcg@10"}
-    assert model.metrics == means == known(trained.metrics)["test"]
-    assert known(model.loss)["name"] == "lambdarank"
-    assert known(model.hyperparameters)["num_iterations"] == 20
+    assert model.metrics == means == not_none(trained.metrics)["test"]
+    assert not_none(model.loss)["name"] == "lambdarank"
+    assert not_none(model.hyperparameters)["num_iterations"] == 20
     summary = evaluation.metrics["ndcg@10"]
-    assert known(summary.lower) < known(summary.mean) < known(summary.upper)
+    assert not_none(summary.lower) < not_none(summary.mean) < not_none(summary.upper)
     assert summary.queries + summary.skipped == 40
 
 
@@ -44,9 +44,9 @@ def test_the_learning_curve_holds_every_iteration(client: Client, trained: Job) 
     assert history.iterations == list(range(1, 21))
     validation = history.curves["validation"]["ndcg@5"]
     assert len(validation) == 20
-    best = 1 + max(range(20), key=lambda i: (known(validation[i]), -i))
+    best = 1 + max(range(20), key=lambda i: (not_none(validation[i]), -i))
     assert trained.model().best_iteration == best
-    assert known(trained.metrics)["validation"]["ndcg@5"] == validation[best - 1]
+    assert not_none(trained.metrics)["validation"]["ndcg@5"] == validation[best - 1]
 
 
 def test_a_ranking_orders_documents_as_the_model_scores_them(client: Client, trained: Job) -> None:
@@ -72,14 +72,14 @@ def test_evaluating_again_gives_the_same_numbers(
             "metrics": ["ndcg@5", "ndcg@10"],
         }
     )
-    assert set(known(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"evaluation_id", "ranking_id"}
+    assert set(not_none(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"evaluation_id", "ranking_id"}
     assert job.evaluation().metrics == first.metrics
 
 
 def test_ranking_again_gives_the_same_order(client: Client, trained: Job, datasets: dict[str, str]) -> None:
     """A rank job by the model's name yields the ranking of the training job."""
     job = client.submit({"kind": "rank", "model": "shared", "dataset_id": datasets["test"]})
-    assert set(known(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"ranking_id"}
+    assert set(not_none(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"ranking_id"}
     assert job.ranking().queries().first(3) == trained.ranking().queries().first(3)
 
 
@@ -176,7 +176,7 @@ def test_a_job_with_unsuitable_data_fails_with_a_reason(
     request |= {"dataset_id": single, "validation": {"fraction": 0.5}, "test_dataset_id": None}
     with pytest.raises(JobFailed, match="single query") as failed:
         client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
-    assert known(failed.value.job.problem).title == "Invalid specification"
+    assert not_none(failed.value.job.problem).title == "Invalid specification"
 
 
 @pytest.mark.embedded
@@ -218,5 +218,5 @@ def test_every_loss_trains_through_the_service(client: Client, datasets: dict[st
         assert history.iterations == [5, 6]
         first, last = history.curves["train"]["loss"]
         drawn = name in ("xe-ndcg", "listmle", "w-listmle")  # another loss in each iteration
-        assert known(last) < known(first) or drawn, name
-        assert known(known(done.metrics)["test"]["ndcg@10"]) > 0.3, name
+        assert not_none(last) < not_none(first) or drawn, name
+        assert not_none(not_none(done.metrics)["test"]["ndcg@10"]) > 0.3, name

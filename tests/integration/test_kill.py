@@ -16,7 +16,7 @@ import pytest
 
 from rankery.client import Client
 from rankery.errors import ServiceUnreachable
-from tests.integration.processes import one_of, wait_until_none
+from tests.integration.processes import wait_for_process, wait_until_none
 from tests.integration.requests import train_job
 from tests.integration.services import PARTS, Service
 from tests.integration.waiting import wait_for
@@ -43,7 +43,7 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     service = serve(data_dir, TMPDIR=str(temporary))
     job_id = _work_to_training(service) if moment is None else _work_until(service, moment)
     service.popen.kill()
-    service.ended()
+    service.wait_for_end()
 
     assert wait_until_none(data_dir, 2.0) == {}
     assert list(temporary.iterdir()) == []
@@ -52,7 +52,7 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     dump = data_dir / "dump.rdb"
     dump.write_bytes(b"REDIS9999 of a later version")
     again = serve(data_dir)
-    with Client(again.started()) as client:
+    with Client(again.wait_for_url()) as client:
         if job_id is None:
             job_id = _submit(client, time.monotonic() + LIMIT_SECONDS)
         assert job_id is not None
@@ -76,7 +76,7 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
 
 def _work_to_training(service: Service) -> str:
     """Submit a training and wait until it runs; return the job."""
-    with Client(service.started()) as client:
+    with Client(service.wait_for_url()) as client:
         job = client.job(_submit(client, time.monotonic() + LIMIT_SECONDS))
         wait_for(lambda: job.refresh().iteration)
         return job.id
@@ -100,8 +100,8 @@ def _submit(client: Client, until: float) -> str:
     ids = {}
     for seed, name in enumerate(("train", "validation", "test")):
         dataset = client.synthetic_dataset(30, seed=seed, name=name)
-        left = max(0.0, until - time.monotonic())
-        ids[name] = dataset.wait(timeout_seconds=left).id
+        remaining_seconds = max(0.0, until - time.monotonic())
+        ids[name] = dataset.wait(timeout_seconds=remaining_seconds).id
     request = train_job(ids, model_name="killed", num_iterations=ITERATIONS)
     return client.submit(request).id
 
@@ -109,7 +109,7 @@ def _submit(client: Client, until: float) -> str:
 def _kill_parts(service: Service) -> None:
     """Kill each part, and wait until it is restarted."""
     for name, words in PARTS.items():
-        killed = one_of(service.data_dir, words)
+        killed = wait_for_process(service.data_dir, words)
         os.kill(killed, signal.SIGSEGV)
         death = f"rankery: the {name} process ended unexpectedly (killed by SIGSEGV)"
         line = wait_for(partial(_line, service, death))
@@ -122,7 +122,7 @@ def _line(service: Service, start: str) -> str | None:
 
 
 def _is_another(service: Service, words: str, killed: int) -> bool:
-    return one_of(service.data_dir, words) != killed
+    return wait_for_process(service.data_dir, words) != killed
 
 
 def _is_ready(url: str) -> bool:

@@ -32,7 +32,7 @@ LATEST_SECONDS = 1.5
 DELETION_SECONDS = 60.0
 
 
-class _CutOff(BaseException):
+class _Interruption(BaseException):
     """An exception that interrupts a deletion as a kill does, since no error handler catches it."""
 
 
@@ -46,7 +46,7 @@ class _CutOff(BaseException):
     ],
     ids=lambda value: {True: "to the trash", False: "permanently"}.get(value, value),
 )
-def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
+def test_an_interrupted_deletion_leaves_no_half_deleted_object(
     migrated_file: Path, tmp_path: Path, moment: str, to_trash: bool
 ) -> None:
     """After an interruption at any commit, each job exists with all of its results, or not at all."""
@@ -55,12 +55,12 @@ def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
     store = Store.open(settings)
     fill(store, settings, NUMBERS)
     old, upkeep = _old_jobs(settings), Upkeep(RetentionPolicy.of(settings), 0.0)
-    manner = DeletionMode(with_results=True, trash_days=7.0 if to_trash else 0.0)
+    mode = DeletionMode(with_results=True, trash_days=7.0 if to_trash else 0.0)
     ended = False
     for commit in itertools.count(1):
-        with suppress(_CutOff), _cut_off(moment, commit):
-            delete_objects(store, KINDS["job"], old, manner, Actor())
-            empty_trash(store, old, manner, Actor())
+        with suppress(_Interruption), _interrupted_at(moment, commit):
+            delete_objects(store, KINDS["job"], old, mode, Actor())
+            empty_trash(store, old, mode, Actor())
             ended = True
         while not wait_for_deletions(store, 0.0):
             upkeep.run(store, DELETION_SECONDS)
@@ -75,19 +75,19 @@ def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
 
 
 @contextmanager
-def _cut_off(moment: str, number: int) -> Iterator[None]:
+def _interrupted_at(moment: str, number: int) -> Iterator[None]:
     """Interrupt the block at the commit with this number."""
     commits = itertools.count(1)
 
-    def look(session: Session) -> None:
+    def count_commit(session: Session) -> None:
         if next(commits) == number:
-            raise _CutOff
+            raise _Interruption
 
-    event.listen(Session, moment, look)
+    event.listen(Session, moment, count_commit)
     try:
         yield
     finally:
-        event.remove(Session, moment, look)
+        event.remove(Session, moment, count_commit)
 
 
 def _old_jobs(settings: StoreSettings) -> list[str]:
@@ -110,18 +110,18 @@ def test_a_killed_deletion_leaves_nothing_half_done(
     store.migrate()
     fill(store, settings, NUMBERS)
     service = serve(data_dir)
-    url = service.started()
+    url = service.wait_for_url()
     # Every second deletion uses the trash, which is emptied immediately.
     permanently = moment % 2 == 0
     deletion = threading.Thread(target=_delete, args=(url,), kwargs={"permanently": permanently})
     deletion.start()
     time.sleep((moment + random.random()) * LATEST_SECONDS / KILLS)
     service.popen.kill()
-    service.ended()
+    service.wait_for_end()
     deletion.join()
 
     again = serve(data_dir)
-    url = again.started()
+    url = again.wait_for_url()
     assert wait_for_deletions(store, DELETION_SECONDS)
     assert faults(store, settings, NUMBERS) == []
     _delete(url, permanently=True)

@@ -1,7 +1,5 @@
-"""The guide's page for notebooks in a real kernel: a data scientist's day, her mistakes included, timed."""
+"""The guide's page for notebooks in a real kernel: a data scientist's day, including mistakes."""
 
-import logging
-import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ pytestmark = [pytest.mark.embedded, pytest.mark.slow]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "notebook.md"
 LIMIT_SECONDS = 200
-ALL_SECONDS = 300.0  # a tenth of it on a machine that is not busy
 
 
 def test_a_data_scientists_day(
@@ -34,17 +31,10 @@ def test_a_data_scientists_day(
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     )
-    seconds = []
-    with runner.setup_kernel():
-        for index, cell in enumerate(notebook.cells):
-            started = time.monotonic()
-            runner.execute_cell(cell, index)
-            seconds.append(time.monotonic() - started)
-    logging.getLogger(__name__).info("seconds of each step: %s", [round(took, 1) for took in seconds])
+    runner.execute()
     outputs = [output for cell in notebook.cells for output in cell["outputs"]]
     assert not [output for output in outputs if output["output_type"] == "error"]
     assert not [
         output for output in outputs if output.get("name") == "stderr" and "Traceback" in output["text"]
     ]
     assert len(sources) > 10
-    assert sum(seconds) < ALL_SECONDS, seconds

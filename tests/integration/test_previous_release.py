@@ -109,8 +109,8 @@ def test_a_worker_of_the_previous_release_finishes_its_training(
     assert job_id, (tmp_path / "log").read_text()[-2000:]
     application = create_app(ApiSettings(**unmigrated_places, broker_url=NO_BROKER))
     with TestClient(application, base_url="http://127.0.0.1") as client:
-        met = _wait_for(client, job_id, "running")
-        assert met["status"] == "running", met
+        running_job = _wait_for(client, job_id, "running")
+        assert running_job["status"] == "running", running_job
         done = _wait_for(client, job_id, "succeeded")
         assert done["status"] == "succeeded", done
         assert done["progress"]["iteration"] == ITERATIONS

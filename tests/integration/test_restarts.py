@@ -13,7 +13,7 @@ import pytest
 from rankery.client import Client, Hyperparameters, Job
 from rankery.client.views.schedule import ScheduleRunView
 from tests.integration.processes import wait_until_none
-from tests.integration.requests import known
+from tests.integration.requests import not_none
 from tests.integration.services import QUICK_RECOVERY, Service
 from tests.integration.waiting import LIMIT_SECONDS, wait_for
 from tests.servers.clock import ServiceClock
@@ -35,7 +35,7 @@ class Restart:
         paths: Paths in the data folder between both services, when no process changes them, with their modes.
         lines: Terminal output of the first service.
         exit_code: Exit code of the first service.
-        left: Processes that the first service left, by id.
+        remaining: Command lines of processes that the first service left behind, by id.
         interrupted: The training that the stop interrupted, after the second service has finished it.
         due_at: First due time of the schedule.
         newest: Id of the newest dataset with the name in the schedule.
@@ -49,7 +49,7 @@ class Restart:
     paths: dict[Path, int]
     lines: list[str]
     exit_code: int
-    left: dict[int, str]
+    remaining: dict[int, str]
     interrupted: Job
     due_at: datetime
     newest: str
@@ -93,7 +93,7 @@ def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
     data_dir, clock = folder / "data", ServiceClock(folder / "clock")
     environment = {**QUICK_RECOVERY, **clock.environment}
     with Service(data_dir, environment, "--port", "0") as first:
-        url = first.started()
+        url = first.wait_for_url()
         follower = Follower(url)
         with Client(url) as client:
             newest, schedule_id, due_at = _add_schedule(client)
@@ -103,11 +103,11 @@ def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
             job = client.train("long", newest, "mse", validation=0.3, hyperparameters=long)
             wait_for(lambda: job.refresh().iteration)
         exit_code = first.end(signal.SIGTERM)
-        left = wait_until_none(data_dir, 0.0)
+        remaining = wait_until_none(data_dir, 0.0)
     paths = {path: path.stat().st_mode for path in (data_dir, *data_dir.rglob("*"))}
     clock.set(due_at + 2 * DAY + timedelta(hours=1))
     with Service(data_dir, environment, "--port", url.rpartition(":")[2]) as second:
-        assert second.started() == url
+        assert second.wait_for_url() == url
         with Client(url) as client:
             interrupted = client.job(job.id).wait(timeout_seconds=LIMIT_SECONDS)
             missed = _ended_run(client, schedule_id, due_at + 2 * DAY)
@@ -119,7 +119,7 @@ def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
                 paths,
                 first.lines,
                 exit_code,
-                left,
+                remaining,
                 interrupted,
                 due_at,
                 newest,
@@ -132,11 +132,11 @@ def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
 def _add_schedule(client: Client) -> tuple[str, str, datetime]:
     """Add a nightly training with a gate; return the newest dataset, the schedule and its due time."""
 
-    def dataset(name: str, seed: int) -> str:
-        made = client.synthetic_dataset(60, seed=seed, polynomial_seed=3, name=name)
-        return made.wait(timeout_seconds=LIMIT_SECONDS).id
+    def add_dataset(name: str, seed: int) -> str:
+        dataset = client.synthetic_dataset(60, seed=seed, polynomial_seed=3, name=name)
+        return dataset.wait(timeout_seconds=LIMIT_SECONDS).id
 
-    clicks, judged = dataset("clicks", 1), dataset("judged", 2)
+    clicks, judged = add_dataset("clicks", 1), add_dataset("judged", 2)
     first = client.train("web", clicks, "lambdarank", hyperparameters=SMALL)
     first.wait(timeout_seconds=LIMIT_SECONDS).model().set_alias("champion")
     client.set_gate(
@@ -144,7 +144,7 @@ def _add_schedule(client: Client) -> tuple[str, str, datetime]:
         "champion",
         {"dataset_id": judged, "metric": "ndcg@5", "permutations": 1000, "max_slice_drop": 1.0},
     )
-    newest = dataset("clicks", 3)
+    newest = add_dataset("clicks", 3)
     training = {
         "kind": "train",
         "model_name": "web",
@@ -153,24 +153,24 @@ def _add_schedule(client: Client) -> tuple[str, str, datetime]:
         "hyperparameters": {**SMALL, "num_iterations": 30},
     }
     schedule = client.create_schedule("nightly", "0 3 * * *", training, promote="champion")
-    return newest, schedule.id, known(schedule.next_run_at)
+    return newest, schedule.id, not_none(schedule.next_run_at)
 
 
 def _ended_run(client: Client, schedule_id: str, due_at: datetime) -> ScheduleRunView:
     """Wait for the end of the run that is due at a time."""
 
-    def look() -> ScheduleRunView | None:
+    def find_run() -> ScheduleRunView | None:
         runs = [run for run in client.schedule(schedule_id).runs() if run.due_at == due_at]
         assert len(runs) <= 1
         return runs[0] if runs and runs[0].finished_at else None
 
-    return wait_for(look)
+    return wait_for(find_run)
 
 
 def test_a_signal_ends_every_process(restart: Restart) -> None:
     """The exit code is 0, no process is left, and the last line is `rankery: stopping`."""
     assert restart.exit_code == 0, restart.lines
-    assert restart.left == {}
+    assert restart.remaining == {}
     assert restart.lines[-1] == "rankery: stopping"
 
 
@@ -187,7 +187,7 @@ def test_a_model_is_trained_and_promoted_when_it_is_due(restart: Restart) -> Non
     run = restart.on_time
     assert run.status == "promoted", run
     assert run.missed_since is None
-    assert known(run.started_at) >= restart.due_at
+    assert not_none(run.started_at) >= restart.due_at
     assert run.datasets == {"train": restart.newest}
 
 
@@ -215,7 +215,7 @@ def test_events_are_followed_over_a_restart(restart: Restart) -> None:
 def test_two_services_never_share_a_data_folder(restart: Restart, serve: Callable[..., Service]) -> None:
     """The second service reports the conflict in one line; the first one continues."""
     refused = serve(restart.data_dir)
-    assert refused.ended() == 1
+    assert refused.wait_for_end() == 1
     (line,) = refused.lines
     taken = f"rankery: the data folder {restart.data_dir} is in use by another rankery service"
     assert line.startswith(taken)

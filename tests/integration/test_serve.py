@@ -30,7 +30,7 @@ def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None
 def test_a_process_that_dies_repeatedly_ends_the_service(serve: Serve, tmp_path: Path) -> None:
     """The service ends after five deaths in a row; one line names the process, how it ended and its log."""
     service = serve(tmp_path)
-    service.started()
+    service.wait_for_url()
     killed = 0
     while service.popen.poll() is None:
         pid = _pid_of(tmp_path, PARTS["worker"])
@@ -38,7 +38,7 @@ def test_a_process_that_dies_repeatedly_ends_the_service(serve: Serve, tmp_path:
             os.kill(pid, signal.SIGKILL)
             killed = pid
         time.sleep(0.05)
-    assert service.ended() == 1
+    assert service.wait_for_end() == 1
     deaths = [line for line in service.lines if "ended unexpectedly" in line]
     assert len(deaths) == MAX_DEATHS
     assert deaths[-1].startswith("rankery: the worker process ended unexpectedly (killed by SIGKILL)")
@@ -55,7 +55,7 @@ def test_a_taken_port_is_one_line_and_nothing_is_started(serve: Serve, tmp_path:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         service = serve(tmp_path / "data", "--port", str(port))
-        assert service.ended() == 1
+        assert service.wait_for_end() == 1
     assert service.lines == [
         f"rankery: port {port} on 127.0.0.1 is in use; "
         "choose another with --port, or --port 0 for any free one"

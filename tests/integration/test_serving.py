@@ -55,11 +55,13 @@ def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: F
     assert described == {"name": "features", "datatype": "FP32", "shape": [-1, forest.n_features]}
     for binary in (True, False):
         tensor = InferInput("features", list(documents.shape), "FP32")
-        given = documents if binary else np.nan_to_num(documents)  # the client writes NaN, which is not JSON
-        tensor.set_data_from_numpy(given, binary_data=binary)
+        tensor_data = (
+            documents if binary else np.nan_to_num(documents)
+        )  # the client writes NaN, which is not JSON
+        tensor.set_data_from_numpy(tensor_data, binary_data=binary)
         outputs = [InferRequestedOutput("predict", binary_data=binary)]
         response = triton.infer("shared", [tensor], model_version=metadata["versions"][0], outputs=outputs)
-        np.testing.assert_array_equal(response.as_numpy("predict"), forest.score(given))
+        np.testing.assert_array_equal(response.as_numpy("predict"), forest.score(tensor_data))
     narrow = InferInput("features", [1, 2], "FP32")
     narrow.set_data_from_numpy(documents[:1, :2])
     with pytest.raises(InferenceServerException, match="the model has"):
@@ -87,20 +89,22 @@ def test_an_alias_that_moves_under_load(
     answers: list[tuple[float, int, Any]] = []
     moves: list[tuple[float, int]] = []
     threads = [
-        threading.Thread(target=_ask, args=(f"{url}@live/rank", body, number, answers.append))
+        threading.Thread(target=_send_requests, args=(f"{url}@live/rank", body, number, answers.append))
         for number in range(SENDERS)
     ]
     for thread in threads:
         thread.start()
     began = time.monotonic()
-    while time.monotonic() - began < SECONDS - 1:
+    while (
+        time.monotonic() - began < SECONDS - 2
+    ):  # requests continue for more than a second after the last move
         version = 2 if len(moves) % 2 == 0 else 1
         client.set_alias("moving", "live", version)
         moves.append((time.monotonic(), version))
         time.sleep(0.4)
     for thread in threads:
         thread.join()
-    assert len(answers) > REQUESTS_A_SECOND * SECONDS * 0.5  # a busy machine is slower
+    assert len(answers) == REQUESTS_A_SECOND * SECONDS
     for _, status, answer in answers:
         assert status == 200, answer
         version = answer["model"]["version"]
@@ -109,10 +113,10 @@ def test_an_alias_that_moves_under_load(
     assert {answer["model"]["version"] for _, _, answer in answers} == {1, 2}
     moved_at, last = moves[-1]
     late = [answer for sent_at, _, answer in answers if sent_at > moved_at + 1.0]
-    assert all(answer["model"]["version"] == last for answer in late)
+    assert {answer["model"]["version"] for answer in late} == {last}
 
 
-def _ask(url: str, body: Any, sender: int, take: Callable[[tuple[float, int, Any]], None]) -> None:
+def _send_requests(url: str, body: Any, sender: int, take: Callable[[tuple[float, int, Any]], None]) -> None:
     """Send the requests of one sender at a fixed rate."""
     began = time.monotonic()
     with httpx.Client() as connection:

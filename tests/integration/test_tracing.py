@@ -107,7 +107,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
         "RANKERY_LEASE_SECONDS": "600",  # a worker counts as running for this time after a sweep
     }
     with Service(data_dir, environment, "--port", "0") as service:
-        url = service.started()
+        url = service.wait_for_url()
         # Wait for the first sweep of both lanes, which is also the last.
         wait_for(lambda: httpx.get(f"{url}/readyz?for=jobs").is_success)
         with Client(url) as client:

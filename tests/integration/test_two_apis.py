@@ -76,7 +76,8 @@ def _is_connected(api: ApiProcess, receiver: Receiver) -> bool:
     """Return whether a process has a connection to the receiver."""
     psutil = importlib.import_module("psutil")  # which has no types
     port = httpx.URL(receiver.url).port
-    links = psutil.Process(api.pid).net_connections()
+    connections = psutil.Process(api.pid).net_connections()
     return any(
-        link.raddr and link.raddr.port == port and link.status == psutil.CONN_ESTABLISHED for link in links
+        link.raddr and link.raddr.port == port and link.status == psutil.CONN_ESTABLISHED
+        for link in connections
     )

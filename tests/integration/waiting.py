@@ -5,15 +5,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 LIMIT_SECONDS = 200.0
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def wait_for(
-    look: Callable[[], Found | None], limit_seconds: float = LIMIT_SECONDS, pause_seconds: float = 0.02
-) -> Found:
+    find: Callable[[], Result | None], limit_seconds: float = LIMIT_SECONDS, pause_seconds: float = 0.02
+) -> Result:
     """Call a function repeatedly until its result is true, and return the result."""
     deadline = time.monotonic() + limit_seconds
-    while not (found := look()):
+    while not (result := find()):
         assert time.monotonic() < deadline, f"nothing was found in {limit_seconds:g} s"
         time.sleep(pause_seconds)
-    return found
+    return result

@@ -116,8 +116,11 @@ def test_lightgbm_data_find_their_query_file(tmp_path: Path) -> None:
     (tmp_path / "rank.txt.query").write_text("2\n1\n")
     path = tmp_path / "rank.txt"
     path.write_text("1 1:0.5\n0 1:0.25\n1 1:2\n")
-    found = read_candidates(path, ["f1"])
-    assert [[one["features"]["f1"] for one in query["documents"]] for query in found] == [[0.5, 0.25], [2.0]]
+    queries = read_candidates(path, ["f1"])
+    assert [[one["features"]["f1"] for one in query["documents"]] for query in queries] == [
+        [0.5, 0.25],
+        [2.0],
+    ]
 
 
 def test_a_byte_order_mark_before_json_is_skipped(tmp_path: Path) -> None:

@@ -127,10 +127,10 @@ def test_an_unreachable_service_is_named() -> None:
 
 def test_a_query_string_in_the_path_is_kept() -> None:
     """Parameters are added to the path's query string, and replace parameters of the same name."""
-    asked: list[str] = []
+    paths: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.raw_path.decode())
+        paths.append(request.url.raw_path.decode())
         return httpx.Response(200, json={"items": []})
 
     with client_of(answer) as client:
@@ -139,7 +139,7 @@ def test_a_query_string_in_the_path_is_kept() -> None:
             "GET", "/v1/evaluations?limit=1&model=a%26b", parameters={"cursor": "x", "model": None}
         )
         client.request("GET", "/v1/evaluations?limit=1", parameters={"limit": 2})
-    assert asked == [
+    assert paths == [
         "/v1/evaluations?limit=1",
         "/v1/evaluations?limit=1&model=a%26b&cursor=x",
         "/v1/evaluations?limit=2",
@@ -148,15 +148,15 @@ def test_a_query_string_in_the_path_is_kept() -> None:
 
 def test_a_model_name_is_escaped_in_the_path_of_its_aliases() -> None:
     """A name cannot select another path or add a query string."""
-    asked: list[str] = []
+    paths: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.raw_path.decode())
+        paths.append(request.url.raw_path.decode())
         return httpx.Response(200, json={"items": []})
 
     with client_of(answer) as client:
         client.aliases("a/b?c")
-    assert asked == ["/v1/models/a%2Fb%3Fc/aliases"]
+    assert paths == ["/v1/models/a%2Fb%3Fc/aliases"]
 
 
 def test_waiting_shows_every_state_and_returns_the_last() -> None:
@@ -418,6 +418,6 @@ def test_a_job_has_its_conclusion() -> None:
     }
     ended = statuses("succeeded", kind="auto-train", result={"model_id": "mdl_1", "conclusion": conclusion})
     with client_of(ended) as client:
-        found = client.job("job_1").conclusion
-    assert found is not None
-    assert (found.sentence, found.members[0].weight) == (conclusion["sentence"], 1.0)
+        parsed = client.job("job_1").conclusion
+    assert parsed is not None
+    assert (parsed.sentence, parsed.members[0].weight) == (conclusion["sentence"], 1.0)

@@ -69,12 +69,12 @@ print(json.dumps(found))
 
 
 @pytest.fixture(scope="module")
-def ended(alone: Path) -> dict[str, tuple[int, str]]:
+def results_by_command(alone: Path) -> dict[str, tuple[int, str]]:
     """Exit code and standard error of each command, by its words."""
     (alone / "judged.txt").write_text("1 qid:1 1:0.5\n")
     done = python(alone, f"COMMANDS = {list(COMMANDS)!r}\n{_RUN_ALL}")
-    found: dict[str, tuple[int, str]] = json.loads(done.stdout)
-    return found
+    results: dict[str, tuple[int, str]] = json.loads(done.stdout)
+    return results
 
 
 def test_the_client_needs_nothing_else(alone: Path) -> None:
@@ -85,10 +85,10 @@ def test_the_client_needs_nothing_else(alone: Path) -> None:
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_commands_of_the_server_name_its_installation(
-    alone: Path, ended: dict[str, tuple[int, str]], words: str
+    alone: Path, results_by_command: dict[str, tuple[int, str]], words: str
 ) -> None:
     """The command prints one sentence without a traceback and writes no file."""
-    code, errors = ended[words]
+    code, errors = results_by_command[words]
     sentence = f"rankery: {COMMANDS[words]}this needs the server of Rankery: pip install rankery-server"
     assert (code, " ".join(errors.split())) == (1, sentence)
     assert not (alone / "rankery-data").exists()

@@ -83,8 +83,8 @@ def test_all_addresses_of_a_host_have_the_same_port() -> None:
 
 def test_an_address_that_is_listed_twice_is_used_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host `localhost` has 127.0.0.1 twice if two lines of the file of hosts name it."""
-    found = socket.getaddrinfo("127.0.0.1", 0, type=socket.SOCK_STREAM)
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found * 2)
+    addresses = socket.getaddrinfo("127.0.0.1", 0, type=socket.SOCK_STREAM)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses * 2)
     listeners = listen("localhost")
     assert len(listeners) == 1
     close(listeners)

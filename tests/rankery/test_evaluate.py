@@ -53,13 +53,13 @@ def test_values_equal_those_of_pytrec_eval(folder: Path) -> None:
         expected = theirs[row["run"]].get(row["query_id"], {})
         for metric in ("map", "ndcg", "bpref"):
             assert float(row[metric]) == pytest.approx(expected.get(metric, 0.0), abs=1e-9)
-    found = json.loads(done.output)
-    assert found["contract"]["preset"] == "trec_eval"
-    assert [run["queries_without_results"] for run in found["runs"]] == [1, 0]
-    assert [run["unknown_queries"] for run in found["runs"]] == [1, 0]
-    counts = [(run["judged_documents"], run["retrieved_documents"]) for run in found["runs"]]
+    document = json.loads(done.output)
+    assert document["contract"]["preset"] == "trec_eval"
+    assert [run["queries_without_results"] for run in document["runs"]] == [1, 0]
+    assert [run["unknown_queries"] for run in document["runs"]] == [1, 0]
+    counts = [(run["judged_documents"], run["retrieved_documents"]) for run in document["runs"]]
     assert counts == [(5, 5), (4, 6)]
-    assert found["sentence"] == found["pairs"][0]["sentence"]
+    assert document["sentence"] == document["pairs"][0]["sentence"]
 
 
 def test_tables_count_omitted_queries(folder: Path) -> None:
@@ -104,12 +104,12 @@ def test_options_and_metric_names_of_trec_eval_are_accepted(folder: Path) -> Non
             judged_docs_only_flag=judged_only,
         )
         theirs = evaluator.evaluate(ranked)
-        found = json.loads(done.output)["runs"][0]["metrics"]
+        metrics_by_name = json.loads(done.output)["runs"][0]["metrics"]
         for name in names:
             expected = sum(values[name] for values in theirs.values()) / 3
-            assert found[name]["mean"] == pytest.approx(expected, abs=1e-9), name
+            assert metrics_by_name[name]["mean"] == pytest.approx(expected, abs=1e-9), name
         logarithms = [values["gm_map"] for values in theirs.values()]
-        assert found["gm_map"]["mean"] == pytest.approx(math.exp(sum(logarithms) / 3), abs=1e-12)
+        assert metrics_by_name["gm_map"]["mean"] == pytest.approx(math.exp(sum(logarithms) / 3), abs=1e-12)
 
 
 def test_a_geometric_mean_is_not_compared(folder: Path) -> None:

@@ -14,7 +14,7 @@ from rankery.errors import DataUnusable
 EMBEDDINGS = [[1.0, 2.0], [3.0, 4.0]]
 
 
-def _sent(table: pa.Table) -> pa.Table:
+def _sent_table(table: pa.Table) -> pa.Table:
     return pa.ipc.open_stream(as_stream(table)).read_all()
 
 
@@ -34,7 +34,7 @@ def test_lists_are_sent_in_a_fixed_size(frame: Any) -> None:
     """Scoring requests need fixed-size lists; uploads of datasets send lists unchanged."""
     table = as_table(frame)
     assert table.column("emb").to_pylist() == EMBEDDINGS
-    sent = _sent(table)
+    sent = _sent_table(table)
     assert sent.column_names == ["search", "emb"]
     assert sent.schema.field("emb").type.list_size == 2
     assert sent.column("emb").to_pylist() == EMBEDDINGS
@@ -56,6 +56,9 @@ def test_masked_values_of_arrays_are_missing() -> None:
 
 def test_lists_of_different_lengths_are_not_sent() -> None:
     """The client refuses the column, since the service cannot name the row; a null list is sent as null."""
-    assert _sent(pa.table({"search": ["a", "b"], "emb": [None, [1.0]]}))["emb"].to_pylist() == [None, [1.0]]
+    assert _sent_table(pa.table({"search": ["a", "b"], "emb": [None, [1.0]]}))["emb"].to_pylist() == [
+        None,
+        [1.0],
+    ]
     with pytest.raises(DataUnusable, match="lists of column 'emb' have different lengths, 1 and 2"):
-        _sent(pa.table({"search": ["a", "b"], "emb": [[1.0], [1.0, 2.0]]}))
+        _sent_table(pa.table({"search": ["a", "b"], "emb": [[1.0], [1.0, 2.0]]}))

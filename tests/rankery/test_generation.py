@@ -33,6 +33,6 @@ def test_every_public_method_is_documented() -> None:
                 continue
             documentation = inspect.getdoc(function) or ""
             assert documentation.partition("\n")[0].endswith("."), (name, method)
-            named = set(inspect.signature(function).parameters) - {"self"}
-            if len(named) > 2:
-                assert all(f"{argument}: " in documentation for argument in named), (name, method)
+            arguments = set(inspect.signature(function).parameters) - {"self"}
+            if len(arguments) > 2:
+                assert all(f"{argument}: " in documentation for argument in arguments), (name, method)

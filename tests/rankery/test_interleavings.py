@@ -4,7 +4,7 @@ import httpx
 
 from rankery.client import Client
 
-MADE = {
+INTERLEAVING = {
     "id": "itl_1",
     "name": "engines",
     "rankers": ["a", "b"],
@@ -44,8 +44,8 @@ def answer(request: httpx.Request) -> httpx.Response:
     """Answer each call as the service does."""
     path = request.url.path.removeprefix("/v1/interleavings")
     documents = {
-        "": MADE if request.method == "POST" else {"items": [MADE], "next_cursor": None},
-        "/itl_1": MADE,
+        "": INTERLEAVING if request.method == "POST" else {"items": [INTERLEAVING], "next_cursor": None},
+        "/itl_1": INTERLEAVING,
         "/itl_1/lists": {"ranking_id": "lst_1", "query": "q", "documents": ["d1", "d2"], "kept": False},
         "/itl_1/events": {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0},
         "/itl_1/verdict": {
@@ -61,7 +61,7 @@ def answer(request: httpx.Request) -> httpx.Response:
     return httpx.Response(204) if request.method == "DELETE" else httpx.Response(200, json=documents[path])
 
 
-def test_calls() -> None:
+def test_answers_are_parsed_and_shown() -> None:
     """Each answer is parsed as an object and shown as a table."""
     sent: list[httpx.Request] = []
 
@@ -71,16 +71,16 @@ def test_calls() -> None:
         return answer(request)
 
     with Client("http://rankery.test", transport=httpx.MockTransport(keep), retries=0) as client:
-        made = client.create_interleaving("engines", rankings=["a", "b"], length=10)
+        interleaving = client.create_interleaving("engines", rankings=["a", "b"], length=10)
         assert [one.id for one in client.interleavings()] == ["itl_1"]
-        assert client.interleaving("itl_1") == made
+        assert client.interleaving("itl_1") == interleaving
         rankings = {"a": ["d1", "d2"], "b": ["d2", "d1"]}
-        shown = client.interleaved_list(made, "q", user="u", rankings=rankings)
+        shown = client.interleaved_list(interleaving, "q", user="u", rankings=rankings)
         assert shown.documents == ["d1", "d2"]
-        assert client.send_clicks(made, [(shown.ranking_id, "d1")]).recorded == 1
-        verdict = client.interleaving_verdict(made)
-        client.delete_interleaving(made)
-    assert made.summary()["rankers"] == "a, b"
+        assert client.send_clicks(interleaving, [(shown.ranking_id, "d1")]).recorded == 1
+        verdict = client.interleaving_verdict(interleaving)
+        client.delete_interleaving(interleaving)
+    assert interleaving.summary()["rankers"] == "a, b"
     assert verdict.summary()["clicked lists"] == "3"
     assert verdict.card().sentence == "Undecided."
     assert sent[0].content == b'{"name":"engines","rankings":["a","b"],"length":10}'

@@ -27,11 +27,13 @@ def store_of(folder: Path) -> Store:
 def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     """Standard output has only the secret, once; the list has the key's id and not the secret."""
     folder = ("--data-dir", str(tmp_path))
-    made = run("keys", "create", "ci", "--scope", "write", "--scope", "score", "--expires-in", "90d", *folder)
-    assert made.code == 0, made.errors
-    secret = made.output.removesuffix("\n")
+    created = run(
+        "keys", "create", "ci", "--scope", "write", "--scope", "score", "--expires-in", "90d", *folder
+    )
+    assert created.code == 0, created.errors
+    secret = created.output.removesuffix("\n")
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
-    (key_id,) = re.findall(r"^rankery: (key_\w{20}) may score, write, until 20", made.errors)
+    (key_id,) = re.findall(r"^rankery: (key_\w{20}) may score, write, until 20", created.errors)
     store = store_of(tmp_path)
     with store.read() as tx:
         key = tx.api_keys.find(secret_sha256(secret))
@@ -50,8 +52,8 @@ def test_the_projects_of_a_key_are_listed(tmp_path: Path) -> None:
     """The list names the projects that a key is restricted to; JSON has null for an unrestricted key."""
     folder = ("--data-dir", str(tmp_path))
     bound = ("--project", "web", "--project", "ads")
-    made = run("keys", "create", "bound", "--scope", "read", *bound, "--json", *folder).document
-    assert made["projects"] == ["ads", "web"]
+    created = run("keys", "create", "bound", "--scope", "read", *bound, "--json", *folder).document
+    assert created["projects"] == ["ads", "web"]
     run("keys", "create", "free", "--scope", "read", *folder)
     listed = run("keys", "list", "--json", *folder).document
     assert {key["name"]: key["projects"] for key in listed} == {"bound": ["ads", "web"], "free": None}

@@ -122,8 +122,8 @@ def by_mlflow(folder: Path, judged: Path, *options: str) -> dict[str, Any]:
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def by_service(client: Client, model: str, judged: Path) -> list[float | None]:
@@ -189,17 +189,17 @@ def test_the_directory_describes_the_model(
 ) -> None:
     """Signature, metrics, parameters and tags are exported; categories can be texts or pandas categories."""
     rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path / "made")
-    found = by_mlflow(tmp_path / "made", judged, "categories")
-    assert found["scores"] == by_mlflow(tmp_path / "made", judged)["scores"]
-    assert {name: kind.split(".")[-1].lower() for name, kind in found["signature"].items()} == {
+    scored = by_mlflow(tmp_path / "made", judged, "categories")
+    assert scored["scores"] == by_mlflow(tmp_path / "made", judged)["scores"]
+    assert {name: kind.split(".")[-1].lower() for name, kind in scored["signature"].items()} == {
         "bm25": "double",
         "freshness": "double",
         "market": "any",
         "shop": "any",
     }
-    kept, model = found["metadata"], client.model("mixed")
-    assert kept["metrics"] == model.metrics
-    assert (kept["hyperparameters"], kept["loss"], kept["tags"]) == (
+    metadata, model = scored["metadata"], client.model("mixed")
+    assert metadata["metrics"] == model.metrics
+    assert (metadata["hyperparameters"], metadata["loss"], metadata["tags"]) == (
         model.hyperparameters,
         model.loss,
         {"a": "b"},
@@ -316,15 +316,15 @@ def test_a_frame_with_missing_columns_or_text_is_refused() -> None:
 def test_features_are_rounded_as_the_service_rounds_them() -> None:
     """Features are rounded to the model's precision; a model without a declared precision uses float32."""
     pytest.importorskip("pandas", reason="pandas is not installed: make develop")
-    found = [
+    scores = [
         ScoringModel(["a"], {}, lambda features: features[:, 0], *precision).predict(np.array([[0.1]]))
         for precision in ((), ("float32",), ("float64",))
     ]
-    assert found == [np.float32(0.1), np.float32(0.1), 0.1]
+    assert scores == [np.float32(0.1), np.float32(0.1), 0.1]
 
 
 def test_repeated_knots_at_the_end_are_interpolated() -> None:
     """Knots at the end are repeated if there are fewer than the table holds."""
     knots, targets = np.array([0.0, 1.0, 3.0, 3.0]), np.array([-1.0, 0.0, 2.0, 2.0])
-    found = _interpolated(np.array([-5.0, 0.5, 2.0, 3.0, 9.0]), knots, targets)
-    assert found.tolist() == [-1.0, -0.5, 1.0, 2.0, 2.0]
+    values = _interpolated(np.array([-5.0, 0.5, 2.0, 3.0, 9.0]), knots, targets)
+    assert values.tolist() == [-1.0, -0.5, 1.0, 2.0, 2.0]

@@ -18,8 +18,8 @@ def test_a_retried_creation_creates_one_object(unreliable: Network) -> None:
     """A request whose answer was lost is sent again with the same idempotency key."""
     network = unreliable(["lost answer", "bad gateway", "busy", None])
     with Client(network.url) as client:
-        made = client.synthetic_dataset(3, name="once")
-        assert [one.id for one in client.datasets() if one.name == "once"] == [made.id]
+        dataset = client.synthetic_dataset(3, name="once")
+        assert [one.id for one in client.datasets() if one.name == "once"] == [dataset.id]
     first, *others = network.header("Idempotency-Key")[:4]
     assert first is not None
     assert others == [first] * 3
@@ -31,10 +31,10 @@ def test_the_asynchronous_client_retries(unreliable: Network) -> None:
 
     async def work() -> None:
         async with AsyncClient(network.url) as client:
-            made = await client.synthetic_dataset(3, name="asynchronous")
-            found = [one.id async for one in client.datasets() if one.name == "asynchronous"]
-            assert found == [made.id]
-            assert (await (await client.dataset(made.id)).refresh()).status == "pending"
+            dataset = await client.synthetic_dataset(3, name="asynchronous")
+            ids = [one.id async for one in client.datasets() if one.name == "asynchronous"]
+            assert ids == [dataset.id]
+            assert (await (await client.dataset(dataset.id)).refresh()).status == "pending"
 
     asyncio.run(work())
 

@@ -41,8 +41,8 @@ def client(stack: EmbeddedStack) -> Iterator[Client]:
             data = lightgbm.Dataset(features, values, feature_name=["bm25", "age"])
             client.import_model(lightgbm.train(parameters, data, 3), NAME).wait()
         yield client
-        for made in [one for one in client.interleavings() if one.name == NAME]:
-            client.delete_interleaving(made)
+        for interleaving in [one for one in client.interleavings() if one.name == NAME]:
+            client.delete_interleaving(interleaving)
         for log in list(client.click_logs(name=NAME)):
             log.delete(permanently=True)
 
@@ -82,9 +82,9 @@ def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
 
 def test_interleaved_lists_of_frames(client: Client) -> None:
     """Frames and arrays get the same lists, with their rows and ids, and clicks on them are counted."""
-    made = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
+    interleaving = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
     rows = FRAME.set_index(np.arange(len(FRAME)) * 2)
-    shown = client.rank(f"{NAME}:1", rows, interleaving=made, user="bob")
+    shown = client.rank(f"{NAME}:1", rows, interleaving=interleaving, user="bob")
     assert FRAME["document_id"].to_numpy()[shown["row"]].tolist() == shown["document_id"].tolist()
     assert FRAME["query_id"].to_numpy()[shown["row"]].tolist() == shown["query_id"].tolist()
     assert sorted(shown["document_id"]) == sorted(FRAME["document_id"])
@@ -95,21 +95,21 @@ def test_interleaved_lists_of_frames(client: Client) -> None:
         FRAME[["bm25", "age"]].to_numpy(),
         query_ids=FRAME["query_id"].to_numpy(),
         document_ids=FRAME["document_id"].to_numpy(),
-        interleaving=made,
+        interleaving=interleaving,
         user="bob",
     )
     assert arrays["ranking_id"].tolist() == shown["ranking_id"].tolist()
-    fewer = client.rank(f"{NAME}:1", FRAME.iloc[:2], interleaving=made, user="bob")
+    fewer = client.rank(f"{NAME}:1", FRAME.iloc[:2], interleaving=interleaving, user="bob")
     assert fewer["document_id"].tolist() == shown["document_id"].tolist()
     assert fewer["row"].isna().sum() == fewer["score"].isna().sum() == 3
     document = {"id": "11", "features": {"bm25": 0.9, "age": 0.1}}
     (listed,) = client.rank(
-        f"{NAME}:1", [{"id": "p", "documents": [document]}], interleaving=made, user="bob"
+        f"{NAME}:1", [{"id": "p", "documents": [document]}], interleaving=interleaving, user="bob"
     ).queries
     unscored = [one.id for one in listed.ranking if one.score is None]
     assert (len(listed.ranking), unscored) == (2, ["13"])
     first = shown.iloc[0]
-    assert client.send_clicks(made, [(first["ranking_id"], str(first["document_id"]))]).recorded == 1
+    assert client.send_clicks(interleaving, [(first["ranking_id"], str(first["document_id"]))]).recorded == 1
 
 
 def test_kept_and_interleaved_rankings_need_ids_and_are_not_reordered(client: Client) -> None:
@@ -141,22 +141,22 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     assert "2 repeated" in run("click-logs", "send-events", events, *place).output
     log = run("click-logs", "served", NAME, "--name", NAME, "--latest", *place, "--json").document
     assert log["statistics"]["clicks"] >= 2
-    made = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
-    given = ("--interleaving", made.id, "--user", "ann", *columns, *place)
-    query = run("rank", f"{NAME}:2", candidates, *given, "--json").document["queries"][0]
+    interleaving = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
+    interleaved_options = ("--interleaving", interleaving.id, "--user", "ann", *columns, *place)
+    query = run("rank", f"{NAME}:2", candidates, *interleaved_options, "--json").document["queries"][0]
     click = {"ranking_id": query["ranking_id"], "document_id": query["ranking"][0]["id"]}
     FRAME.iloc[:2].to_csv(candidates, index=False)
-    trec_run = run("rank", f"{NAME}:2", candidates, *given, "--trec").output
+    trec_run = run("rank", f"{NAME}:2", candidates, *interleaved_options, "--trec").output
     rows = [line.split() for line in trec_run.splitlines() if line.startswith(query["id"])]
     rows.sort(key=lambda row: float(row[4]), reverse=True)  # as tools that read runs
     assert [row[2] for row in rows] == [document["id"] for document in query["ranking"]]
     events.write_text(json.dumps(click))
-    sent = run("interleavings", "send-clicks", made.id, events, *place, "--json").document
+    sent = run("interleavings", "send-clicks", interleaving.id, events, *place, "--json").document
     assert sent == {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0}
     events.write_text(f"{json.dumps(click)}\n[]\n")
     wrong = run("click-logs", "send-events", events, *place)
     assert wrong.sentence == "events.ndjson, line 2: an event needs a ranking_id and a document_id"
-    assert run("interleavings", "delete", made.id, *place, "--json").document == [made.id]
+    assert run("interleavings", "delete", interleaving.id, *place, "--json").document == [interleaving.id]
 
 
 @pytest.mark.parametrize("query_ids", [None, ["p"]])

@@ -30,7 +30,7 @@ def job_of(**changes: Any) -> Job:
     return Job.of(job_document(**changes), Client("http://rankery.test").transport)
 
 
-def printed(shown: object) -> str:
+def terminal_text(shown: object) -> str:
     """Return the output in a terminal of 100 columns."""
     output = io.StringIO()
     Console(file=output, width=100).print(shown)
@@ -43,18 +43,18 @@ def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
     html = shown._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;alert(1)" in html
-    assert "alert(1)" in printed(shown)
+    assert "alert(1)" in terminal_text(shown)
     bracketed = job_of(title="[red]web[/red]")
-    assert "[red]web[/red]" in printed(bracketed)
+    assert "[red]web[/red]" in terminal_text(bracketed)
 
 
 def test_a_job_has_a_short_repr_and_a_card() -> None:
     """The repr of a job fits in a log line, and its card has the metrics."""
     job = job_of(**RUNNING)
     assert repr(job).startswith("Job(id='job_1', kind='train', status='running'")
-    assert "training 120 of 500, 41 s left" in printed(job)
-    assert "0.4568" in printed(job)
-    assert printed(Listing([])) == "No objects.\n"
+    assert "training 120 of 500, 41 s left" in terminal_text(job)
+    assert "0.4568" in terminal_text(job)
+    assert terminal_text(Listing([])) == "No objects.\n"
 
 
 def test_a_distributed_training_shows_its_ranks() -> None:
@@ -69,11 +69,11 @@ def test_a_distributed_training_shows_its_ranks() -> None:
         "stage": "histograms",
     }
     progress = RUNNING["progress"] | {"ranks": [rank, {"rank": 2, "host": "10.0.0.13"}], "restarts": 1}
-    shown = printed(job_of(**RUNNING | {"progress": progress}))
+    shown = terminal_text(job_of(**RUNNING | {"progress": progress}))
     assert "2 on 10.0.0.12, 10.0.0.13, restarted once" in shown
     (line,) = (line for line in shown.splitlines() if "histograms" in line)
     assert line.split() == ["1", "10.0.0.12", "3,784", "453,120", "412.0", "MB", "12%", "histograms"]
-    assert "waiting" not in printed(job_of(**RUNNING))
+    assert "waiting" not in terminal_text(job_of(**RUNNING))
 
 
 def test_a_progress_bar_is_not_drawn_into_a_file(
@@ -148,7 +148,7 @@ def test_times_of_iterations_are_shown() -> None:
         job_id="job_1", best_iteration=1, iterations=[1, 2, 3, 4], curves=curves, milliseconds=times
     )
     assert history.median_milliseconds == {"tree": 92.4, "objective": 9.0}
-    assert "tree 92 ms, objective 9.0 ms (medians)" in printed(history)
+    assert "tree 92 ms, objective 9.0 ms (medians)" in terminal_text(history)
     table = history.to_pandas()
     assert table["tree milliseconds"].isna().tolist() == [True, False, False, False]
     assert History(job_id="job_1", best_iteration=1, iterations=[1, 2], curves=CURVES).times == ""
@@ -170,7 +170,7 @@ def test_phases_are_those_of_the_last_attempt() -> None:
     ]
     job = job_of(**RUNNING, attempts=attempts)
     assert [phase.seconds for phase in job.phases] == [3.21, 150.0]
-    drawn = " ".join(printed(job).split())
+    drawn = " ".join(terminal_text(job).split())
     assert drawn.endswith("loading 3.2 s 412.0 MB training 2 min 30 s")
     assert job_of(**RUNNING).phases == []
 

@@ -31,7 +31,7 @@ def test_the_example_of_standard_webhooks_is_verified() -> None:
 
 
 @pytest.mark.parametrize("body", [BODY, BODY.decode()])
-def test_what_was_signed_is_verified(body: bytes | str) -> None:
+def test_a_signed_body_is_verified(body: bytes | str) -> None:
     """The body is returned as JSON, whatever the case of the headers."""
     secret = new_secret()
     assert rankery.verify_webhook(body, _headers(secret), secret) == json.loads(BODY)
@@ -39,7 +39,7 @@ def test_what_was_signed_is_verified(body: bytes | str) -> None:
     assert verify_webhook(body, lower, secret)["type"] == "job.ended"
 
 
-def test_several_signatures() -> None:
+def test_one_of_several_signatures_is_enough() -> None:
     """After a rotation one of two signatures is enough, and unknown versions are ignored."""
     old, new = new_secret(), new_secret()
     headers = _headers(new)
@@ -82,12 +82,12 @@ def test_a_changed_timestamp_is_refused() -> None:
 def test_other_bodies_and_secrets_are_refused() -> None:
     """A body with one changed byte and another secret are refused."""
     secret = new_secret()
-    for body, given in ((BODY + b" ", secret), (BODY, new_secret())):
+    for body, given_secret in ((BODY + b" ", secret), (BODY, new_secret())):
         with pytest.raises(WebhookNotVerified, match="no signature"):
-            verify_webhook(body, _headers(secret), given)
-    for given in ("whsec_?", "whsec_é", "whsec_", ""):
+            verify_webhook(body, _headers(secret), given_secret)
+    for given_secret in ("whsec_?", "whsec_é", "whsec_", ""):
         with pytest.raises(WebhookNotVerified, match="whsec_ and base64"):
-            verify_webhook(BODY, _headers(secret), given)
+            verify_webhook(BODY, _headers(secret), given_secret)
     for body in (b"[]", b"{", b"\xff"):
         with pytest.raises(WebhookNotVerified, match="not a JSON object"):
             verify_webhook(body, _headers(secret, body=body), secret)

@@ -55,8 +55,8 @@ class Unreliable:
     def header(self, name: str) -> list[str | None]:
         """Return the values of a header, one per request."""
         pattern = re.compile(rb"^" + name.encode() + rb": (.*?)\r$", re.IGNORECASE | re.MULTILINE)
-        found = [pattern.search(request) for request in self.requests]
-        return [match and match[1].decode() for match in found]
+        matches = [pattern.search(request) for request in self.requests]
+        return [match and match[1].decode() for match in matches]
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):  # the socket was closed

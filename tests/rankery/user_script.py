@@ -50,7 +50,7 @@ async def follow() -> float | None:
         return evaluation.metrics["ndcg@10"].mean
 
 
-def shown(evaluation: Evaluation) -> None:
+def show(evaluation: Evaluation) -> None:
     """Use frames and figures."""
     frame: pa.Table = evaluation.to_arrow()
     assert frame.num_rows

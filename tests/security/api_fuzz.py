@@ -28,8 +28,8 @@ UNBOUNDED = {
     "RANKERY_WRONG_KEYS_PER_MINUTE": "1000000",
     "RANKERY_MAX_ACTIVE_JOBS": "1000000",
 }
-# Stored objects to use as values of each parameter, so that most requests do not end with a 404.
-_KNOWN = {
+# Names of stored objects whose ids are values of each parameter, so that few requests end with a 404.
+_STORED_VALUES = {
     "path.dataset_id": ("learnt", "measured", "broken"),
     "query.dataset_id": ("measured",),
     "path.job_id": ("job",),
@@ -40,7 +40,7 @@ _KNOWN = {
     "path.alias": ("alias", "guarded"),
     "path.ref": ("model",),
 }
-_KNOWN_SHARE = 0.7
+_STORED_VALUE_SHARE = 0.7
 REFUSED = ["400", "401", "403", "404", "405", "409", "413", "414", "415", "422", "429", "431"]
 
 
@@ -99,7 +99,7 @@ def fuzz(
     more = ["--generation-database", "none", "--continue-on-failure", "--warnings", "off"]
     # Exclude pieces of uploads, for which schemathesis has no serializer; other tests send them.
     more += ["--exclude-path", "/v1/uploads/{upload_id}"]
-    ended = subprocess.run(
+    completed = subprocess.run(
         [*command, str(schema), *options, *reports, *more, *selection],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **_rules(secret)},
@@ -107,7 +107,7 @@ def fuzz(
         text=True,
         check=False,
     )
-    return Run(_statuses(events), ended.returncode, ended.stdout + ended.stderr)
+    return Run(_statuses(events), completed.returncode, completed.stdout + completed.stderr)
 
 
 def _rules(secret: str | None) -> Mapping[str, str]:
@@ -133,10 +133,10 @@ def _config(target: Target, folder: Path, secret: str | None, paths: Iterable[st
     lines += [f"negative_data_rejection.expected-statuses = {json.dumps(REFUSED)}"]
     lines += ["[parameters]"]
     lines += [
-        f'"{name}" = {{ dictionary = "{name.replace(".", "_")}", probability = {_KNOWN_SHARE} }}'
-        for name in _KNOWN
+        f'"{name}" = {{ dictionary = "{name.replace(".", "_")}", probability = {_STORED_VALUE_SHARE} }}'
+        for name in _STORED_VALUES
     ]
-    for name, kinds in _KNOWN.items():
+    for name, kinds in _STORED_VALUES.items():
         values = json.dumps([target.ids[kind] for kind in kinds])
         lines += [f"[dictionaries.{name.replace('.', '_')}]", f"values = {values}"]
     # GET of /v1/jobs/delete requests the job with the id "delete" and is answered by 404, not by 405. So the

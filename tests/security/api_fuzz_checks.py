@@ -12,29 +12,29 @@ from app.scoring.tensors import HEAD_BYTES
 
 OPEN_PATHS = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"}
 
-# Conditions that a schema cannot express: by operation, the places that the 422 of a valid request may point
-# at, and the condition.
-_CURSOR = {"/cursor": "is what a page of this very list carried"}
+# Conditions that a schema cannot express, by operation and by the member or parameter that must meet them.
+# The 422 of a request that conforms to the schema may point at these members only.
+_CURSOR = {"/cursor": "is the next_cursor of a page of the same list"}
 _LIST = {
     **_CURSOR,
     "/fields": "are fields that its items have",
-    "/metric": "is a known one, and goes with sort=metric",
+    "/metric": "exists, and is combined with sort=metric",
 }
-_KEY = {"/Idempotency-Key": "came with another request before; the examples share one"}
-_TENSORS = {"/inputs": "are features of the model, and have as many values as their shape says"}
+_KEY = {"/Idempotency-Key": "was not sent with another request before; all examples have the same key"}
+_TENSORS = {"/inputs": "are features of the model, and have the number of values of their shape"}
 _SELECTION = {"": "has either ids or a filter", "/filter": "has a member that is not null"}
 _URL = {"/url": "is the address of a host"}
-_NAMED = {"/name": "stays where it is left out, and is not null"}
-_LABELLED = {"": "has either ids or a filter, and tags, a project or both"}
+_NAME = {"/name": "is omitted or is not null"}
+_LABELS = {"": "has either ids or a filter, and tags, a project or both"}
 _EXPORT = {
     "/feature_names": "are names of the model's features, and the engine's are all different",
     "/format": "is a format for the model's kind of scorer",
     **dict.fromkeys(
         ("/feature_set", "/model_name", "/never_missing", "/score_shift", "/target_version"),
-        "is an option that some formats take, and a version that the format has",
+        "is an option or a version that the format has",
     ),
 }
-MEANT: dict[str, dict[str, str]] = {
+CONDITIONS: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         [
             f"{method} /v1/models/{{ref}}/export{part}"
@@ -77,7 +77,7 @@ MEANT: dict[str, dict[str, str]] = {
         ],
         _SELECTION,
     ),
-    **dict.fromkeys([f"POST /v1/{kind}/labels" for kind in ("jobs", "models")], _LABELLED),
+    **dict.fromkeys([f"POST /v1/{kind}/labels" for kind in ("jobs", "models")], _LABELS),
     "GET /v1/comparisons/{comparison_id}/queries": {
         **_CURSOR,
         "/a": "is a place among its systems",
@@ -92,14 +92,14 @@ MEANT: dict[str, dict[str, str]] = {
     },
     "GET /v1/interleavings": {**_CURSOR, "/fields": "are fields that its items have"},
     "GET /v1/schedules/due-times": {
-        "/cron": "is an expression that comes due",
-        "/timezone": "is one that there is",
+        "/cron": "is an expression that is due at some time",
+        "/timezone": "exists",
     },
-    "GET /v1/trainings": {"/metric": "is a known one"},
-    "PATCH /v1/click-logs/{log_id}": _NAMED,
-    "PATCH /v1/datasets/{dataset_id}": _NAMED,
+    "GET /v1/trainings": {"/metric": "exists"},
+    "PATCH /v1/click-logs/{log_id}": _NAME,
+    "PATCH /v1/datasets/{dataset_id}": _NAME,
     "PATCH /v1/studies/{study_id}": dict.fromkeys(
-        ("/parallel_trials", "/trials"), "stays where it is left out, and is not null"
+        ("/parallel_trials", "/trials"), "is omitted or is not null"
     ),
     "PATCH /v1/webhooks/{webhook_id}": _URL,
     "POST /v1/webhooks": _URL,
@@ -108,34 +108,34 @@ MEANT: dict[str, dict[str, str]] = {
         **_KEY,
         "/corpus": "is one of the paper",
         "/data": "is synthetic, or a folder below a data root with the needed parts",
-        "/dataset_ids": "or data: one of them at most",
-        "/folds": "goes with a folder that has folds",
-        "/paper": "is one that there is",
+        "/dataset_ids": "is not combined with data",
+        "/folds": "is combined with a folder that has folds",
+        "/paper": "exists",
         "/tables": "are tables and figures of the paper",
     },
-    "POST /v1/trash/restore": {"/ids": "begin with the prefix of a kind that the trash holds"},
+    "POST /v1/trash/restore": {"/ids": "have the prefix of a kind of object that is kept in the trash"},
     "POST /v1/uploads": _KEY,
     "POST /v1/trash/empty": {"": "has one of ids, all and older_than_days"},
     "GET /v1/events": {**_CURSOR, "/Last-Event-ID": "is a number, which headers carry as text"},
     "POST /v1/schedules": {
         **_KEY,
-        "/cron": "is an expression that comes due",
-        "/job": "is each as it is alone",
-        "/promote": "goes with a training, and names an alias that has a gate",
-        "/timezone": "is one that there is",
+        "/cron": "is an expression that is due at some time",
+        "/job": "meets the conditions of its kind of job",
+        "/promote": "is combined with a training, and names an alias that has a gate",
+        "/timezone": "exists",
     },
     "POST /v1/schedules/{schedule_id}/run": _KEY,
     "PATCH /v1/schedules/{schedule_id}": dict.fromkeys(
-        ("/cron", "/enabled", "/job", "/name", "/only_new_data", "/timezone"), "stays where it is left out"
+        ("/cron", "/enabled", "/job", "/name", "/only_new_data", "/timezone"), "is omitted or is not null"
     )
-    | {"/promote": "goes with a training, and names an alias that has a gate"},
+    | {"/promote": "is combined with a training, and names an alias that has a gate"},
     "POST /v1/studies": {
         **_KEY,
-        "/base": "is a training as it is alone",
-        "/early_stopping": "does not go with boosting dart, which rescales earlier trees",
-        "/objective": "has a fold that there is",
+        "/base": "meets the conditions of a training",
+        "/early_stopping": "is not combined with boosting dart, which rescales earlier trees",
+        "/objective": "has a fold that exists",
         "/search_space": "has pointers to parameters of the training, and bounds in their order",
-        "/test": "or test_dataset_id: one of them, to conclude",
+        "/test": "is given unless test_dataset_id is, for the conclusion",
     },
     "GET /v1/comparisons/{comparison_id}/differences": {
         "/a": "is a place among its systems",
@@ -161,7 +161,7 @@ MEANT: dict[str, dict[str, str]] = {
         **dict.fromkeys(("/file", "/files", "/source"), "are below RANKERY_SOURCES, and one of them"),
     },
     "POST /v1/click-logs/served": {**_KEY, "/since": "is before the end", "/actions": "are weights"},
-    "POST /v1/interleavings": {**_KEY, "/models": "or rankings: one of them"},
+    "POST /v1/interleavings": {**_KEY, "/models": "is given unless rankings is"},
     "POST /v1/interleavings/{interleaving_id}/lists": {
         "/query": "has documents where models rank",
         "/rankings": "are one of each ranker",
@@ -198,19 +198,19 @@ MEANT: dict[str, dict[str, str]] = {
         "/loss": "has hyperparameters that must fit each other",
         "/metric": "is spelt with a cutoff where it takes one",
         "/metrics": "are spelt with a cutoff where they take one",
-        "/model": "or ranking_id: one of them",
-        "/models": "are different ones",
+        "/model": "is given unless ranking_id is",
+        "/models": "are different from each other",
         "/project": "is that of the model's name",
         "/partial_dependence": "names features that the model has",
-        "/systems": "are different ones, however they are spelt",
-        "/test": "or test_dataset_id: one of them at most",
-        "/test_dataset_id": "is another dataset than the one learnt from",
-        "/validation": "is another dataset than the one learnt from, or a fold that there is",
+        "/systems": "are different from each other, in any spelling",
+        "/test": "is not combined with test_dataset_id",
+        "/test_dataset_id": "is another dataset than the training data",
+        "/validation": "is another dataset than the training data, or a fold that exists",
     },
     "POST /v1/jobs/batch": {
         **_KEY,
-        "/jobs": "are each as they are alone",
-        "/repeats": "make no more jobs than one request may queue",
+        "/jobs": "meet the conditions of their kinds of jobs",
+        "/repeats": "give no more jobs than one request may queue",
     },
     "POST /v1/keys": {
         "/expires_at": "lies in the future",
@@ -223,9 +223,9 @@ MEANT: dict[str, dict[str, str]] = {
     "POST /v1/models/{ref}/distil": {
         **_KEY,
         "/metrics": "are spellings of metrics",
-        "/dataset_id": "is needed where the model was imported",
+        "/dataset_id": "is given if the model was imported",
         "/features": "names features to use, or features to leave out",
-        "/test_dataset_id": "is another dataset than the one learnt from",
+        "/test_dataset_id": "is another dataset than the training data",
     },
     "POST /v1/models/{name}/aliases/{alias}/rollback": _KEY,
     "PUT /v1/models/{name}/aliases/{alias}/gate": {
@@ -240,13 +240,13 @@ MEANT: dict[str, dict[str, str]] = {
     ),
     "POST /v1/models/{ref}/rank": {
         "/queries": "have the model's features, and each document once",
-        "/top_k": "is in the address for tables, in the body for JSON",
+        "/top_k": "is in the URL for tables, and in the body for JSON",
         **dict.fromkeys(("/explain", "/interleaving"), "goes with interleaved lists of models or not"),
     },
     "PUT /v1/models/{name}/aliases/{alias}": {"/alias": "is a name, defined by a sentence and not a pattern"},
 }
 # Problems of unsuitable models and datasets, which a schema of a request cannot express.
-_OF_STORED_THINGS = ("/problems/unfit-model", "/problems/unreadable-dataset")
+_PROBLEMS_OF_STORED_OBJECTS = ("/problems/unfit-model", "/problems/unreadable-dataset")
 # JSON Schema accepts 2.0 as a whole number, the API does not; schemathesis compares 2**63 - 1 as a double.
 _STRICTER_THAN_SCHEMA = ("must be a whole number", f"must be less than or equal to {2**63 - 1}")
 # HTTP lets a server ignore headers that it does not know.
@@ -270,12 +270,16 @@ def valid_requests_are_taken(
         return None  # the body does not begin with the JSON of a request
     if response.status_code == 400 and sent.get(HEAD_BYTES) not in (None, sent.get("Content-Length")):
         return None  # for a body of JSON alone, both lengths must be equal
-    given = [name in sent for name in ("Upload-Length", "Upload-Defer-Length")]
-    if case.operation.label == "POST /v1/uploads" and response.status_code == 400 and sum(given) != 1:
+    length_headers = [name in sent for name in ("Upload-Length", "Upload-Defer-Length")]
+    if (
+        case.operation.label == "POST /v1/uploads"
+        and response.status_code == 400
+        and sum(length_headers) != 1
+    ):
         return None  # a condition on two headers
     # An answer to HEAD has no body.
     problem = response.json() if response.status_code == 422 and response.content else {}
-    if problem.get("type") in _OF_STORED_THINGS:
+    if problem.get("type") in _PROBLEMS_OF_STORED_OBJECTS:
         return None
     errors = problem.get("errors") or _of_inference(case.operation.label, response)
     if errors and all(_is_listed(case.operation.label, error) for error in errors):
@@ -284,7 +288,7 @@ def valid_requests_are_taken(
 
 
 @schemathesis.check
-def what_the_schema_forbids_is_refused(
+def invalid_requests_are_refused(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
     """A request that the schema does not allow is refused."""
@@ -312,7 +316,7 @@ def _of_inference(operation: str, response: schemathesis.Response) -> list[dict[
 
 def _is_listed(operation: str, error: dict[str, str]) -> bool:
     place = "/" + error["pointer"].split("/")[1] if error["pointer"] else ""
-    return place in MEANT.get(operation, {}) or error["detail"] in _STRICTER_THAN_SCHEMA
+    return place in CONDITIONS.get(operation, {}) or error["detail"] in _STRICTER_THAN_SCHEMA
 
 
 @schemathesis.check

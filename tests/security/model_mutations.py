@@ -29,17 +29,23 @@ def score_mutations(model_text: str, mutations: int) -> tuple[int, int]:
 def _mutated(text: str, draw: random.Random) -> str:
     for _ in range(draw.randint(1, 3)):
         text = draw.choice(
-            (_other_character, _other_number, _without_some, _with_some_twice, _lines_swapped)
+            (
+                _with_another_character,
+                _with_another_number,
+                _with_a_gap,
+                _with_repeated_text,
+                _with_swapped_lines,
+            )
         )(text, draw)
     return text
 
 
-def _other_character(text: str, draw: random.Random) -> str:
+def _with_another_character(text: str, draw: random.Random) -> str:
     at = draw.randrange(len(text))
     return text[:at] + draw.choice("0123456789-+.einf =\n\t\x00é") + text[at + 1 :]
 
 
-def _other_number(text: str, draw: random.Random) -> str:
+def _with_another_number(text: str, draw: random.Random) -> str:
     numbers = list(re.finditer(r"-?\d+(\.\d+)?", text))
     number = draw.choice(numbers)
     other = draw.choice(
@@ -48,17 +54,17 @@ def _other_number(text: str, draw: random.Random) -> str:
     return text[: number.start()] + other + text[number.end() :]
 
 
-def _without_some(text: str, draw: random.Random) -> str:
+def _with_a_gap(text: str, draw: random.Random) -> str:
     at = draw.randrange(len(text))
     return text[:at] + text[at + draw.choice([1, 10, 1000]) :] or "t"
 
 
-def _with_some_twice(text: str, draw: random.Random) -> str:
+def _with_repeated_text(text: str, draw: random.Random) -> str:
     at = draw.randrange(len(text))
     return text[:at] + text[at : at + draw.choice([1, 30, 500])] + text[at:]
 
 
-def _lines_swapped(text: str, draw: random.Random) -> str:
+def _with_swapped_lines(text: str, draw: random.Random) -> str:
     lines = text.split("\n")
     a, b = draw.randrange(len(lines)), draw.randrange(len(lines))
     lines[a], lines[b] = lines[b], lines[a]

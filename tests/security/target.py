@@ -50,9 +50,9 @@ class Target:
     def make_key(self, scope: str, **more: Any) -> str:
         """Make a key and return its secret."""
         with self.client() as http:
-            made = http.post("/v1/keys", json={"name": scope, "scopes": [scope], **more})
-        assert made.status_code == 201, made.text
-        return str(made.json()["secret"])
+            created = http.post("/v1/keys", json={"name": scope, "scopes": [scope], **more})
+        assert created.status_code == 201, created.text
+        return str(created.json()["secret"])
 
     def client(self, **options: Any) -> httpx.Client:
         """Make a client with the scope admin."""
@@ -63,18 +63,18 @@ class Target:
         with self.client() as http:
             sent = http.post("/v1/datasets", files={"file": (filename, content)}, data=fields)
             assert sent.status_code == 202, sent.text
-            self.ended(sent.json()["job_id"])
-            found: dict[str, Any] = http.get(f"/v1/datasets/{sent.json()['id']}").json()
-        return found
+            self.wait_for_end(sent.json()["job_id"])
+            dataset: dict[str, Any] = http.get(f"/v1/datasets/{sent.json()['id']}").json()
+        return dataset
 
     def run(self, **job: Any) -> dict[str, Any]:
         """Submit a job, wait until it has ended, and return it."""
         with self.client() as http:
             sent = http.post("/v1/jobs", json=job)
         assert sent.status_code == 202, sent.text
-        return self.ended(sent.json()["id"])
+        return self.wait_for_end(sent.json()["id"])
 
-    def ended(self, job_id: str) -> dict[str, Any]:
+    def wait_for_end(self, job_id: str) -> dict[str, Any]:
         """Wait for a job and return it."""
         until = time.monotonic() + PATIENCE_SECONDS
         with self.client() as http:
@@ -110,7 +110,7 @@ def stock(target: Target) -> None:
             metrics=["ndcg@5"],
         )
         assert trained["status"] == "succeeded", trained
-        target.ids |= {"job": trained["id"], **_made(trained["result"])}
+        target.ids |= {"job": trained["id"], **_result_ids(trained["result"])}
     with target.client() as http:
         for alias in ("champion", "guarded"):
             assert http.put(f"/v1/models/web/aliases/{alias}", json={"version": 1}).status_code == 200
@@ -125,7 +125,7 @@ def stock(target: Target) -> None:
         metrics=["ndcg@5"],
         permutations=1000,
     )
-    target.ids |= _made(ranked["result"]) | _made(compared["result"])
+    target.ids |= _result_ids(ranked["result"]) | _result_ids(compared["result"])
 
 
 def judged_table(seed: int, queries: int = 12, documents: int = 6) -> bytes:
@@ -160,5 +160,5 @@ def _environment_of(pid: int) -> dict[str, str]:
     return dict(variable.split("=", 1) for variable in variables if "=" in variable)
 
 
-def _made(result: dict[str, Any]) -> dict[str, str]:
+def _result_ids(result: dict[str, Any]) -> dict[str, str]:
     return {name.removesuffix("_id"): value for name, value in result.items() if name.endswith("_id")}

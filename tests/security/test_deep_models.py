@@ -23,7 +23,7 @@ def test_an_imported_chain_cannot_end_the_service(
     with target.client() as http:
         sent = http.post("/v1/models", files={"file": ("m.txt", content)}, data={"name": name})
         assert sent.status_code == 202, sent.text
-        job = target.ended(sent.json()["id"])
+        job = target.wait_for_end(sent.json()["id"])
         assert job["status"] == "succeeded", job
         query = {"id": "q", "documents": [{"id": "d", "features": {"f0": 1.0}}]}
         ranked = http.post(f"/v1/models/{name}/rank", json={"queries": [query]})

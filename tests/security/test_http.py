@@ -88,10 +88,8 @@ SMUGGLERS: dict[str, bytes] = {
 @pytest.mark.parametrize("case", BYTES)
 def test_bytes_that_are_not_a_request_are_refused(target: Target, case: str) -> None:
     """The server closes, or answers with a 4xx or as a health probe; the next request is served."""
-    started = time.monotonic()
     answer = exchange(target.url, _with_names(target, BYTES[case]))
     assert answer.status == 0 or 400 <= answer.status < 500 or answer.body == b'{"status":"ok"}', answer
-    assert time.monotonic() - started < 20
     assert b"Traceback" not in answer.body
     _assert_alive(target)
 

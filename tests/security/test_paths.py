@@ -91,7 +91,7 @@ def test_folders_are_removed_from_the_name_of_an_upload(send: Send, target: Targ
     answer = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert answer.status == 202
     with target.client() as http:
-        found = http.get(answer.headers["location"]).json()
-    assert not set(found["source"]["filename"]) & set("/\\\0\x1b")
+        dataset = http.get(answer.headers["location"]).json()
+    assert not set(dataset["source"]["filename"]) & set("/\\\0\x1b")
     assert not list(Path("/tmp").glob("rankery-was-here*"))
     assert not list(target.data_dir.rglob("*was-here*"))

@@ -79,35 +79,35 @@ def stored(target: Target) -> dict[str, str]:
                 f"{MARKUP}q{query},{MARKUP}d{document},{label},{part},{label + document / 9},{document}"
             )
     content = "\n".join([*lines, ""]).encode()
-    found = target.upload(f"{MARKUP}.csv", content, name=f"data {MARKUP}")
-    assert found["status"] == "ready", found
+    dataset = target.upload(f"{MARKUP}.csv", content, name=f"data {MARKUP}")
+    assert dataset["status"] == "ready", dataset
     broken = target.upload(f"{MARKUP}.txt", f"2 qid:1 1:{MARKUP}\n".encode(), name=f"broken {MARKUP}")
     trained = target.run(
-        kind="train", model_name="markup", dataset_id=found["id"], test_dataset_id=target.ids["measured"],
+        kind="train", model_name="markup", dataset_id=dataset["id"], test_dataset_id=target.ids["measured"],
         loss={"name": "mse"}, hyperparameters={"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 2},
     )  # fmt: skip
     run = "".join(
         f"{MARKUP}q{q} Q0 {MARKUP}d{d} {d + 1} {9 - d} {MARKUP}\n" for q in range(12) for d in range(6)
     )
     with target.client() as http:
-        fields = {"dataset_id": found["id"], "name": f"run {MARKUP}"}
+        fields = {"dataset_id": dataset["id"], "name": f"run {MARKUP}"}
         sent = http.post("/v1/rankings", files={"file": ("run.txt", run.encode())}, data=fields)
         assert sent.status_code == 202, sent.text
-    ranking = target.ended(sent.json()["id"])["result"]["ranking_id"]
-    evaluated = target.run(kind="evaluate", ranking_id=ranking, dataset_id=found["id"], metrics=["ndcg@5"])
+    ranking = target.wait_for_end(sent.json()["id"])["result"]["ranking_id"]
+    evaluated = target.run(kind="evaluate", ranking_id=ranking, dataset_id=dataset["id"], metrics=["ndcg@5"])
     model = target.run(
-        kind="train", model_name="marked", dataset_id=found["id"], loss={"name": "mse"},
+        kind="train", model_name="marked", dataset_id=dataset["id"], loss={"name": "mse"},
         hyperparameters={"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 2},
     )  # fmt: skip
     compared = target.run(
-        kind="compare", dataset_id=found["id"], permutations=1000, metrics=["ndcg@5"],
+        kind="compare", dataset_id=dataset["id"], permutations=1000, metrics=["ndcg@5"],
         systems=[{"ranking_id": ranking}, {"model": "marked"}],
     )  # fmt: skip
-    inspected = target.run(kind="inspect", dataset_id=found["id"], model="marked", repeats=1)
+    inspected = target.run(kind="inspect", dataset_id=dataset["id"], model="marked", repeats=1)
     for job in (evaluated, model, compared, inspected):
         assert job["status"] == "succeeded", job
     return {
-        "dataset": found["id"], "broken": broken["id"], "broken_job": broken["job_id"],
+        "dataset": dataset["id"], "broken": broken["id"], "broken_job": broken["job_id"],
         "failed": trained["id"], "job": model["id"], "compare_job": compared["id"],
         "inspect_job": inspected["id"], "ranking": ranking,
         "evaluation": evaluated["result"]["evaluation_id"], "comparison": compared["result"]["comparison_id"],
@@ -146,9 +146,9 @@ def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -
 def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name: str) -> None:
     """A name with quotes and brackets stays text in lists, forms and attributes."""
     with target.client() as http:
-        made = http.post("/v1/datasets/synthetic", json={"name": name, "queries": 3})
-        assert made.status_code == 202
-        target.ended(made.json()["job_id"])
+        created = http.post("/v1/datasets/synthetic", json={"name": name, "queries": 3})
+        assert created.status_code == 202
+        target.wait_for_end(created.json()["job_id"])
         secret = http.post("/v1/keys", json={"name": name, "scopes": ["admin"]}).json()["secret"]
     watch.page.get_by_role("button", name="Sign out").click()
     watch.page.get_by_label("API key").fill(secret)

@@ -116,8 +116,8 @@ def test_forged_messages_do_nothing(target: Target, cases: list[str]) -> None:
             )
         _wait_until_taken(broker)
     with target.client() as http:
-        made = http.post("/v1/datasets/synthetic", json={"name": "after", "queries": 2})
-    assert target.ended(made.json()["job_id"])["status"] == "succeeded"
+        created = http.post("/v1/datasets/synthetic", json={"name": "after", "queries": 2})
+    assert target.wait_for_end(created.json()["job_id"])["status"] == "succeeded"
     assert is_running(target.worker_pid)
     assert not RAN.exists()
 

@@ -17,7 +17,7 @@ Places = dict[str, Any]
 
 _STORES = ("embedded", "servers")
 _TESTS = Path(__file__).parents[1]
-# The tests with the mark `both_stores` and the tests of whole services show that both stores behave alike.
+# Tests that run on servers by default only with the mark `both_stores`, which shows that stores behave alike.
 _ON_SERVERS_IF_SELECTED = tuple(
     _TESTS / path
     for path in (
@@ -52,9 +52,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks that bind a test to one kind of store, or to both."""
-    config.addinivalue_line("markers", "both_stores: shows what differs on PostgreSQL and S3")
-    config.addinivalue_line("markers", "embedded: shows nothing more, or nothing, on PostgreSQL and S3")
-    config.addinivalue_line("markers", "servers: shows something on PostgreSQL and S3 only")
+    config.addinivalue_line("markers", "both_stores: runs on both kinds of store, since they may differ")
+    config.addinivalue_line("markers", "embedded: runs on local files only; servers would add nothing")
+    config.addinivalue_line(
+        "markers", "servers: runs on PostgreSQL and S3 only; local files would add nothing"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

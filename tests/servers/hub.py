@@ -64,13 +64,13 @@ class FileServer:
                 if server.token and headers.get("authorization") != f"Bearer {server.token}":
                     self._send(401, b"{}")
                     return
-                found = server.answer(unquote(parts.path), parse_qs(parts.query))
-                if found is None:
+                answer = server.answer(unquote(parts.path), parse_qs(parts.query))
+                if answer is None:
                     self._send(404, b"{}", {"X-Error-Code": server.not_found(parts.path)})
-                elif isinstance(found, bytes):
-                    self._send_file(found, headers.get("range"))
+                elif isinstance(answer, bytes):
+                    self._send_file(answer, headers.get("range"))
                 else:
-                    self._send(200, json.dumps(found).encode(), {"Content-Type": "application/json"})
+                    self._send(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
 
             def do_HEAD(self) -> None:
                 self.do_GET()
@@ -102,13 +102,13 @@ class HubServer(FileServer):
 
     def answer(self, path: str, query: dict[str, list[str]]) -> Any:
         """Answer about a repository, a folder or a file."""
-        if found := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(/revision/.+)?", path):
-            known = any(name.startswith(f"{found[1]}/") for name in self.files)
-            return {"id": found[1], "sha": "0" * 40, "siblings": []} if known else None
-        if found := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)/tree/([^/]+)/?(.*)", path):
-            return self._tree(found[1], found[3])
-        if found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-            return self.files.get(f"{found[1]}/{found[3]}")
+        if match := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(/revision/.+)?", path):
+            known = any(name.startswith(f"{match[1]}/") for name in self.files)
+            return {"id": match[1], "sha": "0" * 40, "siblings": []} if known else None
+        if match := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)/tree/([^/]+)/?(.*)", path):
+            return self._tree(match[1], match[3])
+        if match := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+            return self.files.get(f"{match[1]}/{match[3]}")
         return None
 
     def not_found(self, path: str) -> str:
@@ -137,16 +137,16 @@ class CloudStorageServer(FileServer):
 
     def answer(self, path: str, query: dict[str, list[str]]) -> Any:
         """Answer about a bucket, an object or its bytes."""
-        if found := re.fullmatch(r"/(?:download/)?storage/v1/b/([^/]+)/o/(.+)", path):
-            name = f"{found[1]}/{found[2]}"
+        if match := re.fullmatch(r"/(?:download/)?storage/v1/b/([^/]+)/o/(.+)", path):
+            name = f"{match[1]}/{match[2]}"
             if name not in self.files:
                 return None
-            return self.files[name] if query.get("alt") == ["media"] else self._about(found[1], found[2])
-        if found := re.fullmatch(r"/storage/v1/b/([^/]+)/o/?", path):
+            return self.files[name] if query.get("alt") == ["media"] else self._about(match[1], match[2])
+        if match := re.fullmatch(r"/storage/v1/b/([^/]+)/o/?", path):
             prefix = query.get("prefix", [""])[0]
-            bucket = f"{found[1]}/"
+            bucket = f"{match[1]}/"
             names = [name.removeprefix(bucket) for name in self.files if name.startswith(bucket)]
-            items = [self._about(found[1], name) for name in names if name.startswith(prefix)]
+            items = [self._about(match[1], name) for name in names if name.startswith(prefix)]
             return {"kind": "storage#objects", "items": items}
         return None
 

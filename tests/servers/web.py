@@ -99,11 +99,11 @@ class WebServer:
         """The variables that let a process of the service trust this server and connect to it."""
         return {"SSL_CERT_FILE": str(self.authority), "RANKERY_OUTBOUND_ALLOWED": "localhost"}
 
-    def wait_for(self, is_so: Callable[[], bool], seconds: float = 20.0) -> None:
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
         """Wait until a condition is true, such as one about the received requests."""
         until = time.monotonic() + seconds
-        while not is_so():
-            assert time.monotonic() < until, "the server has not seen it in time"
+        while not condition():
+            assert time.monotonic() < until, "the condition was not true in time"
             time.sleep(0.01)
 
 

@@ -31,28 +31,37 @@ TOOLS = (
 )
 TESTS = ("tests/rankery", "tests/integration/test_client.py")
 # These tests compare the sources with generated files, or create such an environment themselves.
-OF_SOURCES = ("test_client_alone.py", "test_generation.py", "test_types.py", "test_unknown_variables.py")
+TESTS_OF_SOURCES = (
+    "test_client_alone.py",
+    "test_generation.py",
+    "test_types.py",
+    "test_unknown_variables.py",
+)
 
 
 def main() -> None:
     """Try the client's wheel alone, then both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=sys.executable, help="interpreter of the clean environments")
-    parser.add_argument("tests", nargs="*", default=TESTS, help="what to run of the tests")
-    given = parser.parse_args()
+    parser.add_argument("tests", nargs="*", default=TESTS, help="files and folders of tests to run")
+    arguments = parser.parse_args()
     (client,) = map(str, (ROOT / "dist").glob("rankery-*.whl"))
     (server,) = map(str, (ROOT / "dist").glob("rankery_server-*.whl"))
     with tempfile.TemporaryDirectory(prefix="rankery-wheels-") as name:
         folder = Path(name)
-        _try_client(Environment(folder / "client", given.python), client, _occupied(folder / "beside"))
-        environment = Environment(folder / "server", given.python)
+        _try_client(
+            Environment(folder / "client", arguments.python),
+            client,
+            _folder_with_conflicting_packages(folder / "beside"),
+        )
+        environment = Environment(folder / "server", arguments.python)
         _measure("client and server", environment, client, server)
         environment.run("python", "-m", "pip", "check")
-        _try_service(environment, _occupied(folder / "work"))
-        _run_tests(environment, f"{server}[distributed,neural,onnx,postgresql,s3]", folder, given.tests)
+        _try_service(environment, _folder_with_conflicting_packages(folder / "work"))
+        _run_tests(environment, f"{server}[distributed,neural,onnx,postgresql,s3]", folder, arguments.tests)
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(f"test-wheel: {line}\n")
     sys.stdout.flush()
 
@@ -60,11 +69,11 @@ def _say(line: str) -> None:
 def _measure(name: str, environment: Environment, *wheels: str) -> int:
     seconds = environment.install(*wheels)
     size_bytes = environment.size_bytes()
-    _say(f"{name}: {size_bytes / 10**6:.0f} MB, pip included, installed in {seconds:.0f} s")
+    _print_line(f"{name}: {size_bytes / 10**6:.0f} MB, pip included, installed in {seconds:.0f} s")
     return size_bytes
 
 
-def _occupied(folder: Path) -> Path:
+def _folder_with_conflicting_packages(folder: Path) -> Path:
     """Make a project folder with packages named like ours, which fail when they are imported."""
     for name in ("app", "core", "worker"):
         (folder / name).mkdir(parents=True)
@@ -77,10 +86,10 @@ def _try_client(environment: Environment, wheel: str, folder: Path) -> None:
     size_bytes = _measure("client", environment, wheel)
     assert size_bytes < MAX_CLIENT_BYTES, f"the client takes {size_bytes:,} bytes"
     environment.run("python", "-c", "import rankery; rankery.Client('http://127.0.0.1:1')", cwd=folder)
-    refused = environment.ended("rankery", "serve", cwd=folder)
+    refused = environment.completed("rankery", "serve", cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, ""), refused
     assert refused.stderr.strip().endswith("pip install rankery-server"), refused.stderr
-    _say(refused.stderr.strip())
+    _print_line(refused.stderr.strip())
 
 
 def _try_service(environment: Environment, folder: Path) -> None:
@@ -99,7 +108,7 @@ def _try_service(environment: Environment, folder: Path) -> None:
         service.terminate()
         service.communicate()
     assert service.returncode == 0
-    _say("the service shows its dashboard, its guide and its interface")
+    _print_line("the service shows its dashboard, its guide and its interface")
 
 
 def _run_tests(environment: Environment, server: str, folder: Path, tests: Sequence[str]) -> None:
@@ -109,7 +118,7 @@ def _run_tests(environment: Environment, server: str, folder: Path, tests: Seque
     shutil.copytree(ROOT / "tests", suite / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", suite)
     chosen = [str(suite / test) for test in tests]
-    left_out = [f"--ignore={suite / 'tests/rankery' / name}" for name in OF_SOURCES]
+    left_out = [f"--ignore={suite / 'tests/rankery' / name}" for name in TESTS_OF_SOURCES]
     options = ("-c", str(suite / "pyproject.toml"), "--rootdir", str(suite), "--numprocesses", "2")
     # PYTHONSAFEPATH: the helpers of the tests start processes in this folder, and would import its packages.
     # The checks above show that the product's processes ignore the folder.
@@ -119,7 +128,7 @@ def _run_tests(environment: Environment, server: str, folder: Path, tests: Seque
         PYTHONSAFEPATH="1",
         RANKERY_TEST_DATA=str(ROOT.parent / "shared" / "data"),
     )
-    _say(f"tests passed on the installed packages: {' '.join(tests)}")
+    _print_line(f"tests passed on the installed packages: {' '.join(tests)}")
 
 
 if __name__ == "__main__":

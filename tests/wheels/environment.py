@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 _LOCK = ROOT / "requirements" / "development.lock"
 _PINNED = re.compile(r"^([a-z0-9][^ ]*==[^\\\n]*?)\s*\\?$", re.MULTILINE)
 # The tested installation must use neither the settings of a service on this machine nor the sources.
-_OWN = ("PYTHONPATH", "PYTHONSAFEPATH", "VIRTUAL_ENV", "NUMBA_CACHE_DIR")
+_REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONSAFEPATH", "VIRTUAL_ENV", "NUMBA_CACHE_DIR")
 
 
 class Environment:
@@ -31,9 +31,9 @@ class Environment:
     def install(self, *requirements: str) -> float:
         """Install the locked versions with pip, from wheels only; return the duration in seconds."""
         options = ("--quiet", "--only-binary", ":all:", "--constraint", str(self._constraints))
-        begun = time.monotonic()
+        started_at = time.monotonic()
         self.run("python", "-m", "pip", "install", *options, *requirements)
-        return time.monotonic() - begun
+        return time.monotonic() - started_at
 
     def size_bytes(self) -> int:
         """Return the disk usage of the environment, including pip."""
@@ -51,8 +51,8 @@ class Environment:
         """
         subprocess.run(self.command(*words), cwd=cwd, env=own_variables(**variables), check=True)
 
-    def ended(self, *words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
-        """Run a program of the environment; return its exit code and output."""
+    def completed(self, *words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+        """Run a program of the environment; return its exit code and output, whatever the code."""
         return subprocess.run(
             self.command(*words), cwd=cwd, env=own_variables(), capture_output=True, text=True, check=False
         )
@@ -60,8 +60,10 @@ class Environment:
 
 def own_variables(**variables: str) -> dict[str, str]:
     """Return the variables of this process without those that refer to other sources or services."""
-    kept = {n: v for n, v in os.environ.items() if n not in _OWN and not n.startswith("RANKERY_")}
-    return {**kept, **variables}
+    variables_of_process = {
+        n: v for n, v in os.environ.items() if n not in _REMOVED_VARIABLES and not n.startswith("RANKERY_")
+    }
+    return {**variables_of_process, **variables}
 
 
 def locked_versions() -> Sequence[str]:

@@ -12,7 +12,7 @@ from core.studies import Budget
 PROJECT = "other"
 SECRET_NAME = "hidden"  # name of every object that has one; no response may contain it
 
-# The parameters of paths that name an object, with the kind of object.
+# Ids and names of objects by the path parameters that take them, such as `job_id`.
 Objects = dict[str, str]
 
 _CONTRACT = conventions("default").to_json()
@@ -29,7 +29,7 @@ _SUMMARY = {
 
 
 def fill(store: Store) -> Objects:
-    """Record the objects; return the value of each path parameter that identifies one of them."""
+    """Record one object of every kind in `PROJECT`; return their ids and names by path parameter."""
     with limited_to((PROJECT,)), store.begin() as tx:
         dataset = tx.datasets.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
         statistics = {"queries": 3, "documents": 9, "features": 1, "labels": {"0": 5, "1": 4}}
@@ -52,7 +52,7 @@ def fill(store: Store) -> Objects:
         ]
         for version in (1, 2):
             tx.aliases.move(SECRET_NAME, "champion", version)
-        tx.aliases.set_gate(SECRET_NAME, "champion", dataset_id=dataset.id, rule=_RULE)
+        tx.aliases.set_gate(SECRET_NAME, "champion", dataset_id=dataset.id, rule=_GATE_RULE)
         system = System(models[0].reference, models[0].id)
         common: dict[str, Any] = {"job_id": job.id, "dataset_id": dataset.id}
         evaluation = tx.evaluations.add(
@@ -164,7 +164,7 @@ def fill(store: Store) -> Objects:
     }
 
 
-_RULE: dict[str, Any] = {
+_GATE_RULE: dict[str, Any] = {
     "metric": "ndcg@10",
     "require": "not_worse",
     "p": 0.05,

@@ -47,18 +47,18 @@ BODIES: dict[Operation, Any] = {
         "events": [{"ranking_id": "lst_1", "document_id": "d"}]
     },
 }
-QUERIES = {
+QUERY_STRINGS = {
     "/v1/models/{ref}/export": "format=lightgbm",
     "/v1/models/{ref}/export/archive": "format=lightgbm",
     "/v1/models/{ref}/export/parity": "format=lightgbm",
     "/v1/comparisons/{comparison_id}/rankings": "query_id=q1",
 }
 # Paths whose parameters name no object of a project.
-NOT_OF_PROJECTS = {
+PATHS_WITHOUT_PROJECT = {
     "/v1/papers/{name}": "the same for all projects",
     "/v1/uploads/{upload_id}": "belongs to a key, not to a project",
 }
-# Lists and counts, which must be those of an empty service.
+# Paths of lists, with their query strings. For a bound key, each list must be that of an empty service.
 LISTS = {
     "/v1/datasets": "",
     "/v1/click-logs": "",
@@ -216,24 +216,27 @@ def test_foreign_objects_are_not_found(
     unbound: dict[str, str],
 ) -> None:
     """A request that names a foreign object gets the same 404 as one with an unknown id."""
-    tried = [
+    operations = [
         (method, path)
         for method, path in _operations(openapi_document)
-        if "{" in path and path not in NOT_OF_PROJECTS and not _is_refused(method, path)
+        if "{" in path and path not in PATHS_WITHOUT_PROJECT and not _is_refused(method, path)
     ]
-    assert len(tried) > 60
+    assert len(operations) > 60
     unknown = _unknown_ids(foreign)
-    for method, path in tried:
-        answer = _ask(client, method, path, foreign, bound)
+    for method, path in operations:
+        answer = _request(client, method, path, foreign, bound)
         assert answer.status_code == 404, (method, path, answer.status_code, answer.text)
-        nothing = _ask(client, method, path, unknown, bound)
-        assert nothing.status_code == 404, (method, path, nothing.text)
-        assert _without(answer.text, foreign) == _without(nothing.text, unknown), (method, path)
+        unknown_answer = _request(client, method, path, unknown, bound)
+        assert unknown_answer.status_code == 404, (method, path, unknown_answer.text)
+        assert _without_ids(answer.text, foreign) == _without_ids(unknown_answer.text, unknown), (
+            method,
+            path,
+        )
     # The requests are valid: a key without a bound finds the objects.
-    for method, path in tried:
+    for method, path in operations:
         if method == "get" and path in _READABLE:
-            found = _ask(client, method, path, foreign, unbound)
-            assert found.status_code == 200, (path, found.text)
+            readable = _request(client, method, path, foreign, unbound)
+            assert readable.status_code == 200, (path, readable.text)
 
 
 # Paths whose objects can be shown without an artifact.
@@ -292,16 +295,16 @@ REFERENCES: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", REFERENCES)
+@pytest.mark.parametrize("kind", REFERENCES)
 def test_a_foreign_name_is_refused_like_an_unknown_name(
-    client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], what: str
+    client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], kind: str
 ) -> None:
     """The answer does not reveal that another project has a model of that name."""
     with limited_to((MINE,)), store.begin() as tx:
         dataset = tx.datasets.add("mine", {"kind": "upload", "format": "auto", "options": {}})
         statistics = {"queries": 3, "documents": 9, "features": 1}
         tx.datasets.mark_ready(dataset.id, statistics=statistics, feature_names=["bm25"])
-    path, template = REFERENCES[what]
+    path, template = REFERENCES[kind]
     if template.get("kind", "drift") != "drift":
         template = {**template, "dataset_id": dataset.id}
     answers = []
@@ -350,8 +353,8 @@ def test_an_export_is_not_compared_on_foreign_documents(
     query = f"format=c&dataset_id={foreign['dataset_id']}"
     answer = client.get(f"/v1/models/{model.id}/export/parity?{query}", headers=bound)
     assert answer.status_code == 404, answer.text
-    nothing = client.get(f"/v1/models/{model.id}/export/parity?format=c&dataset_id=ds_none", headers=bound)
-    assert nothing.status_code == 404
+    unknown = client.get(f"/v1/models/{model.id}/export/parity?format=c&dataset_id=ds_none", headers=bound)
+    assert unknown.status_code == 404
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -383,7 +386,7 @@ def test_bodies_cannot_name_foreign_objects(
 ) -> None:
     """The request creates nothing and changes no object."""
     template, status = BY_BODY[path]
-    body = json.loads(_filled(json.dumps(template), foreign))
+    body = json.loads(_with_ids(json.dumps(template), foreign))
     before = _recorded_state(client, foreign, store)
     answer = client.post(path, json=body, headers=bound)
     assert answer.status_code == status, answer.text
@@ -457,10 +460,10 @@ def _is_refused(method: str, path: str) -> bool:
     return (method, path) in REFUSED or (rule is not None and rule.scope(method.upper()) == ADMIN)
 
 
-def _ask(client: TestClient, method: str, path: str, objects: Objects, headers: dict[str, str]) -> Any:
-    address = re.sub(r"\{(\w+)\}", lambda named: objects[named[1]], path)
-    if path in QUERIES and method == "get":
-        address += f"?{QUERIES[path]}"
+def _request(client: TestClient, method: str, path: str, objects: Objects, headers: dict[str, str]) -> Any:
+    address = re.sub(r"\{(\w+)\}", lambda parameter: objects[parameter[1]], path)
+    if path in QUERY_STRINGS and method == "get":
+        address += f"?{QUERY_STRINGS[path]}"
     body = INFERENCE if path.endswith("/infer") else BODIES.get((method, path))
     content = None if method == "get" or body is None else json.dumps(body)
     typed = {"Content-Type": "application/json"} if content is not None else {}
@@ -473,7 +476,7 @@ def _unknown_ids(objects: Objects) -> Objects:
     return {**objects, **other, "name": "nowhere"}
 
 
-def _without(text: str, objects: Objects) -> str:
+def _without_ids(text: str, objects: Objects) -> str:
     """Return an answer without the path parameters of the request and without the request id."""
     for value in sorted(objects.values(), key=len, reverse=True):
         if len(value) > 2:
@@ -481,13 +484,13 @@ def _without(text: str, objects: Objects) -> str:
     return re.sub(r'"request_id":"[^"]*"', "", text)
 
 
-def _filled(text: str, objects: Objects) -> str:
-    return re.sub(r"\{(\w+)\}", lambda named: objects.get(named[1], named[0]), text)
+def _with_ids(text: str, objects: Objects) -> str:
+    return re.sub(r"\{(\w+)\}", lambda parameter: objects.get(parameter[1], parameter[0]), text)
 
 
 def _recorded_state(client: TestClient, foreign: Objects, store: Store) -> Any:
     """Return the recorded state of all projects."""
     with store.read() as tx:
-        kept, jobs = tx.statistics.object_counts(), tx.statistics.jobs()
+        counts, jobs = tx.statistics.object_counts(), tx.statistics.jobs()
         model = tx.models.get(foreign["ref"])
-        return kept, jobs, tx.jobs.get(foreign["job_id"]).status, model.tags, model.project
+        return counts, jobs, tx.jobs.get(foreign["job_id"]).status, model.tags, model.project

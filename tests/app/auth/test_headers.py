@@ -51,7 +51,7 @@ def test_scripts_and_style_sheets_have_only_the_headers_that_apply_to_them(
 
 
 def test_refusals_have_the_security_headers(client: TestClient, bearer: Bearer) -> None:
-    """401, 421 and 403 have them, too."""
+    """Answers with 401, 421 and 403 have the headers that other answers have."""
     foreign: tuple[dict[str, str], ...] = ({}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
     for headers, status in zip(foreign, (401, 421, 403), strict=True):
         answer = client.get("/v1/jobs", headers=headers)

@@ -34,7 +34,7 @@ FOREIGN = [
 ]
 
 
-def named(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ()) -> bool:
+def names_service(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ()) -> bool:
     """Return whether a Host header names the service."""
     return Hosts(allowed).matches_host_header(Headers({"host": host}), by_address=by_address)
 
@@ -42,27 +42,27 @@ def named(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ())
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_loopback_hosts_are_always_accepted(host: str) -> None:
     """Loopback names and addresses are accepted, with and without a port."""
-    assert named(host)
+    assert names_service(host)
 
 
 @pytest.mark.parametrize("host", ADDRESSES)
 def test_addresses_are_accepted_if_there_are_keys(host: str) -> None:
     """A DNS server cannot forge an address; a service without keys accepts only loopback."""
-    assert named(host, by_address=True)
-    assert not named(host)
+    assert names_service(host, by_address=True)
+    assert not names_service(host)
 
 
 @pytest.mark.parametrize("host", FOREIGN)
 def test_other_names_are_refused(host: str) -> None:
     """Names that resemble an accepted name are refused."""
-    assert not named(host, by_address=True, allowed=("rankery.example",))
+    assert not names_service(host, by_address=True, allowed=("rankery.example",))
 
 
 def test_the_name_of_the_machine_and_allowed_names_are_accepted() -> None:
     """Case, port and a dot at the end of a name do not matter."""
-    assert named(f"{socket.gethostname().upper()}:8000")
-    assert named("Rankery.Example.:443", allowed=("rankery.example",))
-    assert not named("www.rankery.example", allowed=("rankery.example",))
+    assert names_service(f"{socket.gethostname().upper()}:8000")
+    assert names_service("Rankery.Example.:443", allowed=("rankery.example",))
+    assert not names_service("www.rankery.example", allowed=("rankery.example",))
 
 
 def test_a_request_needs_exactly_one_host_header() -> None:

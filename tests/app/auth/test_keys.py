@@ -21,19 +21,19 @@ from tests.app.auth.conftest import Bearer, Secrets
 from tests.app.conftest import TestClient
 
 
-def make(client: TestClient, headers: dict[str, str] | None = None, **values: Any) -> dict[str, Any]:
+def create_key(client: TestClient, headers: dict[str, str] | None = None, **values: Any) -> dict[str, Any]:
     """Create a key over the API."""
     body = {"name": "ci", "scopes": ["read"], **values}
     response = client.post("/v1/keys", json=body, headers=headers)
     assert response.status_code == 201, response.text
-    made: dict[str, Any] = response.json()
-    return made
+    created: dict[str, Any] = response.json()
+    return created
 
 
 def test_the_first_key_closes_the_service(client: TestClient) -> None:
     """Loopback requests need no key before; afterwards 401 describes the header to send."""
     assert client.get("/v1/jobs").status_code == 200
-    made = make(client, scopes=["admin"])
+    key = create_key(client, scopes=["admin"])
     refused = client.get("/v1/jobs")
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
@@ -43,7 +43,7 @@ def test_the_first_key_closes_the_service(client: TestClient) -> None:
         "status": 401,
         "detail": "send an API key as `Authorization: Bearer rk_…`",
     }
-    assert client.get("/v1/jobs", headers={"Authorization": f"bearer  {made['secret']}"}).status_code == 200
+    assert client.get("/v1/jobs", headers={"Authorization": f"bearer  {key['secret']}"}).status_code == 200
 
 
 @pytest.mark.long
@@ -74,7 +74,7 @@ def test_a_secret_is_shown_only_once(client: TestClient, bearer: Bearer) -> None
 def test_a_key_records_its_creator_and_its_limits(client: TestClient, bearer: Bearer, store: Store) -> None:
     """A key records its limits, its expiry and the id of the key that created it."""
     end = (utc_now() + timedelta(days=90)).replace(microsecond=0)
-    made = make(
+    created_key = create_key(
         client,
         bearer("admin"),
         scopes=["score", "write"],
@@ -83,13 +83,13 @@ def test_a_key_records_its_creator_and_its_limits(client: TestClient, bearer: Be
         max_stored_bytes=10,
     )
     with store.read() as tx:
-        key = tx.api_keys.get(made["id"])
+        key = tx.api_keys.get(created_key["id"])
         creator = tx.api_keys.get(str(key.created_by))
     assert creator.scopes == ["admin"]
     assert (key.max_active_jobs, key.max_stored_bytes, key.expires_at) == (3, 10, end)
 
 
-IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
+INVALID_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"scopes": ["read"]}, "/name"),
     ({"name": "", "scopes": ["read"]}, "/name"),
     ({"name": "a\nb", "scopes": ["read"]}, "/name"),
@@ -111,7 +111,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
 
 def test_a_key_with_an_invalid_field_is_refused(client: TestClient, bearer: Bearer) -> None:
     """422 points at the invalid field."""
-    for body, pointer in IMPOSSIBLE:
+    for body, pointer in INVALID_KEYS:
         response = client.post("/v1/keys", json=body, headers=bearer("admin"))
         assert response.status_code == 422, body
         assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
@@ -137,11 +137,11 @@ def test_unknown_expired_and_revoked_keys_get_the_same_answer(
 
 def test_a_revoked_key_is_refused_immediately(client: TestClient, bearer: Bearer) -> None:
     """The next request with the key is refused; revoking it again is 204, and an unknown key is 404."""
-    made = make(client, bearer("admin"))
-    assert client.get("/v1/jobs", headers=bearer(made["secret"])).status_code == 200
+    key = create_key(client, bearer("admin"))
+    assert client.get("/v1/jobs", headers=bearer(key["secret"])).status_code == 200
     for _ in range(2):
-        assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
-        assert client.get("/v1/jobs", headers=bearer(made["secret"])).status_code == 401
+        assert client.delete(f"/v1/keys/{key['id']}", headers=bearer("admin")).status_code == 204
+        assert client.get("/v1/jobs", headers=bearer(key["secret"])).status_code == 401
     assert client.delete("/v1/keys/key_1", headers=bearer("admin")).status_code == 404
 
 
@@ -218,10 +218,10 @@ def test_requests_of_one_caller_leave_other_keys_cached(
     client.post("/sign-out", headers={"Cookie": "rankery_session=none"})
     client.post("/sign-in", data={"key": secrets["write"]}, follow_redirects=False)
     client.post("/sign-out", headers={"Origin": "http://127.0.0.1"})
-    made = make(client, bearer("admin"))
-    assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
+    key = create_key(client, bearer("admin"))
+    assert client.delete(f"/v1/keys/{key['id']}", headers=bearer("admin")).status_code == 204
     assert key_cache.last_known(reader) is not None
-    assert key_cache.last_known(Credential.of_key(made["secret"])) is None
+    assert key_cache.last_known(Credential.of_key(key["secret"])) is None
 
 
 def test_the_hash_of_a_key_is_no_key(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:

@@ -128,10 +128,10 @@ def test_signing_in_again_ends_the_earlier_session(client: TestClient, secrets: 
 
 def test_revoking_the_key_ends_the_session(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
     """The session ends immediately in the process that revoked the key."""
-    made = client.post("/v1/keys", json={"name": "a", "scopes": ["read"]}, headers=bearer("admin")).json()
-    sign_in(client, made["secret"])
+    key = client.post("/v1/keys", json={"name": "a", "scopes": ["read"]}, headers=bearer("admin")).json()
+    sign_in(client, key["secret"])
     assert client.get("/v1/jobs").status_code == 200
-    client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin"))
+    client.delete(f"/v1/keys/{key['id']}", headers=bearer("admin"))
     assert client.get("/v1/jobs").status_code == 401
 
 

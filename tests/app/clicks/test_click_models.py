@@ -68,8 +68,8 @@ def test_a_wrong_request_leaves_no_dataset(
     client: TestClient, ids: dict[str, str], body: dict[str, Any], status: int, pointer: str | None
 ) -> None:
     """The answer points at the mistake, and no dataset is created."""
-    given = {**(ids if body["kind"] == "judge" else {"click_log_id": ids["click_log_id"]}), **body}
-    answer = client.post("/v1/jobs", json=given)
+    request = {**(ids if body["kind"] == "judge" else {"click_log_id": ids["click_log_id"]}), **body}
+    answer = client.post("/v1/jobs", json=request)
     assert answer.status_code == status, answer.text
     if pointer is not None:
         assert answer.json()["errors"][0]["pointer"] == pointer

@@ -68,8 +68,8 @@ def test_queries_are_listed_in_pages(client: TestClient, dataset_id: str) -> Non
         page = client.get(f"/v1/datasets/{dataset_id}/queries?limit=2&cursor={cursor}").json()
         seen += [entry["query_id"] for entry in page["items"]]
     assert seen == list(QUERY_IDS)
-    found = client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "sho"}).json()
-    assert [entry["query_id"] for entry in found["items"]] == ["shoes/red"]
+    page = client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "sho"}).json()
+    assert [entry["query_id"] for entry in page["items"]] == ["shoes/red"]
     assert client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "zz"}).json()["items"] == []
 
 
@@ -83,12 +83,12 @@ def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, qu
     assert shown["feature_names"] == ["bm25", "age"]
     assert [document["document_id"] for document in shown["documents"]] == [f"d{row}" for row in rows]
     assert [document["weight"] for document in shown["documents"]] == [row / 4 for row in rows]
-    known = (
+    expected = (
         [{"inc": "1", "prob": "0.0"}, {"prob": "0.1"}]
         if query == 0
         else [{"prob": f"0.{row}"} for row in rows]
     )
-    assert [document["columns"] for document in shown["documents"]] == known
+    assert [document["columns"] for document in shown["documents"]] == expected
     if query == 0:
         assert [document["features"] for document in shown["documents"]] == [
             [0.0, "-Infinity"],

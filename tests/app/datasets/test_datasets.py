@@ -27,21 +27,21 @@ def test_the_source_of_synthetic_data_has_only_the_parameters_given(client: Test
     """A request without newer parameters keeps the digest of earlier releases."""
     shape = {"documents_per_query": 20, "features": 7, "noise": 0.5, "gains": [0.0, 3.0, 7.0, 15.0, 31.0]}
     sparse = {"generator": "sparse", "relevant_per_query": 6.5}
-    for given in ({}, shape, sparse, shape | sparse):
-        dataset = client.post("/v1/datasets/synthetic", json={"queries": 10, **given}).json()
+    for parameters in ({}, shape, sparse, shape | sparse):
+        dataset = client.post("/v1/datasets/synthetic", json={"queries": 10, **parameters}).json()
         seeds = {"seed": 0, "polynomial_seed": 0}
-        assert dataset["source"] == {"kind": "synthetic", "queries": 10, **seeds, **given}
+        assert dataset["source"] == {"kind": "synthetic", "queries": 10, **seeds, **parameters}
 
 
 def test_datasets_are_listed_newest_first_in_pages(client: TestClient) -> None:
     """Following `next_cursor` visits every dataset once."""
-    made = [client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"] for _ in range(5)]
+    ids = [client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"] for _ in range(5)]
     seen, cursor = [], ""
     while cursor is not None:
         page = client.get(f"/v1/datasets?limit=2{cursor and '&cursor=' + cursor}").json()
         seen += [dataset["id"] for dataset in page["items"]]
         cursor = page["next_cursor"]
-    assert seen == made[::-1]
+    assert seen == ids[::-1]
 
 
 def test_datasets_are_listed_by_status(client: TestClient, ready_dataset: Callable[[], str]) -> None:
@@ -59,14 +59,14 @@ def test_datasets_are_found_by_name_and_by_their_bytes(client: TestClient) -> No
     content = b"1 qid:1 1:0.5\n"
     sent = client.post("/v1/datasets", files={"file": ("towns", content)}).json()["id"]
 
-    def found(**asked: str) -> list[str]:
-        return [item["id"] for item in client.get("/v1/datasets", params=asked).json()["items"]]
+    def ids_matching(**filters: str) -> list[str]:
+        return [item["id"] for item in client.get("/v1/datasets", params=filters).json()["items"]]
 
-    assert len(found(name="Städte")) == 2
-    assert len(found(name="towns")) == 2
-    assert found(name="town") == []
-    assert found(sha256=hashlib.sha256(content).hexdigest(), name="towns") == [sent]
-    assert found(sha256="0" * 64) == []
+    assert len(ids_matching(name="Städte")) == 2
+    assert len(ids_matching(name="towns")) == 2
+    assert ids_matching(name="town") == []
+    assert ids_matching(sha256=hashlib.sha256(content).hexdigest(), name="towns") == [sent]
+    assert ids_matching(sha256="0" * 64) == []
     assert client.get("/v1/datasets?sha256=1").status_code == 422
     assert client.get("/v1/datasets?name=").status_code == 422
 

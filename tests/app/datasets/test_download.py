@@ -39,7 +39,7 @@ LETOR = (
 )
 
 
-def stored(dataset: RankingDataset) -> bytes:
+def parquet_bytes(dataset: RankingDataset) -> bytes:
     """Return the stored bytes of a dataset."""
     file = io.BytesIO()
     write_parquet(dataset, file)
@@ -83,20 +83,20 @@ def test_parquet_is_the_same_dataset_again(
     assert response.headers["content-disposition"].endswith('.parquet"')
     path = tmp_path / "downloaded.parquet"
     path.write_bytes(response.content)
-    assert stored(read_dataset(path)) == stored(dataset)
+    assert parquet_bytes(read_dataset(path)) == parquet_bytes(dataset)
 
 
 def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: RankingDataset) -> None:
     """Parquet has feature names, category names and texts."""
     content = client.get(f"/v1/datasets/{add(store, table)}/download?format=parquet").content
-    found = pq.read_table(io.BytesIO(content))
-    assert found.column_names == [
+    downloaded = pq.read_table(io.BytesIO(content))
+    assert downloaded.column_names == [
         *("query_id", "document_id", "label", "query_weight", "document_weight"),
         *("bm25", "weight", "brand", "market", "query_text", "document_title"),
     ]
-    assert found["brand"].to_pylist()[:3] == ["neo", "acme", "neo"]
-    assert found["query_text"][0].as_py() == "red shoes 0"
-    assert found["label"].to_pylist()[:3] == [0, 1, 2]
+    assert downloaded["brand"].to_pylist()[:3] == ["neo", "acme", "neo"]
+    assert downloaded["query_text"][0].as_py() == "red shoes 0"
+    assert downloaded["label"].to_pylist()[:3] == [0, 1, 2]
 
 
 def test_a_changed_file_is_read_like_any_other_table(
@@ -134,7 +134,7 @@ def test_letor_is_the_same_dataset_again(
     assert response.headers["content-type"].startswith("text/plain")
     path = tmp_path / "downloaded.txt"
     path.write_bytes(response.content)
-    assert stored(read_dataset(path)) == stored(letor)
+    assert parquet_bytes(read_dataset(path)) == parquet_bytes(letor)
 
 
 def test_letor_leaves_titles_out(client: TestClient, store: Store, table: RankingDataset) -> None:
@@ -150,7 +150,7 @@ def test_letor_leaves_titles_out(client: TestClient, store: Store, table: Rankin
         ("1", 0, "cannot be letor, because the dataset has no features"),
     ],
 )
-def test_what_letor_cannot_represent_is_refused(
+def test_datasets_that_letor_cannot_represent_are_refused(
     client: TestClient, store: Store, query_id: str, features: int, detail: str
 ) -> None:
     """The answer is 422 with the reason, before any part of the file is sent."""
@@ -213,11 +213,13 @@ RANGES = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "part"), RANGES)
-def test_ranges_are_sent(client: TestClient, ranged: tuple[str, bytes, str], asked: str, part: slice) -> None:
+@pytest.mark.parametrize(("byte_range", "part"), RANGES)
+def test_ranges_are_sent(
+    client: TestClient, ranged: tuple[str, bytes, str], byte_range: str, part: slice
+) -> None:
     """By RFC 9110, the answer has the position of the bytes and the ETag of the whole file."""
     path, content, etag = ranged
-    answer = client.get(path, headers={"Range": asked, "If-Range": etag})
+    answer = client.get(path, headers={"Range": byte_range, "If-Range": etag})
     start, stop, _ = part.indices(len(content))
     assert (answer.status_code, answer.content) == (206, content[part])
     assert answer.headers["content-range"] == f"bytes {start}-{stop - 1}/{len(content)}"
@@ -247,13 +249,13 @@ def test_unusable_ranges_are_answered_with_the_whole_file(
     assert (answer.status_code, answer.content) == (200, content)
 
 
-@pytest.mark.parametrize("asked", ["bytes={size}-", "bytes=999999999-", "bytes=-0"])
+@pytest.mark.parametrize("byte_range", ["bytes={size}-", "bytes=999999999-", "bytes=-0"])
 def test_a_range_past_the_end_is_refused(
-    client: TestClient, ranged: tuple[str, bytes, str], asked: str
+    client: TestClient, ranged: tuple[str, bytes, str], byte_range: str
 ) -> None:
     """416 has the size of the file."""
     path, content, _ = ranged
-    answer = client.get(path, headers={"Range": asked.format(size=len(content))})
+    answer = client.get(path, headers={"Range": byte_range.format(size=len(content))})
     assert (answer.status_code, answer.json()["type"]) == (416, "/problems/no-such-range")
     assert answer.headers["content-range"] == f"bytes */{len(content)}"
 

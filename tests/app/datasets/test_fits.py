@@ -18,23 +18,23 @@ pytestmark = pytest.mark.embedded
 def add(store: Store) -> Callable[..., str]:
     """Record a ready dataset with given features; return its id."""
 
-    def added(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
+    def add_dataset(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
         with store.begin() as tx:
             dataset = tx.datasets.add("judged", {"kind": "upload"})
-            known = {"queries": 3, "documents": 9, "features": 6 if features is None else len(features)}
+            counts = {"queries": 3, "documents": 9, "features": 6 if features is None else len(features)}
             tx.datasets.mark_ready(
                 dataset.id,
-                statistics=known | statistics,
+                statistics=counts | statistics,
                 feature_names=features,
                 digest=dataset.id,
                 data_key=data_key,
             )
         return dataset.id
 
-    return added
+    return add_dataset
 
 
-def listed(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | None]:
+def fits_and_proposal(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | None]:
     """Return the fit of each dataset by id, and the proposed dataset."""
     response = client.get("/v1/datasets", params={"for": systems})
     assert response.status_code == 200, response.text
@@ -49,7 +49,7 @@ def test_the_test_data_of_the_model_are_proposed(
     test_id, training_id = add(FEATURES), add(FEATURES)
     grid = finished_grid(store, size=1, training_id=training_id, test_id=test_id)
     newer = add(FEATURES)
-    fits, default = listed(client, grid.references[0])
+    fits, default = fits_and_proposal(client, grid.references[0])
     assert default == test_id
     assert {each: fits[each]["part"] for each in (test_id, training_id, newer)} == {
         test_id: "test",
@@ -67,7 +67,7 @@ def test_a_dataset_without_most_features_does_not_fit(
     """The reason names the missing features; up to half of them may be missing, as in a job."""
     (reference,) = finished_grid(store, size=1).references
     most, half, others = add(FEATURES[:2]), add(FEATURES[:3]), add([f"x{j}" for j in range(9)])
-    fits, _ = listed(client, reference)
+    fits, _ = fits_and_proposal(client, reference)
     assert (
         fits[most]["reason"] == f"lacks 4 of the 6 features that {reference} uses (f3, f4, f5, f6); it has 2"
     )
@@ -84,7 +84,7 @@ def test_names_of_earlier_releases_are_read(
     (reference,) = finished_grid(store, size=1).references
     store.artifacts.write_bytes("data/k/features.json", json.dumps([{"name": "f1"}]).encode())
     earlier, unknown = add(None, "data/k/data.parquet"), add(None)
-    fits, _ = listed(client, reference)
+    fits, _ = fits_and_proposal(client, reference)
     assert fits[earlier]["absent_features"] == list(FEATURES[1:])
     assert (fits[unknown]["fits"], fits[unknown]["absent_features"]) == (True, [])
 
@@ -99,7 +99,7 @@ def test_a_dataset_that_cannot_be_measured_on_has_the_reason(
     bare = add([])
     with store.begin() as tx:
         pending = tx.datasets.add("later", {"kind": "upload"}).id
-    fits, _ = listed(client, reference)
+    fits, _ = fits_and_proposal(client, reference)
     assert {each: fits[each]["reason"] for each in (unlabelled, half, bare, pending)} == {
         unlabelled: "has no labels",
         half: None,
@@ -129,19 +129,19 @@ def test_several_systems(client: TestClient, store: Store, add: Callable[..., st
             queries=1,
             documents=1,
         )
-    assert listed(client, first, second, run.id)[1] == other
-    fits, default = listed(client, alone.id)
+    assert fits_and_proposal(client, first, second, run.id)[1] == other
+    fits, default = fits_and_proposal(client, alone.id)
     assert (default, fits[bare]) == (
         bare,
         {"fits": True, "reason": None, "absent_features": [], "part": "test"},
     )
-    assert listed(client, first, alone.id)[0][bare]["reason"] == "has judgments without features"
+    assert fits_and_proposal(client, first, alone.id)[0][bare]["reason"] == "has judgments without features"
 
 
 def test_a_model_without_test_data(client: TestClient, store: Store, add_model: Callable[..., Model]) -> None:
     """The dataset of the latest evaluation is proposed, but never the training data."""
     model = add_model("web")
-    assert listed(client, "web")[1] is None
+    assert fits_and_proposal(client, "web")[1] is None
     with store.begin() as tx:
         evaluated = tx.datasets.add("elsewhere", {"kind": "upload"})
         tx.datasets.mark_ready(evaluated.id, statistics={"features": 3}, feature_names=model.feature_names)
@@ -155,7 +155,7 @@ def test_a_model_without_test_data(client: TestClient, store: Store, add_model: 
                 baselines=[],
                 slices=[],
             )
-    assert listed(client, "web")[1] == evaluated.id
+    assert fits_and_proposal(client, "web")[1] == evaluated.id
 
 
 def test_an_unknown_model_and_a_request_without_systems(
@@ -165,7 +165,7 @@ def test_an_unknown_model_and_a_request_without_systems(
     dataset_id = ready_dataset()
     assert client.get("/v1/datasets?for=nothing").status_code == 404
     assert client.get("/v1/datasets?for=rnk_nothing").status_code == 404
-    assert listed(client) == ({dataset_id: None}, None)
+    assert fits_and_proposal(client) == ({dataset_id: None}, None)
 
 
 def test_fields_may_be_chosen(client: TestClient, store: Store, add: Callable[..., str]) -> None:

@@ -87,7 +87,7 @@ def test_options_are_those_of_an_upload(client: TestClient, store: Store) -> Non
         ({"files": "part-*", "folder": "s3://key:secret@clicks"}, "/folder", "below RANKERY_DATA_ROOTS"),
     ],
 )
-def test_what_cannot_be_read_is_refused(
+def test_an_invalid_request_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
     """422 has a pointer and the reason; no dataset is created."""

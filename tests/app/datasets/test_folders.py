@@ -98,7 +98,7 @@ def test_the_names_of_a_single_part_and_of_several_parts(client: TestClient) -> 
         ({}, "/folder", "required"),
     ],
 )
-def test_what_cannot_be_read_is_refused(
+def test_an_invalid_request_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
     """422 points at the field and describes valid values; no dataset is created."""
@@ -115,24 +115,24 @@ def test_datasets_of_unchanged_files_are_reused(
 ) -> None:
     """Changed files and failed jobs get new datasets; experiments read folders in this way."""
 
-    def added() -> dict[str, tuple[str, str | None]]:
+    def add_parts() -> dict[str, tuple[str, str | None]]:
         with store.begin() as tx:
-            found = add_folder(tx, settings, "Yahoo/set1", None, None)
-            return {part: (dataset.id, job.id if job else None) for part, (dataset, job) in found.items()}
+            datasets = add_folder(tx, settings, "Yahoo/set1", None, None)
+            return {part: (dataset.id, job.id if job else None) for part, (dataset, job) in datasets.items()}
 
-    first = added()
+    first = add_parts()
     assert list(first) == ["train", "test"]
-    assert added() == first
+    assert add_parts() == first
     with store.begin() as tx:
         for dataset_id, _ in first.values():
             tx.datasets.mark_ready(dataset_id, statistics={"queries": 1}, format="letor")
-    assert added() == {part: (dataset_id, None) for part, (dataset_id, _) in first.items()}
+    assert add_parts() == {part: (dataset_id, None) for part, (dataset_id, _) in first.items()}
     (root / "Yahoo" / "set1.test.txt").write_text(2 * ROW)
-    second = added()
+    second = add_parts()
     assert {dataset_id for dataset_id, _ in first.values()}.isdisjoint(one for one, _ in second.values())
     with store.begin() as tx:
         tx.datasets.mark_invalid(second["train"][0], {"title": "no", "detail": "no"})
-    assert added()["train"] != second["train"]
+    assert add_parts()["train"] != second["train"]
     assert client.get("/v1/jobs").json()["items"]
 
 
@@ -180,9 +180,9 @@ def test_the_corpus_of_a_folder_is_identified_by_all_parts(client: TestClient, s
     }
     other = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
     _mark_ready(store, other["id"], 5, 40)
-    found = client.get(f"/v1/datasets/{other['id']}/corpus").json()
-    assert (found["corpus"], found["as_printed"]) == (None, False)
-    assert found["sentence"].endswith("Printed numbers are for orientation only.")
+    corpus = client.get(f"/v1/datasets/{other['id']}/corpus").json()
+    assert (corpus["corpus"], corpus["as_printed"]) == (None, False)
+    assert corpus["sentence"].endswith("Printed numbers are for orientation only.")
     assert client.get("/v1/datasets/ds_none/corpus").status_code == 404
 
 

@@ -163,7 +163,7 @@ def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> No
     job = client.get(f"/v1/jobs/{dataset['job_id']}").json()
     assert (job["kind"], job["status"]) == ("ingest", "queued")
     assert job["spec"] == {"dataset_id": dataset["id"], "name": "web30k fold 1"}
-    assert [found["id"] for found in client.get("/v1/jobs?text=fold 1").json()["items"]] == [job["id"]]
+    assert [hit["id"] for hit in client.get("/v1/jobs?text=fold 1").json()["items"]] == [job["id"]]
 
 
 def test_one_upload_may_have_several_parts(client: TestClient, store: Store) -> None:
@@ -327,7 +327,7 @@ def test_any_cutting_of_the_body_gives_the_same_file(content: bytes, cuts: list[
 
 
 class _Sink:
-    """Keeps the files of an upload."""
+    """A receiver that keeps the files of an upload in memory."""
 
     def __init__(self) -> None:
         self.files: dict[tuple[str, str], bytes] = {}

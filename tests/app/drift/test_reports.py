@@ -41,15 +41,15 @@ def test_reports_are_listed_by_model_and_verdict(
     """A plain name selects all versions of a model; a reference selects one."""
     first, second, other = add_model("web"), add_model("web"), add_model("ads")
     ids = [add_report(store, model) for model in (first, second, other)]
-    found = add_report(store, first, verdict="drift", drifted_features=["bm25"])
+    drifted = add_report(store, first, verdict="drift", drifted_features=["bm25"])
 
-    def listed(query: str) -> list[str]:
+    def ids_matching(query: str) -> list[str]:
         return [each["id"] for each in client.get(f"/v1/drift-reports{query}").json()["items"]]
 
-    assert listed("") == [found, *reversed(ids)]
-    assert listed("?model=web") == [found, ids[1], ids[0]]
-    assert listed("?model=web:2") == [ids[1]]
-    assert listed("?verdict=drift") == [found]
+    assert ids_matching("") == [drifted, *reversed(ids)]
+    assert ids_matching("?model=web") == [drifted, ids[1], ids[0]]
+    assert ids_matching("?model=web:2") == [ids[1]]
+    assert ids_matching("?verdict=drift") == [drifted]
     assert client.get("/v1/drift-reports?model=unknown").status_code == 404
 
 
@@ -87,8 +87,8 @@ def test_a_job_is_in_the_project_of_its_model(client: TestClient, add_model: Cal
     """The model's project precedes the dataset's, and a project in the request precedes both."""
     model = add_model("web")
     client.patch(f"/v1/datasets/{model.dataset_id}", json={"project": "shared"})
-    asked = {"kind": "drift", "model": "web"}
-    assert client.post("/v1/jobs", json=asked).json()["project"] == "shared"
+    request = {"kind": "drift", "model": "web"}
+    assert client.post("/v1/jobs", json=request).json()["project"] == "shared"
     client.patch("/v1/models/web", json={"project": "search"})
-    assert client.post("/v1/jobs", json=asked).json()["project"] == "search"
-    assert client.post("/v1/jobs", json={**asked, "project": "ads"}).json()["project"] == "ads"
+    assert client.post("/v1/jobs", json=request).json()["project"] == "search"
+    assert client.post("/v1/jobs", json={**request, "project": "ads"}).json()["project"] == "ads"

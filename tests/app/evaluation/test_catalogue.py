@@ -72,8 +72,8 @@ def test_presets_are_listed_with_their_conventions(client: TestClient) -> None:
 def test_every_diagnostic_is_listed(client: TestClient) -> None:
     """Each diagnostic has a title, a summary, a source and a unit."""
     listed = client.get("/v1/metrics").json()["diagnostics"]
-    assert [found["name"] for found in listed] == list(DIAGNOSTICS)
-    assert all(found[part] for found in listed for part in ("title", "summary", "source", "unit"))
+    assert [diagnostic["name"] for diagnostic in listed] == list(DIAGNOSTICS)
+    assert all(diagnostic[part] for diagnostic in listed for part in ("title", "summary", "source", "unit"))
 
 
 def test_every_scorer_is_listed_with_its_hyperparameters(client: TestClient) -> None:
@@ -82,9 +82,9 @@ def test_every_scorer_is_listed_with_its_hyperparameters(client: TestClient) -> 
     assert [item["kind"] for item in items] == list(SCORERS)
     for item in items:
         defaults = {parameter["name"]: parameter["default"] for parameter in item["parameters"]}
-        asked = {"kind": item["kind"]} | ({"models": ["web:1"]} if item["kind"] == "sum" else {})
-        made = make_scorer(defaults | asked)
-        assert made == make_scorer(asked)
-        assert (item["is_network"], item["summary"]) == (made.is_network, made.summary)
+        request = {"kind": item["kind"]} | ({"models": ["web:1"]} if item["kind"] == "sum" else {})
+        scorer = make_scorer(defaults | request)
+        assert scorer == make_scorer(request)
+        assert (item["is_network"], item["summary"]) == (scorer.is_network, scorer.summary)
     (trees,) = [item for item in items if item["kind"] == "trees"]
     assert (trees["is_network"], trees["parameters"]) == (False, [])

@@ -54,7 +54,7 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
     stored = {name: pa.array(rows, pa.list_(pa.float64())) for name, rows in VALUES.items()}
     table = pa.table({"query_id": QUERIES, **stored})
     values = {name: np.array(rows, float) for name, rows in VALUES.items()}
-    found = compare_systems(["first", "second"], values, {"ndcg@5": True})
+    result = compare_systems(["first", "second"], values, {"ndcg@5": True})
     summary: dict[str, Any] = {
         "mean": 0.5,
         "lower": 0.4,
@@ -69,7 +69,7 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
         comparison = tx.comparisons.add(
             job_id=job_id,
             dataset_id="ds_1",
-            sentence=found.sentence,
+            sentence=result.sentence,
             systems=[
                 {"name": name, "model_id": None, "ranking_id": ranking_id, "metrics": {"ndcg@5": summary}}
                 for name, ranking_id in zip(("first", "second"), rankings, strict=True)
@@ -78,7 +78,7 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
             contract=Conventions().to_json(),
             permutations=1000,
             seed=42,
-            pairs=[pair.to_json(QUERIES) for pair in found.pairs],
+            pairs=[pair.to_json(QUERIES) for pair in result.pairs],
         )
     store.artifacts.write_bytes(comparison_key(comparison.id), _parquet(table))
     return comparison.id
@@ -112,20 +112,20 @@ def test_the_queries_of_a_comparison_are_paged(client: TestClient, comparison_id
 
 def test_differences_are_sorted_and_defined(client: TestClient, comparison_id: str) -> None:
     """The differences are B − A, or A − B if `a` and `b` are swapped."""
-    found = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
-    assert found["queries"] == 3
-    assert found["differences"] == pytest.approx([-0.7, 0.0, 0.3])
+    answer = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
+    assert answer["queries"] == 3
+    assert answer["differences"] == pytest.approx([-0.7, 0.0, 0.3])
     for name in ("ndcg@5", "nDCG@5"):
-        turned = client.get(f"/v1/comparisons/{comparison_id}/differences?a=1&b=0&metric={name}").json()
-        assert turned["differences"] == pytest.approx([-0.3, 0.0, 0.7])
+        swapped = client.get(f"/v1/comparisons/{comparison_id}/differences?a=1&b=0&metric={name}").json()
+        assert swapped["differences"] == pytest.approx([-0.3, 0.0, 0.7])
 
 
-@pytest.mark.parametrize(("asked", "pointer"), [("metric=map", "/metric"), ("b=2", "/b"), ("a=2", "/a")])
+@pytest.mark.parametrize(("query", "pointer"), [("metric=map", "/metric"), ("b=2", "/b"), ("a=2", "/a")])
 def test_unknown_systems_and_metrics_are_named(
-    client: TestClient, comparison_id: str, asked: str, pointer: str
+    client: TestClient, comparison_id: str, query: str, pointer: str
 ) -> None:
     """The answer points at the parameter."""
-    response = client.get(f"/v1/comparisons/{comparison_id}/differences?{asked}")
+    response = client.get(f"/v1/comparisons/{comparison_id}/differences?{query}")
     assert response.status_code == 422
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
@@ -133,8 +133,8 @@ def test_unknown_systems_and_metrics_are_named(
 def test_rankings_are_shown_side_by_side(client: TestClient, comparison_id: str) -> None:
     """Each system has its first documents with scores and labels; an unknown query is 404."""
     path = f"/v1/comparisons/{comparison_id}/rankings"
-    found = client.get(path, params={"query_id": "q/3", "top": 1}).json()
-    tops = [(system["name"], system["documents"], system["ranking"]) for system in found["systems"]]
+    answer = client.get(path, params={"query_id": "q/3", "top": 1}).json()
+    tops = [(system["name"], system["documents"], system["ranking"]) for system in answer["systems"]]
     assert tops == [
         ("first", 2, [{"document_id": "a", "rank": 1, "score": 1.0, "label": 1.0}]),
         ("second", 2, [{"document_id": "b", "rank": 1, "score": 1.0, "label": None}]),
@@ -184,18 +184,18 @@ def test_pooled_folds_replace_a_model_by_its_ranking(
         tx.models.get(second.id).validation = {"cross_validation": {"ranking_id": ranking_id}}
     bm25 = {"ranking_id": _ranking(store, first.job_id, "bm25", ["a"])}
 
-    def asked(trained_on: str, model: str) -> Any:
+    def submit(trained_on: str, model: str) -> Any:
         body = _compare(trained_on, [bm25, {"model": model}], pool_folds=True, reference=0, correction="none")
         return client.post("/v1/jobs", json=body)
 
-    accepted = asked(dataset_id, "web:1")
+    accepted = submit(dataset_id, "web:1")
     assert accepted.status_code == 202, accepted.text
     spec = accepted.json()["spec"]
     assert spec["systems"][1] == {"ranking_id": ranking_id, "system": "web:1 by folds"}
     assert (spec["pool_folds"], spec["reference"], spec["correction"]) == (True, 0, "none")
     third = add_model("web")
     for model, detail in ((second, "another dataset"), (third, "was not cross-validated")):
-        refused = asked(dataset_id, model.id)
+        refused = submit(dataset_id, model.id)
         (error,) = refused.json()["errors"]
         assert error["pointer"] == "/systems/1/model"
         assert detail in error["detail"]
@@ -281,8 +281,8 @@ def test_a_contract_changes_a_preset(
 ) -> None:
     """Any convention of a preset can be changed; the result is no preset."""
     add_model("web")
-    asked = {"kind": "evaluate", "dataset_id": ready_dataset(), "model": "web"}
-    accepted = client.post("/v1/jobs", json={**asked, "contract": {"preset": "trec_eval", **change}})
+    request = {"kind": "evaluate", "dataset_id": ready_dataset(), "model": "web"}
+    accepted = client.post("/v1/jobs", json={**request, "contract": {"preset": "trec_eval", **change}})
     assert accepted.status_code == 202, accepted.text
     contract = accepted.json()["spec"]["contract"]
     assert contract["preset"] is None

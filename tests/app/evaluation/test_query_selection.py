@@ -83,17 +83,17 @@ def comparison(store: Store, add_model: Callable[[str], Model]) -> str:
     return f"/v1/comparisons/{row.id}/queries"
 
 
-def _walk(client: TestClient, path: str, parameters: dict[str, Any], limit: int) -> str:
+def _queries_of_all_pages(client: TestClient, path: str, parameters: dict[str, Any], limit: int) -> str:
     """Return the queries of all pages in their order."""
-    found, cursor = "", None
+    queries, cursor = "", None
     while True:
         at: dict[str, str] = {} if cursor is None else {"cursor": cursor}
         page = client.get(path, params={**parameters, "limit": limit, **at}).json()
         assert (page["summary"] is None) == (cursor is not None)
-        found += "".join(item["query_id"] for item in page["items"])
+        queries += "".join(item["query_id"] for item in page["items"])
         cursor = page["next_cursor"]
         if cursor is None:
-            return found
+            return queries
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_queries_are_sorted_and_filtered(
     client: TestClient, evaluation: str, parameters: dict[str, Any], expected: str, limit: int
 ) -> None:
     """Queries are sorted by one metric, with ties in dataset order and undefined values last."""
-    assert _walk(client, evaluation, parameters, limit) == expected
+    assert _queries_of_all_pages(client, evaluation, parameters, limit) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_compared_queries_are_sorted_by_a_pair(
     client: TestClient, comparison: str, parameters: dict[str, Any], expected: str, limit: int
 ) -> None:
     """Queries are sorted by the difference B − A or by the value of one system."""
-    assert _walk(client, comparison, parameters, limit) == expected
+    assert _queries_of_all_pages(client, comparison, parameters, limit) == expected
 
 
 def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, comparison: str) -> None:
@@ -160,7 +160,7 @@ def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, 
 
 
 @pytest.mark.parametrize(
-    ("parameters", "pointer", "named"),
+    ("parameters", "pointer", "valid_values"),
     [
         ({"sort": "mrr"}, "/sort", "ndcg@5, map"),
         ({"segment": "market: fr"}, "/segment", "market: de"),
@@ -170,15 +170,15 @@ def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, 
         ({"max": 0.1, "cursor": "3"}, "/cursor", "next_cursor"),
     ],
 )
-def test_what_cannot_be_selected_is_named(
-    client: TestClient, evaluation: str, parameters: dict[str, Any], pointer: str, named: str
+def test_an_invalid_selection_is_refused_with_the_valid_values(
+    client: TestClient, evaluation: str, parameters: dict[str, Any], pointer: str, valid_values: str
 ) -> None:
     """The error names the valid values; a cursor of another selection is refused where possible."""
     response = client.get(evaluation, params=parameters)
     assert response.status_code == 422
     (error,) = response.json()["errors"]
     assert error["pointer"] == pointer
-    assert named in error["detail"]
+    assert valid_values in error["detail"]
 
 
 def test_older_results_have_no_segments(client: TestClient, store: Store, evaluation: str) -> None:

@@ -103,11 +103,11 @@ def test_rankings_are_listed_newest_first(
     items = client.get("/v1/rankings").json()["items"]
     assert [(item["id"], item["system"]) for item in items] == [(run.id, "bm25"), (ranking_id, "web:1")]
     assert items[0]["model_id"] is None
-    (found,) = client.get("/v1/rankings?dataset_id=ds_other").json()["items"]
-    assert (found["id"], found["queries"], found["documents"]) == (run.id, 1, 2)
+    (ranking,) = client.get("/v1/rankings?dataset_id=ds_other").json()["items"]
+    assert (ranking["id"], ranking["queries"], ranking["documents"]) == (run.id, 1, 2)
     for uploaded, expected in (("true", run.id), ("false", ranking_id)):
-        (found,) = client.get(f"/v1/rankings?uploaded={uploaded}").json()["items"]
-        assert found["id"] == expected
+        (ranking,) = client.get(f"/v1/rankings?uploaded={uploaded}").json()["items"]
+        assert ranking["id"] == expected
     first = client.get("/v1/rankings?limit=1").json()
     (second,) = client.get(f"/v1/rankings?limit=1&cursor={first['next_cursor']}").json()["items"]
     assert second["id"] == ranking_id
@@ -121,7 +121,7 @@ def test_a_made_up_cursor_is_refused(client: TestClient, ranking_id: str, cursor
     assert response.json()["errors"][0]["pointer"] == "/cursor"
 
 
-def test_a_run_file_is_what_trec_eval_reads(client: TestClient, ranking_id: str) -> None:
+def test_a_run_file_has_the_format_of_trec_eval(client: TestClient, ranking_id: str) -> None:
     """A line has six columns; blanks within an identifier do not add a seventh."""
     response = client.get(f"/v1/rankings/{ranking_id}?format=trec")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
@@ -267,8 +267,8 @@ def test_evaluations_are_listed_newest_first(
     items = client.get("/v1/evaluations").json()["items"]
     assert [(item["id"], item["system"]) for item in items] == [(of_run.id, "bm25"), (evaluation_id, "web:1")]
     assert items[0]["metrics"] == {"map": _INTERVAL}
-    asked = {"evaluation": [of_run.id, "evl_none", evaluation_id, of_run.id]}
-    several = client.get("/v1/evaluations/metrics", params=asked).json()
+    parameters = {"evaluation": [of_run.id, "evl_none", evaluation_id, of_run.id]}
+    several = client.get("/v1/evaluations/metrics", params=parameters).json()
     assert [(item["id"], item["system"]) for item in several["items"]] == [
         (of_run.id, "bm25"),
         (evaluation_id, "web:1"),
@@ -280,8 +280,8 @@ def test_evaluations_are_listed_newest_first(
         (f"model_id={items[1]['model_id']}", evaluation_id),
         (f"cursor={of_run.id}", evaluation_id),
     ):
-        (found,) = client.get(f"/v1/evaluations?{query}").json()["items"]
-        assert found["id"] == expected
+        (listed,) = client.get(f"/v1/evaluations?{query}").json()["items"]
+        assert listed["id"] == expected
 
 
 def test_query_values_are_paged(client: TestClient, evaluation_id: str) -> None:

@@ -133,7 +133,7 @@ def test_results_of_queries_have_their_texts(
     """Lists of queries, the most changed queries and rankings side by side have texts."""
     job_id = add_model("web").job_id
     values = {"ndcg@5": np.array([[0.1, 0.9], [0.5, 0.2]])}
-    found = compare_systems(["first", "second"], values, {"ndcg@5": True})
+    result = compare_systems(["first", "second"], values, {"ndcg@5": True})
     summary = {"mean": 0.5, "lower": 0.4, "upper": 0.6, "queries": 2, "skipped": 0, "contract": {}}
     with store.begin() as tx:
         evaluation = tx.evaluations.add(
@@ -148,7 +148,7 @@ def test_results_of_queries_have_their_texts(
         comparison = tx.comparisons.add(
             job_id=job_id,
             dataset_id=dataset_id,
-            sentence=found.sentence,
+            sentence=result.sentence,
             systems=[
                 {"name": name, "model_id": None, "ranking_id": ranking_id, "metrics": {"ndcg@5": summary}}
                 for name in ("first", "second")
@@ -157,7 +157,7 @@ def test_results_of_queries_have_their_texts(
             contract=Conventions().to_json(),
             permutations=1000,
             seed=42,
-            pairs=[pair.to_json(["q1", "q2"]) for pair in found.pairs],
+            pairs=[pair.to_json(["q1", "q2"]) for pair in result.pairs],
         )
     table = pa.table({"query_id": ["q1", "q2"], "ndcg@5": [0.1, 0.5]})
     store.artifacts.write_bytes(evaluation_key(evaluation.id), _parquet(table))

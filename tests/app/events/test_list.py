@@ -51,13 +51,13 @@ def test_order_and_filters(client: TestClient) -> None:
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_pages(client: TestClient, order: str) -> None:
     """Pages are contiguous in both orders, and no event is repeated."""
-    found: list[int] = []
+    ids: list[int] = []
     cursor = ""
     while cursor is not None:
         page = client.get(f"/v1/events?limit=2&order={order}{cursor and f'&cursor={cursor}'}").json()
-        found += [event["id"] for event in page["items"]]
+        ids += [event["id"] for event in page["items"]]
         cursor = page["next_cursor"]
-    assert found == ([1, 2, 3, 4, 5] if order == "asc" else [5, 4, 3, 2, 1])
+    assert ids == ([1, 2, 3, 4, 5] if order == "asc" else [5, 4, 3, 2, 1])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from core.store import Store
 from core.store.artifacts.keys import experiment_report_key
 from tests.app.conftest import TestClient
 
-ASKED = {"paper": "lambda-ex-2023", "tables": ["table-5"]}
+REQUEST = {"paper": "lambda-ex-2023", "tables": ["table-5"]}
 FOLDERS = ("web/Fold1", "web/Fold2", "lacking")
 
 
@@ -42,7 +42,7 @@ def test_a_paper_is_shown_whole(client: TestClient, name: str) -> None:
 
 def test_generated_datasets_are_made_once(client: TestClient) -> None:
     """Two experiments on the same generated data use the same datasets."""
-    first, second = (client.post("/v1/experiments", json=ASKED) for _ in range(2))
+    first, second = (client.post("/v1/experiments", json=REQUEST) for _ in range(2))
     assert first.status_code == second.status_code == 202, first.text
     assert first.json()["datasets"] == second.json()["datasets"]
     assert [each["part"] for each in first.json()["datasets"]] == ["train", "validation", "test"]
@@ -64,7 +64,7 @@ class TestOfAQuota:
     @pytest.mark.parametrize("data", [{}, {"data": "web/Fold1"}])
     def test_jobs_of_the_datasets_count(self, client: TestClient, data: dict[str, Any]) -> None:
         """Three datasets need three jobs; a refused experiment creates none of them."""
-        refused = client.post("/v1/experiments", json=ASKED | data)
+        refused = client.post("/v1/experiments", json=REQUEST | data)
         assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
         assert client.get("/v1/datasets").json()["items"] == []
 
@@ -86,17 +86,17 @@ class TestOfAQuota:
         ({"data": "web/Fold1", "folds": [1, 7]}, "/data"),
     ],
 )
-def test_what_cannot_be_run_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
+def test_an_invalid_experiment_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
     """422 points at the invalid field."""
-    refused = client.post("/v1/experiments", json=ASKED | changed)
+    refused = client.post("/v1/experiments", json=REQUEST | changed)
     assert refused.status_code == 422
     assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
 
 
 def test_folds_are_read_in_place(client: TestClient) -> None:
     """Any of the folders names the corpus; a part that was read before is not read again."""
-    asked = ASKED | {"data": "web/Fold1", "folds": [2, 1]}
-    first, second = (client.post("/v1/experiments", json=asked).json() for _ in range(2))
+    request = REQUEST | {"data": "web/Fold1", "folds": [2, 1]}
+    first, second = (client.post("/v1/experiments", json=request).json() for _ in range(2))
     assert first["datasets"] == second["datasets"]
     assert {(each["fold"], each["name"]) for each in first["datasets"]} == {(1, "main"), (2, "main")}
     assert (first["data"], first["folds"]) == ("web/Fold1", [1, 2])
@@ -108,7 +108,7 @@ def test_folds_are_read_in_place(client: TestClient) -> None:
 
 def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:
     """409 unless the status allows it; there is no report before the first complete table."""
-    path = f"/v1/experiments/{client.post('/v1/experiments', json=ASKED).json()['id']}"
+    path = f"/v1/experiments/{client.post('/v1/experiments', json=REQUEST).json()['id']}"
     assert client.get(f"{path}/report").status_code == 409
     assert client.get(f"{path}/trainings").json() == {"items": []}
     assert client.post(f"{path}/resume").status_code == 409

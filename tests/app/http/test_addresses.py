@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.long]
 
 PROXY, OTHER_PROXY, CLIENT, OTHER_CLIENT = "127.0.0.2", "127.0.1.7", "127.0.0.3", "127.0.0.4"
 CONNECTIONS = 3
-ANSWERED = 8
+REFUSED_WITH_ANSWER = 8  # connections of one address beyond its limit that get a 429
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def try_key(server: uvicorn.Server, secret: str, address: str, forwarded: str | 
         return client.get("/v1/jobs", headers={"Authorization": f"Bearer {secret}"}).status_code
 
 
-def audited(server: uvicorn.Server, secret: str, address: str, forwarded: str | None = None) -> str:
+def audited_address(server: uvicorn.Server, secret: str, address: str, forwarded: str | None = None) -> str:
     """Send a change that is refused, and return the address in the audit."""
     with client_at(server, address, forwarded) as client:
         client.headers["Authorization"] = f"Bearer {secret}"
@@ -98,7 +98,7 @@ def test_only_a_trusted_proxy_forwards_addresses(
     server: uvicorn.Server, secret: str, peer: str, forwarded: str | None, address: str
 ) -> None:
     """The audit has the last address that is no trusted proxy, or the address of an untrusted peer."""
-    assert audited(server, secret, peer, forwarded) == address
+    assert audited_address(server, secret, peer, forwarded) == address
 
 
 def test_forwarded_addresses_of_an_untrusted_peer_are_ignored(server: uvicorn.Server, secret: str) -> None:
@@ -175,7 +175,7 @@ def test_a_crowd_of_connections_of_one_address_is_cut(server: uvicorn.Server) ->
     """The server keeps no more than the limit and a few connections that get an answer."""
     held = server.server_state.connections
     with idle_connections(server, CLIENT, 60):
-        eventually(lambda: len(held) == CONNECTIONS + ANSWERED)
+        eventually(lambda: len(held) == CONNECTIONS + REFUSED_WITH_ANSWER)
         assert all(healthz(server, OTHER_CLIENT) == 200 for _ in range(10))
     eventually(lambda: not held)
     assert healthz(server, CLIENT) == 200

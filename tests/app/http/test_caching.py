@@ -71,16 +71,16 @@ def test_unchanged_jobs_are_not_read_again(
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]
     paths = [f"/v1/jobs/{job_id}", f"/v1/jobs/{job_id}/history", "/v1/jobs", "/v1/jobs?status=running"]
     first = [client.get(path) for path in paths]
-    with monkeypatch.context() as away:
+    with monkeypatch.context() as patch:
         for name in ("get", "page"):
-            away.setattr(Jobs, name, lambda *_, **__: pytest.fail("jobs were read"))
+            patch.setattr(Jobs, name, lambda *_, **__: pytest.fail("jobs were read"))
         again = [client.get(path) for path in paths]
     assert [answer.json() for answer in again] == [answer.json() for answer in first]
     assert [answer.headers["etag"] for answer in again] == [answer.headers["etag"] for answer in first]
     with store.begin() as tx:
         assert tx.jobs.claim_next({"train"}, "w1", 60) is not None
-    job, _, everything, running = (client.get(path).json() for path in paths)
-    assert [job["status"], everything["items"][0]["status"]] == ["running", "running"]
+    job, _, all_jobs, running = (client.get(path).json() for path in paths)
+    assert [job["status"], all_jobs["items"][0]["status"]] == ["running", "running"]
     assert [each["id"] for each in running["items"]] == [job_id]
 
 

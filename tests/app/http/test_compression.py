@@ -90,8 +90,8 @@ def test_precompressed_files_are_not_compressed_again(client: TestClient) -> Non
 
 def test_the_secret_of_a_key_is_not_compressed(client: TestClient) -> None:
     """The compressed size would reveal how much of the secret equals the name, which the caller chose."""
-    asked = {"name": "k" * 200, "scopes": ["admin"]}
-    answer = client.post("/v1/keys", json=asked, headers=GZIP)
+    body = {"name": "k" * 200, "scopes": ["admin"]}
+    answer = client.post("/v1/keys", json=body, headers=GZIP)
     assert answer.status_code == 201
     assert "content-encoding" not in answer.headers
 

@@ -126,10 +126,9 @@ def _assert_nothing_left(settings: ApiSettings) -> None:
 
 def test_a_connection_without_a_request_is_closed(connect: Connect) -> None:
     """The server closes it after `head_seconds` without a byte of a request."""
-    connection = connect()
     started = time.monotonic()
-    assert _answer(connection) == b""
-    assert time.monotonic() - started >= HEAD_SECONDS - 0.1
+    assert _answer(connect()) == b""
+    assert time.monotonic() - started >= HEAD_SECONDS
 
 
 def test_a_head_that_trickles_is_closed(connect: Connect) -> None:
@@ -148,6 +147,7 @@ def test_the_head_of_a_second_request_has_a_deadline_too(connect: Connect) -> No
     assert _answer(connection) == b""
 
 
+@PATIENT
 def test_a_slow_head_within_the_deadline_is_answered(connect: Connect) -> None:
     """A head that arrives in two pieces within the deadline is accepted."""
     connection = connect()
@@ -168,8 +168,8 @@ def test_an_idle_connection_is_closed(connect: Connect) -> None:
     """The server closes it after `keep_alive_seconds`; until then it accepts further requests."""
     connection = connect()
     for _ in range(3):
+        started = time.monotonic()
         assert _get(connection) == 200
-    started = time.monotonic()
     assert _answer(connection) == b""
     assert time.monotonic() - started > HEAD_SECONDS
 

@@ -43,7 +43,7 @@ class TestReserve:
         return settings.model_copy(update={"min_free_bytes": 2**60})
 
     @pytest.mark.parametrize("path", ["/v1/datasets", "/v1/rankings"])
-    def test_an_upload_without_room_is_refused(
+    def test_an_upload_beyond_the_reserve_is_refused(
         self, client: TestClient, settings: ApiSettings, path: str
     ) -> None:
         """The answer is 507 before the body is read, and neither a dataset nor a file remains."""

@@ -22,7 +22,7 @@ from tests.app.conftest import TestClient
 PATIENCE_SECONDS = 30.0
 
 
-async def _started(calls: list[int], number: int) -> None:
+async def _wait_for_calls(calls: list[int], number: int) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while len(calls) < number:
             await asyncio.sleep(0.01)
@@ -39,11 +39,11 @@ def test_equal_requests_are_computed_once() -> None:
             release.wait(PATIENCE_SECONDS)
             return len(calls)
 
-        asked = [asyncio.create_task(reads.answer("a", "q", work)) for _ in range(60)]
-        await _started(calls, 1)
-        asked[0].cancel()
+        tasks = [asyncio.create_task(reads.answer("a", "q", work)) for _ in range(60)]
+        await _wait_for_calls(calls, 1)
+        tasks[0].cancel()
         release.set()
-        assert await asyncio.gather(*asked[1:]) == [1] * 59
+        assert await asyncio.gather(*tasks[1:]) == [1] * 59
         assert await reads.answer("a", "q", work) == 2
 
     asyncio.run(ask())
@@ -60,13 +60,13 @@ def test_equal_requests_of_other_projects_are_computed_separately() -> None:
             release.wait(PATIENCE_SECONDS)
             return visible_projects()
 
-        asked = []
+        tasks = []
         for names in (None, ("web",), ("web",), ("ads",)):
             with limited_to(names):
-                asked.append(asyncio.create_task(reads.answer("a", "q", work, UNKNOWN_CREDENTIALS)))
-        await _started(calls, 2)
+                tasks.append(asyncio.create_task(reads.answer("a", "q", work, UNKNOWN_CREDENTIALS)))
+        await _wait_for_calls(calls, 2)
         release.set()
-        assert await asyncio.gather(*asked) == [None, ("web",), ("web",), ("ads",)]
+        assert await asyncio.gather(*tasks) == [None, ("web",), ("web",), ("ads",)]
         assert len(calls) == 3
 
     asyncio.run(ask())
@@ -83,14 +83,14 @@ def test_concurrent_requests_of_a_caller_are_limited() -> None:
             release.wait(PATIENCE_SECONDS)
             raise OverflowError
 
-        asked = [asyncio.create_task(reads.answer("a", number, work)) for number in range(3)]
-        await _started(calls, 1)
+        tasks = [asyncio.create_task(reads.answer("a", number, work)) for number in range(3)]
+        await _wait_for_calls(calls, 1)
         with pytest.raises(HTTPException) as refused:
             await reads.answer("a", 3, work)
         assert refused.value.status_code == 429
-        asked.append(asyncio.create_task(reads.answer("b", 3, work)))
+        tasks.append(asyncio.create_task(reads.answer("b", 3, work)))
         release.set()
-        assert [type(end) for end in await asyncio.gather(*asked, return_exceptions=True)] == [
+        assert [type(end) for end in await asyncio.gather(*tasks, return_exceptions=True)] == [
             OverflowError
         ] * 4
         assert await reads.answer("a", 4, lambda: "well") == "well"
@@ -153,10 +153,10 @@ def test_expensive_requests_are_limited(
 def test_sixty_equal_parity_requests_are_answered(
     client: TestClient, add_model: Callable[..., Model]
 ) -> None:
-    """None is refused, although they exceed the limit of a caller, and all answers are equal."""
+    """No request is refused, although they exceed the limit of a caller, and all answers are equal."""
     add_model("web")
-    ask = "/v1/models/web/export/parity?format=solr"
+    path = "/v1/models/web/export/parity?format=solr"
     with ThreadPoolExecutor(60) as callers:
-        answers = list(callers.map(lambda _: client.get(ask), range(60)))
+        answers = list(callers.map(lambda _: client.get(path), range(60)))
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1

@@ -114,5 +114,5 @@ def test_simultaneous_requests_create_once(client: TestClient) -> None:
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(create, range(16)))
     assert {status for status, _ in answers} == {202}
-    assert len({made for _, made in answers}) == 1
+    assert len({created_id for _, created_id in answers}) == 1
     assert _count(client, "datasets") == _count(client, "jobs") == 1

@@ -51,7 +51,7 @@ def _items(client: TestClient, path: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_fields_choose_what_items_have(listed: TestClient, name: str) -> None:
+def test_fields_select_the_members_of_items(listed: TestClient, name: str) -> None:
     """Items have the id and the requested fields, with the values that they have without a selection."""
     whole = _items(listed, name)
     some = _items(
@@ -177,10 +177,10 @@ def test_several_datasets_are_deleted(listed: TestClient, ready_dataset: Callabl
     body = {"ids": [free, *used, free]}
     response = listed.post("/v1/datasets/delete", json=body)
     assert response.status_code == 200, response.text
-    deleted, kept = response.json()["items"]
+    deleted, refused = response.json()["items"]
     assert deleted == {"id": free, "outcome": "deleted", "detail": None}
-    assert kept["outcome"] == "in_use"
-    assert "and uses it" in kept["detail"]
+    assert refused["outcome"] == "in_use"
+    assert "and uses it" in refused["detail"]
     again = listed.post("/v1/datasets/delete", json=body).json()["items"]
     assert [item["outcome"] for item in again] == ["missing", "in_use"]
     assert [item["id"] for item in _items(listed, "trash")] == [free]

@@ -32,7 +32,7 @@ def test_a_program_gets_a_problem(client: TestClient, path: str) -> None:
     assert client.post(path, headers=HTML).headers["content-type"] == "application/problem+json"
 
 
-def test_strangers_are_asked_to_sign_in_first(client: TestClient, store: Store) -> None:
+def test_callers_without_a_key_must_sign_in_first(client: TestClient, store: Store) -> None:
     """Without a key, an unknown URL redirects to the sign-in page."""
     with store.begin() as tx:
         _, secret = tx.api_keys.create("reader", ["read"])

@@ -47,8 +47,8 @@ def test_created_objects_are_at_their_location(client: TestClient) -> None:
     """The header `Location` has the root path, also for a repeated request."""
     body = {"name": "made", "queries": 3}
     for _ in range(2):
-        made = client.post(f"{ROOT}/v1/datasets/synthetic", json=body, headers={"Idempotency-Key": "once"})
-        location = made.headers["location"]
+        created = client.post(f"{ROOT}/v1/datasets/synthetic", json=body, headers={"Idempotency-Key": "once"})
+        location = created.headers["location"]
         assert location.startswith(f"{ROOT}/v1/")
         assert client.get(location).status_code == 200
 

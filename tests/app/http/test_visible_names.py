@@ -81,10 +81,10 @@ def test_a_name_with_hidden_characters_is_refused(
 ) -> None:
     """The answer is 422 for every field of `PLACES`."""
     add_model("web")
-    for what, character in INVISIBLE.items():
+    for character_name, character in INVISIBLE.items():
         if place != "description" or character not in LINES:
             answer = send(client, place, f"a{character}b")
-            assert answer.status_code == 422, (what, answer.text)
+            assert answer.status_code == 422, (character_name, answer.text)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_names_of_all_languages_are_accepted(
         assert send(client, place, name).status_code < 300, name
 
 
-def test_all_controls_and_formats_of_unicode_are_known() -> None:
+def test_control_and_format_characters_of_unicode_are_invisible() -> None:
     """Control, format and separator characters of the basic plane are invisible; printable ones are not."""
     for code in range(0x110000):
         character = chr(code)

@@ -30,23 +30,27 @@ def create(client: TestClient, **changed: Any) -> dict[str, Any]:
     answer = client.post("/v1/interleavings", json=body)
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"/v1/interleavings/{answer.json()['id']}"
-    made: dict[str, Any] = answer.json()
-    return made
+    created: dict[str, Any] = answer.json()
+    return created
 
 
-def list_of(client: TestClient, made: dict[str, Any], user: str | None, query: str = "q1") -> dict[str, Any]:
-    """Ask for a list of two rankings."""
+def request_list(
+    client: TestClient, interleaving: dict[str, Any], user: str | None, query: str = "q1"
+) -> dict[str, Any]:
+    """Request an interleaved list of two rankings."""
     body = {"user": user, "query": {"id": query}, "rankings": RANKINGS}
-    answer = client.post(f"/v1/interleavings/{made['id']}/lists", json=body)
+    answer = client.post(f"/v1/interleavings/{interleaving['id']}/lists", json=body)
     assert answer.status_code == 200, answer.text
     shown: dict[str, Any] = answer.json()
     return shown
 
 
-def click(client: TestClient, made: dict[str, Any], ranking_id: str, *documents: str) -> dict[str, int]:
+def click(
+    client: TestClient, interleaving: dict[str, Any], ranking_id: str, *documents: str
+) -> dict[str, int]:
     """Send clicks on documents of a list."""
     events = [{"ranking_id": ranking_id, "document_id": document} for document in documents]
-    answer = client.post(f"/v1/interleavings/{made['id']}/events", json={"events": events})
+    answer = client.post(f"/v1/interleavings/{interleaving['id']}/events", json={"events": events})
     assert answer.status_code == 200, answer.text
     counts: dict[str, int] = answer.json()
     return counts
@@ -59,7 +63,7 @@ def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
     assert client.get(f"/v1/interleavings/{first['id']}").json() == first
     page = client.get("/v1/interleavings").json()
     assert [item["id"] for item in page["items"]] == [second["id"], first["id"]]
-    list_of(client, first, "u")
+    request_list(client, first, "u")
     assert client.delete(f"/v1/interleavings/{first['id']}").status_code == 204
     assert client.get(f"/v1/interleavings/{first['id']}").status_code == 404
     assert client.get(f"/v1/interleavings/{first['id']}/verdict").status_code == 404
@@ -78,8 +82,8 @@ def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
     for name, method in (("beta", "balanced"), ("Alpha", "team_draft")):
         create(client, name=name, method=method)
 
-    def names(**asked: str) -> list[str]:
-        answer = client.get("/v1/interleavings", params={"fields": "name", **asked})
+    def names(**filters: str) -> list[str]:
+        answer = client.get("/v1/interleavings", params={"fields": "name", **filters})
         return [item["name"] for item in answer.json()["items"]]
 
     assert names(sort="name") == ["Alpha", "beta"]
@@ -90,17 +94,17 @@ def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
 
 def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
     """Lists have the first model's best document; a user keeps a list, and those of users may differ."""
-    made = create(client, rankings=None, models=models, length=6)
-    assert made["rankers"] == models
-    assert made["model_ids"] is not None
+    interleaving = create(client, rankings=None, models=models, length=6)
+    assert interleaving["rankers"] == models
+    assert interleaving["model_ids"] is not None
     lists = {}
     for user in map(str, range(12)):
         body = {"user": user, "query": {"id": "q", "documents": DOCUMENTS}}
-        answer = client.post(f"/v1/interleavings/{made['id']}/lists", json=body)
+        answer = client.post(f"/v1/interleavings/{interleaving['id']}/lists", json=body)
         assert answer.status_code == 200, answer.text
         lists[user] = answer.json()
         assert len(set(answer.json()["documents"])) == 6
-        again = client.post(f"/v1/interleavings/{made['id']}/lists", json=body).json()
+        again = client.post(f"/v1/interleavings/{interleaving['id']}/lists", json=body).json()
         assert again == {**lists[user], "kept": True}
     assert len({tuple(shown["documents"]) for shown in lists.values()}) > 1
     ranked = client.post(f"/v1/models/{models[0]}/rank", json={"queries": [body["query"]]}).json()
@@ -112,39 +116,42 @@ def test_a_list_is_kept_when_the_candidates_change(
     client: TestClient, store: Store, application: FastAPI
 ) -> None:
     """Another query, or a request without a user, gets a new list. The user's name is not stored."""
-    made = create(client)
-    kept = list_of(client, made, "user-17")
+    interleaving = create(client)
+    first_list = request_list(client, interleaving, "user-17")
     changed = {"user": "user-17", "query": {"id": "q1"}, "rankings": {"a": ["x"], "b": ["y"]}}
-    again = client.post(f"/v1/interleavings/{made['id']}/lists", json=changed).json()
-    assert (again["documents"], again["kept"]) == (kept["documents"], True)
-    assert not list_of(client, made, "user-17", "q2")["kept"]
-    assert list_of(client, made, None)["ranking_id"] != list_of(client, made, None)["ranking_id"]
+    again = client.post(f"/v1/interleavings/{interleaving['id']}/lists", json=changed).json()
+    assert (again["documents"], again["kept"]) == (first_list["documents"], True)
+    assert not request_list(client, interleaving, "user-17", "q2")["kept"]
+    assert (
+        request_list(client, interleaving, None)["ranking_id"]
+        != request_list(client, interleaving, None)["ranking_id"]
+    )
     registered(application, ListWriter).flush()
     with store.read() as tx:
-        stored = tx.interleavings.shown_list(made["id"], kept["ranking_id"])
+        stored = tx.interleavings.shown_list(interleaving["id"], first_list["ranking_id"])
         assert stored.user is not None
         assert "user-17" not in f"{stored.user} {stored.assignment} {stored.content}"
 
 
 def test_clicks_are_recorded_once(client: TestClient) -> None:
     """Repeated clicks, and those on unknown lists and documents, change nothing."""
-    made, other = create(client), create(client)
-    shown = list_of(client, made, "u")
+    interleaving, other = create(client), create(client)
+    shown = request_list(client, interleaving, "u")
     first = shown["documents"][0]
-    assert click(client, made, shown["ranking_id"], first, "absent") == {
+    assert click(client, interleaving, shown["ranking_id"], first, "absent") == {
         "recorded": 1, "repeated": 0, "late": 0, "unknown": 1
     }  # fmt: skip
-    assert click(client, made, shown["ranking_id"], first)["repeated"] == 1
+    assert click(client, interleaving, shown["ranking_id"], first)["repeated"] == 1
     assert click(client, other, shown["ranking_id"], first)["unknown"] == 1
-    verdict = client.get(f"/v1/interleavings/{made['id']}/verdict").json()
+    verdict = client.get(f"/v1/interleavings/{interleaving['id']}/verdict").json()
     assert (verdict["lists"], verdict["clicked_lists"]) == (1, 1)
 
 
 @pytest.mark.both_stores
 def test_an_id_with_nul_is_unknown(client: TestClient, models: list[str]) -> None:
     """PostgreSQL, which refuses such texts, answers as SQLite does."""
-    made = create(client)
-    assert click(client, made, "lst_\0", "d1")["unknown"] == 1
+    interleaving = create(client)
+    assert click(client, interleaving, "lst_\0", "d1")["unknown"] == 1
     event = {"ranking_id": "srv_\0", "document_id": "d1"}
     answer = client.post("/v1/served-rankings/events", json={"events": [event]})
     assert answer.json()["unknown"] == [{"index": 0, "reason": "ranking"}]
@@ -154,15 +161,15 @@ def test_an_id_with_nul_is_unknown(client: TestClient, models: list[str]) -> Non
 
 def test_models_of_an_interleaving_are_not_deleted(client: TestClient, models: list[str]) -> None:
     """Its lists would be answered by 404; they can be deleted after the interleaving."""
-    made = create(client, models=models, rankings=None)
+    interleaving = create(client, models=models, rankings=None)
     refused = client.delete(f"/v1/models/{models[0]}")
     assert refused.status_code == 409, refused.text
     (holder,) = [each for each in refused.json()["holders"] if each["kind"] == "interleaving"]
-    assert (holder["id"], holder["name"]) == (made["id"], "test")
+    assert (holder["id"], holder["name"]) == (interleaving["id"], "test")
     assert "delete the interleaving" in refused.json()["detail"]
     body = {"query": {"id": "q1", "documents": DOCUMENTS}}
-    assert client.post(f"/v1/interleavings/{made['id']}/lists", json=body).status_code == 200
-    client.delete(f"/v1/interleavings/{made['id']}")
+    assert client.post(f"/v1/interleavings/{interleaving['id']}/lists", json=body).status_code == 200
+    client.delete(f"/v1/interleavings/{interleaving['id']}")
     again = client.delete(f"/v1/models/{models[0]}")
     assert "interleaving" not in again.text
 
@@ -170,18 +177,18 @@ def test_models_of_an_interleaving_are_not_deleted(client: TestClient, models: l
 @pytest.mark.parametrize("method", ["team_draft", "balanced", "probabilistic", "optimised"])
 def test_the_preferred_ranker_wins(client: TestClient, method: str) -> None:
     """Users who click the first document of one ranker prefer it, by each method."""
-    made = create(client, method=method, difference=0.2)
-    path = f"/v1/interleavings/{made['id']}/verdict"
+    interleaving = create(client, method=method, difference=0.2)
+    path = f"/v1/interleavings/{interleaving['id']}/verdict"
     before = client.get(path).json()
     assert before["sentence"] == "Undecided between a and b: no user prefers either ranker yet."
     assert before["pairs"][0]["delta"] is None
     for user in range(25):
-        shown = list_of(client, made, str(user))
-        click(client, made, shown["ranking_id"], "d4")
-    found = client.get(path).json()
-    (pair,) = found["pairs"]
-    assert found["winner"] == "b"
-    assert found["sentence"].startswith("b is better than a, preferred by ")
+        shown = request_list(client, interleaving, str(user))
+        click(client, interleaving, shown["ranking_id"], "d4")
+    verdict = client.get(path).json()
+    (pair,) = verdict["pairs"]
+    assert verdict["winner"] == "b"
+    assert verdict["sentence"].startswith("b is better than a, preferred by ")
     assert (pair["conclusion"], pair["losses"] > pair["wins"]) == ("second", True)
     last = pair["path"][-1]
     assert (last["decided"], last["preferring_first"]) == (pair["decided"], pair["preferring_first"])
@@ -191,18 +198,18 @@ def test_the_preferred_ranker_wins(client: TestClient, method: str) -> None:
 
 def test_clicks_count_within_their_window(client: TestClient, store: Store, application: FastAPI) -> None:
     """A list counts when its window is over; later clicks do not."""
-    made = create(client, click_window_seconds=3_600)
-    shown, late = list_of(client, made, "u"), list_of(client, made, "v")
-    click(client, made, shown["ranking_id"], "d4")
-    path = f"/v1/interleavings/{made['id']}/verdict"
+    interleaving = create(client, click_window_seconds=3_600)
+    shown, late = request_list(client, interleaving, "u"), request_list(client, interleaving, "v")
+    click(client, interleaving, shown["ranking_id"], "d4")
+    path = f"/v1/interleavings/{interleaving['id']}/verdict"
     registered(application, ListWriter).flush()
     before = client.get(path).json()
     assert (before["clicked_lists"], before["waiting_lists"]) == (0, 1)
     with store.begin() as tx:
         for list_id in (shown["ranking_id"], late["ranking_id"]):
-            row = tx.interleavings.shown_list(made["id"], list_id)
+            row = tx.interleavings.shown_list(interleaving["id"], list_id)
             row.created_at = row.created_at.replace(year=row.created_at.year - 1)
-    assert click(client, made, late["ranking_id"], "d4")["late"] == 1
+    assert click(client, interleaving, late["ranking_id"], "d4")["late"] == 1
     assert client.get(path).json()["clicked_lists"] == 1
 
 
@@ -229,32 +236,34 @@ def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, 
 
 def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
     """Missing rankers, repeated documents and candidates without models, for example, are refused."""
-    made = create(client)
+    interleaving = create(client)
     of_models = create(client, rankings=None, models=models)
 
-    def pointer(of: dict[str, Any], **body: Any) -> str:
-        answer = client.post(f"/v1/interleavings/{of['id']}/lists", json={"query": {"id": "q"}, **body})
+    def error_pointer(receiver: dict[str, Any], **body: Any) -> str:
+        answer = client.post(f"/v1/interleavings/{receiver['id']}/lists", json={"query": {"id": "q"}, **body})
         assert answer.status_code == 422, answer.text
-        found: str = answer.json()["errors"][0]["pointer"]
-        return found
+        pointer: str = answer.json()["errors"][0]["pointer"]
+        return pointer
 
-    assert pointer(made, rankings={"a": ["d1"]}) == "/rankings"
-    assert pointer(made, rankings={"a": ["d1", "d1"], "b": ["d1"]}) == "/rankings/a"
+    assert error_pointer(interleaving, rankings={"a": ["d1"]}) == "/rankings"
+    assert error_pointer(interleaving, rankings={"a": ["d1", "d1"], "b": ["d1"]}) == "/rankings/a"
     slash = create(client, rankings=["a/b", "~"])
-    assert pointer(slash, rankings={"a/b": [], "~": ["d1"]}) == "/rankings/a~1b"
-    assert pointer(made, query={"id": "q", "documents": DOCUMENTS}) == "/query/documents"
-    assert pointer(of_models, rankings=RANKINGS) == "/query/documents"
-    assert pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"
+    assert error_pointer(slash, rankings={"a/b": [], "~": ["d1"]}) == "/rankings/a~1b"
+    assert error_pointer(interleaving, query={"id": "q", "documents": DOCUMENTS}) == "/query/documents"
+    assert error_pointer(of_models, rankings=RANKINGS) == "/query/documents"
+    assert error_pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"
     twice = [DOCUMENTS[0], DOCUMENTS[0]]
-    assert pointer(of_models, query={"id": "q", "documents": twice}) == "/query/documents/1/id"
+    assert error_pointer(of_models, query={"id": "q", "documents": twice}) == "/query/documents/1/id"
     wrong = [{"id": "d1", "features": {"bm25": "text"}}]
-    place = pointer(of_models, query={"id": "q", "documents": wrong})
+    place = error_pointer(of_models, query={"id": "q", "documents": wrong})
     assert place.startswith("/query/documents/0/features")
-    assert pointer(of_models, query={"documents": DOCUMENTS}) == "/query/id"
-    assert pointer(of_models, query={"id": "q", "documents": "none"}) == "/query/documents"
-    assert pointer(of_models, query={"id": "q"}, other=1) == "/other"
+    assert error_pointer(of_models, query={"documents": DOCUMENTS}) == "/query/id"
+    assert error_pointer(of_models, query={"id": "q", "documents": "none"}) == "/query/documents"
+    assert error_pointer(of_models, query={"id": "q"}, other=1) == "/other"
     text = client.post(
-        f"/v1/interleavings/{made['id']}/lists", content="{", headers={"content-type": "application/json"}
+        f"/v1/interleavings/{interleaving['id']}/lists",
+        content="{",
+        headers={"content-type": "application/json"},
     )
     assert text.status_code == 422
     unknown = client.post("/v1/interleavings/itl_absent/lists", json={"query": {"id": "q"}})
@@ -264,7 +273,7 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
 def test_lists_become_a_click_log(client: TestClient) -> None:
     """A job creates the log, named after the interleaving by default; an unknown interleaving is 404."""
     created = create(client)
-    list_of(client, created, "u1")
+    request_list(client, created, "u1")
     answer = client.post("/v1/click-logs/interleaved", json={"interleaving_id": created["id"]})
     assert answer.status_code == 202, answer.text
     log = answer.json()

@@ -19,8 +19,8 @@ def _add_dataset(store: Store, **statistics: Any) -> str:
     """Record a dataset that is ready."""
     with store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
-        known = {"queries": 3, "documents": 9, "features": 3}
-        tx.datasets.mark_ready(dataset.id, statistics=known | statistics)
+        counts = {"queries": 3, "documents": 9, "features": 3}
+        tx.datasets.mark_ready(dataset.id, statistics=counts | statistics)
     return dataset.id
 
 

@@ -21,12 +21,12 @@ def _spec(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-@pytest.mark.parametrize("asked", ["auto", {"auto": True}])
+@pytest.mark.parametrize("hyperparameters", ["auto", {"auto": True}])
 def test_sizes_are_chosen_for_the_dataset(
-    client: TestClient, train_request: dict[str, Any], asked: Any
+    client: TestClient, train_request: dict[str, Any], hyperparameters: Any
 ) -> None:
     """The specification has the values of the rule and the counts that decided them."""
-    spec = _spec(client, train_request | {"hyperparameters": asked})
+    spec = _spec(client, train_request | {"hyperparameters": hyperparameters})
     size = _size(client, train_request["dataset_id"])
     assert spec["hyperparameters"].items() >= hyperparameters_by_size(size).items()
     assert spec["automatic"]["chosen"] == hyperparameters_by_size(size)
@@ -35,8 +35,8 @@ def test_sizes_are_chosen_for_the_dataset(
 
 def test_explicit_values_override_the_choice(client: TestClient, train_request: dict[str, Any]) -> None:
     """A value that equals LightGBM's default is explicit as well."""
-    asked = {"auto": True, "num_leaves": Hyperparameters().num_leaves, "lambda_l2": 1.0}
-    spec = _spec(client, train_request | {"hyperparameters": asked})
+    hyperparameters = {"auto": True, "num_leaves": Hyperparameters().num_leaves, "lambda_l2": 1.0}
+    spec = _spec(client, train_request | {"hyperparameters": hyperparameters})
     assert (spec["hyperparameters"]["num_leaves"], spec["hyperparameters"]["lambda_l2"]) == (31, 1.0)
     assert "num_leaves" not in spec["automatic"]["chosen"]
 
@@ -48,7 +48,9 @@ def test_left_out_features_do_not_count(client: TestClient, train_request: dict[
     assert spec["automatic"]["features"] == 1
 
 
-def test_nothing_is_chosen_unless_asked(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_hyperparameters_are_chosen_only_on_request(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
     """The default values are LightGBM's."""
     spec = _spec(client, train_request)
     assert "automatic" not in spec
@@ -84,7 +86,9 @@ def test_repeats_by_seed_need_a_random_choice(client: TestClient, train_request:
     assert client.post("/v1/jobs/batch", json=body).status_code == 202
 
 
-def test_what_cannot_be_repeated_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_a_batch_that_cannot_be_repeated_is_refused(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
     """Other kinds, too many jobs and seeds out of range are refused, and nothing is queued."""
     ranking = {"kind": "rank", "model": "web", "dataset_id": train_request["dataset_id"]}
     jobs = [ranking, train_request | {"seed": 2**31 - 1}]

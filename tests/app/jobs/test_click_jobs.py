@@ -18,32 +18,36 @@ def log_id(store: Store) -> str:
     return log.id
 
 
-def problems_of(client: TestClient, body: dict[str, Any]) -> list[tuple[str, str]]:
+def errors_of(client: TestClient, body: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the pointer and the detail of each error of a refused request."""
     answer = client.post("/v1/jobs", json=body)
     assert answer.status_code == 422, answer.text
     return [(error["pointer"], error["detail"]) for error in answer.json()["errors"]]
 
 
-def test_propensities(client: TestClient, log_id: str, ready_dataset: Callable[[], str]) -> None:
-    """Options have defaults; features are asked for where a method needs them, and dropped elsewhere."""
+def test_propensities_need_features_for_some_methods(
+    client: TestClient, log_id: str, ready_dataset: Callable[[], str]
+) -> None:
+    """Options have defaults; a dataset is required where a method needs features, and dropped elsewhere."""
     body = {"kind": "propensity", "click_log_id": log_id}
     job = client.post("/v1/jobs", json=body | {"dataset_id": ready_dataset()}).json()
     defaults = {"method": "all-pairs", "positions": 10, "resamples": 100, "dataset_id": None}
     assert job["spec"].items() >= defaults.items()
     assert job["title"] == "all-pairs"
     for method in ("regression-em", "trust-em"):
-        ((pointer, detail),) = problems_of(client, body | {"method": method})
+        ((pointer, detail),) = errors_of(client, body | {"method": method})
         assert pointer == "/dataset_id"
         assert f"{method} needs the features" in detail
-    assert problems_of(client, body | {"positions": 1})[0][0] == "/positions"
+    assert errors_of(client, body | {"positions": 1})[0][0] == "/positions"
     assert client.post("/v1/jobs", json=body | {"click_log_id": "clk_none"}).status_code == 404
 
 
-def test_simulated_clicks(client: TestClient, store: Store, ready_dataset: Callable[[], str]) -> None:
+def test_simulated_clicks_are_recorded_with_their_user_model(
+    client: TestClient, store: Store, ready_dataset: Callable[[], str]
+) -> None:
     """A pending log is recorded with its job; presets are spelled out in the specification."""
     body = {"kind": "simulate-clicks", "dataset_id": ready_dataset(), "log_name": "simulated"}
-    assert problems_of(client, body)[0][0] == "/models"
+    assert errors_of(client, body)[0][0] == "/models"
     answer = client.post(
         "/v1/jobs", json=body | {"features": ["f1"], "user_model": "navigational", "lists": 50}
     )
@@ -62,7 +66,7 @@ def test_simulated_clicks(client: TestClient, store: Store, ready_dataset: Calla
     assert own.json()["spec"]["user_model"]["kind"] == "trust"
 
 
-def test_corrected_trainings(
+def test_a_correction_is_checked_with_its_loss(
     client: TestClient, store: Store, log_id: str, ready_dataset: Callable[[], str]
 ) -> None:
     """A correction is checked with its loss, and takes the propensities of a finished job."""
@@ -92,11 +96,11 @@ def test_corrected_trainings(
     assert taken["spec"]["clicks"]["propensities"] == [1.0, 0.5]
     assert taken["spec"]["clicks"]["intercepts"] == [0.3, 0.1]
     assert "clicks" not in client.post("/v1/jobs", json=body).json()["spec"]
-    for given, pointer in (
+    for wrong_clicks, pointer in (
         ({**clicks, "propensities": [1.0]}, "/clicks/propensity_job"),
         ({**clicks, "propensity_job": waiting.id}, "/clicks/propensity_job"),
         ({**clicks, "correction": "affine"}, "/clicks/propensity_job"),
         ({"correction": "ips"}, "/clicks/propensities"),
         ({"correction": "affine", "propensities": [1.0], "intercepts": [0.1]}, "/clicks/correction"),
     ):
-        assert problems_of(client, body | {"clicks": given})[0][0] == pointer
+        assert errors_of(client, body | {"clicks": wrong_clicks})[0][0] == pointer

@@ -8,18 +8,18 @@ import pytest
 from core.store import Store
 from tests.app.conftest import TestClient
 
-ASKED = {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 3}
+DISTRIBUTION = {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 3}
 
 
-def refused(client: TestClient, request: dict[str, Any]) -> dict[str, str]:
-    """Return the reasons of a refused job by pointer."""
+def refusal_reasons(client: TestClient, request: dict[str, Any]) -> dict[str, str]:
+    """Submit a job that is refused, and return the reasons by pointer."""
     response = client.post("/v1/jobs", json=request)
     assert response.status_code == 422, response.text
     return {error["pointer"]: error["detail"] for error in response.json()["errors"]}
 
 
-def submitted(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
-    """Return a queued job."""
+def submit(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
+    """Submit a job, and return it."""
     response = client.post("/v1/jobs", json=request)
     assert response.status_code == 202, response.text
     job: dict[str, Any] = response.json()
@@ -27,27 +27,27 @@ def submitted(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
+    ("distribution", "stored"),
     [
-        (ASKED, ASKED),
+        (DISTRIBUTION, DISTRIBUTION),
         ({}, {"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 1}),
         ({"ranks": {"at_most": 2}}, {"ranks": {"at_least": 2, "at_most": 2}, "threads_per_rank": 1}),
     ],
 )
 def test_a_distribution_is_stored_whole(
-    client: TestClient, train_request: dict[str, Any], given: dict[str, Any], stored: dict[str, Any]
+    client: TestClient, train_request: dict[str, Any], distribution: dict[str, Any], stored: dict[str, Any]
 ) -> None:
     """Omitted fields have their defaults."""
-    assert submitted(client, train_request | {"distribution": given})["spec"]["distribution"] == stored
+    assert submit(client, train_request | {"distribution": distribution})["spec"]["distribution"] == stored
 
 
 def test_an_ordinary_training_stores_none(client: TestClient, train_request: dict[str, Any]) -> None:
     """The specification equals that of releases without distribution."""
-    assert "distribution" not in submitted(client, train_request | {"distribution": None})["spec"]
+    assert "distribution" not in submit(client, train_request | {"distribution": None})["spec"]
 
 
 @pytest.mark.parametrize(
-    ("given", "pointer"),
+    ("distribution", "pointer"),
     [
         ({"ranks": {"at_least": 1}}, "/distribution/ranks/at_least"),
         ({"ranks": {"at_most": 65}}, "/distribution/ranks/at_most"),
@@ -59,10 +59,10 @@ def test_an_ordinary_training_stores_none(client: TestClient, train_request: dic
     ],
 )
 def test_numbers_out_of_bounds_are_named(
-    client: TestClient, train_request: dict[str, Any], given: Any, pointer: str
+    client: TestClient, train_request: dict[str, Any], distribution: Any, pointer: str
 ) -> None:
     """Each number is reported at its place."""
-    assert list(refused(client, train_request | {"distribution": given})) == [pointer]
+    assert list(refusal_reasons(client, train_request | {"distribution": distribution})) == [pointer]
 
 
 def test_all_that_cannot_be_distributed_is_reported(
@@ -70,13 +70,13 @@ def test_all_that_cannot_be_distributed_is_reported(
 ) -> None:
     """All options that distributed trainings do not support are reported together with other mistakes."""
     request = train_request | {
-        "distribution": ASKED,
+        "distribution": DISTRIBUTION,
         "hyperparameters": {"boosting": "dart", "bagging_fraction": 0.5, "bagging_freq": 1},
         "diagnostics": {"interval": 5},
         "validation": {"folds": 2},
         "metrics": ["ndcg@5", "ndcg@5"],
     }
-    reasons = refused(client, request)
+    reasons = refusal_reasons(client, request)
     assert list(reasons) == [
         "/metrics/1",
         "/hyperparameters/boosting",
@@ -89,17 +89,17 @@ def test_all_that_cannot_be_distributed_is_reported(
 
 def test_networks_are_not_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
     """The reason names the kind of scorer."""
-    request = train_request | {"distribution": ASKED, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
-    assert refused(client, request) == {
+    request = train_request | {"distribution": DISTRIBUTION, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
+    assert refusal_reasons(client, request) == {
         "/distribution": "applies to trees only; a mlp is trained by one process"
     }
 
 
 def test_a_grid_is_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
     """Each training of a grid is distributed; a mistake has its place in the list."""
-    jobs = [train_request | {"distribution": ASKED, "seed": seed} for seed in (1, 2)]
+    jobs = [train_request | {"distribution": DISTRIBUTION, "seed": seed} for seed in (1, 2)]
     queued = client.post("/v1/jobs/batch", json={"jobs": jobs}).json()["jobs"]
-    assert [job["spec"]["distribution"] for job in queued] == [ASKED, ASKED]
+    assert [job["spec"]["distribution"] for job in queued] == [DISTRIBUTION, DISTRIBUTION]
     jobs[1]["hyperparameters"] = {"linear_tree": True}
     errors = client.post("/v1/jobs/batch", json={"jobs": jobs}).json()["errors"]
     assert [error["pointer"] for error in errors] == ["/jobs/1/hyperparameters/linear_tree"]
@@ -124,9 +124,9 @@ def test_ranks_are_shown_while_they_train(
         "stage": "training",
     }
     counts = {"phase": "training", "iteration": 3, "total": 10, "eta_seconds": 1.5}
-    asked = [counts | {"ranks": [rank, rank | {"rank": 1}], "restarts": 1}, counts]
-    for progress in asked:
-        job_id = submitted(client, train_request | {"dataset_id": ready_dataset()})["id"]
+    reports = [counts | {"ranks": [rank, rank | {"rank": 1}], "restarts": 1}, counts]
+    for progress in reports:
+        job_id = submit(client, train_request | {"dataset_id": ready_dataset()})["id"]
         with store.begin() as tx:
             job = tx.jobs.claim(job_id, "w1", 15)
             assert job is not None

@@ -44,9 +44,9 @@ def test_the_seed_of_a_job_is_that_of_its_loss(
     given: dict[str, Any],
     expected: int,
 ) -> None:
-    """A seed of the loss precedes it; the stored specification has both, independent of later defaults."""
+    """A seed of the loss takes precedence; the stored specification has both seeds."""
     loss = {"name": "xe-ndcg", **given}
-    asked: list[dict[str, Any]] = [
+    requests: list[dict[str, Any]] = [
         train_request | {"loss": loss, "seed": 7},
         {
             "kind": "evaluate",
@@ -56,7 +56,7 @@ def test_the_seed_of_a_job_is_that_of_its_loss(
             "seed": 7,
         },
     ]
-    training, evaluation = (_submit(client, request)["spec"] for request in asked)
+    training, evaluation = (_submit(client, request)["spec"] for request in requests)
     assert (training["loss"], training["seed"]) == ({"name": "xe-ndcg", "seed": expected}, 7)
     assert evaluation["diagnostics"]["loss"] == {"name": "xe-ndcg", "seed": expected}
 
@@ -70,11 +70,11 @@ def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str
 
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
-def test_how_ties_are_ordered_is_stored(client: TestClient, train_request: dict[str, Any], name: str) -> None:
+def test_the_order_of_ties_is_stored(client: TestClient, train_request: dict[str, Any], name: str) -> None:
     """A new job stores `random`; jobs without `ties` were stored when ties had the input order."""
     assert _submit(client, train_request | {"loss": {"name": name}})["spec"]["loss"]["ties"] == "random"
-    asked = _submit(client, train_request | {"loss": {"name": name, "ties": "input"}})
-    assert asked["spec"]["loss"]["ties"] == "input"
+    job = _submit(client, train_request | {"loss": {"name": name, "ties": "input"}})
+    assert job["spec"]["loss"]["ties"] == "input"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_hyperparameters_without_effect_are_refused(
     response = client.post("/v1/jobs", json=train_request | {"loss": loss})
     assert response.status_code == (422 if refused else 202), response.text
     if refused:
-        found = {error["pointer"]: error["detail"] for error in response.json()["errors"]}
-        assert found == {
+        reasons = {error["pointer"]: error["detail"] for error in response.json()["errors"]}
+        assert reasons == {
             f"/loss/{name}": f"has no effect unless {condition}; leave it out"
             for name, condition in refused.items()
         }
@@ -263,9 +263,11 @@ def test_a_sum_names_versions_and_no_loss(
     """References are resolved at submission; only the weights of a sum are trained."""
     add_model("base")
     add_model("base")
-    asked = {name: value for name, value in train_request.items() if name not in {"loss", "hyperparameters"}}
-    asked |= {"scorer": {"kind": "sum", "models": ["base:1", "base"]}, "validation": {"fraction": 0.5}}
-    created = client.post("/v1/jobs", json=asked)
+    request = {
+        name: value for name, value in train_request.items() if name not in {"loss", "hyperparameters"}
+    }
+    request |= {"scorer": {"kind": "sum", "models": ["base:1", "base"]}, "validation": {"fraction": 0.5}}
+    created = client.post("/v1/jobs", json=request)
     assert created.status_code == 202, created.text
     spec = created.json()["spec"]
     assert spec["scorer"] == {
@@ -287,9 +289,9 @@ def test_a_sum_names_versions_and_no_loss(
         ({"scorer": {"kind": "sum", "models": []}}, "/scorer/models"),
     ]
     for changed, pointer in refusals:
-        refused = client.post("/v1/jobs", json=asked | changed)
+        refused = client.post("/v1/jobs", json=request | changed)
         assert [error["pointer"] for error in refused.json()["errors"]] == [pointer], changed
-    missing = client.post("/v1/jobs", json=asked | {"scorer": {"kind": "sum", "models": ["base:9"]}})
+    missing = client.post("/v1/jobs", json=request | {"scorer": {"kind": "sum", "models": ["base:9"]}})
     assert missing.status_code == 404
     no_loss = client.post("/v1/jobs", json={**train_request, "loss": None})
     assert [error["pointer"] for error in no_loss.json()["errors"]] == ["/loss"]
@@ -302,18 +304,18 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
     cancelled = _submit(client, train_request)["id"]
     client.post(f"/v1/jobs/{cancelled}/cancel")
 
-    def listed(query: str) -> list[str]:
+    def ids_matching(query: str) -> list[str]:
         return [job["id"] for job in client.get(f"/v1/jobs?{query}").json()["items"]]
 
-    assert listed("kind=train") == [cancelled, train]
-    assert listed("kind=train&status=queued") == [train]
-    assert listed("status=running") == []
-    assert len(listed("")) == 3
-    assert listed(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
-    assert listed("text=WEB&status=queued") == [train]
-    assert listed(f"object={train_request['dataset_id']}") == [cancelled, train]
-    assert listed("object=clk_none") == []
-    assert listed("text=%25") == []
+    assert ids_matching("kind=train") == [cancelled, train]
+    assert ids_matching("kind=train&status=queued") == [train]
+    assert ids_matching("status=running") == []
+    assert len(ids_matching("")) == 3
+    assert ids_matching(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
+    assert ids_matching("text=WEB&status=queued") == [train]
+    assert ids_matching(f"object={train_request['dataset_id']}") == [cancelled, train]
+    assert ids_matching("object=clk_none") == []
+    assert ids_matching("text=%25") == []
     for wrong in ("sort=best", "text=", "text=a%00b", "cursor=nothing"):
         assert client.get(f"/v1/jobs?{wrong}").status_code == 422
 

@@ -10,7 +10,7 @@ from tests.app.conftest import TestClient
 
 
 @pytest.fixture
-def running(store: Store) -> Callable[[int], str]:
+def add_running_job(store: Store) -> Callable[[int], str]:
     """Function that records trainings with a number of measured iterations."""
 
     def add(iterations: int) -> str:
@@ -26,10 +26,10 @@ def running(store: Store) -> Callable[[int], str]:
 
 
 def test_curves_of_several_jobs_come_in_one_answer(
-    client: TestClient, running: Callable[[int], str], add_model: Callable[[str], Model], store: Store
+    client: TestClient, add_running_job: Callable[[int], str], add_model: Callable[[str], Model], store: Store
 ) -> None:
     """Each curve begins at its requested iteration, in the order of the request; the answer has an ETag."""
-    long, short, done = running(3), running(1), add_model("web")
+    long, short, done = add_running_job(3), add_running_job(1), add_model("web")
     with store.begin() as tx:
         claimed = tx.jobs.claim(done.job_id, "trainer:1/1", 60.0)
         assert claimed is not None
@@ -72,9 +72,11 @@ def test_curves_of_several_jobs_come_in_one_answer(
     assert client.get(path, headers={"If-None-Match": response.headers["etag"]}).status_code == 304
 
 
-def test_curves_of_several_jobs_are_those_of_each(client: TestClient, running: Callable[[int], str]) -> None:
+def test_curves_of_several_jobs_are_those_of_each(
+    client: TestClient, add_running_job: Callable[[int], str]
+) -> None:
     """A shared answer has the same curves as separate answers."""
-    ids = [running(2), running(4)]
+    ids = [add_running_job(2), add_running_job(4)]
     together = client.get("/v1/jobs/histories", params={"job": ids}).json()["items"]
     for job_id, shown in zip(ids, together, strict=True):
         alone = client.get(f"/v1/jobs/{job_id}/history").json()
@@ -82,12 +84,14 @@ def test_curves_of_several_jobs_are_those_of_each(client: TestClient, running: C
         assert shown["iterations"] == alone["iterations"]
 
 
-def test_times_of_several_jobs_are_asked_for(client: TestClient, running: Callable[[int], str]) -> None:
+def test_times_of_several_jobs_are_sent_on_request(
+    client: TestClient, add_running_job: Callable[[int], str]
+) -> None:
     """With `times`, each job has the times of its history; without it, the answer has none."""
-    ids = [running(1), running(3)]
-    asked: dict[str, Any] = {"job": ids}
+    ids = [add_running_job(1), add_running_job(3)]
+    query: dict[str, Any] = {"job": ids}
     without, with_times = (
-        client.get("/v1/jobs/histories", params={**asked, **more}).json()["items"]
+        client.get("/v1/jobs/histories", params={**query, **more}).json()["items"]
         for more in ({}, {"times": True})
     )
     assert [item["milliseconds"] for item in without] == [{}, {}]
@@ -105,11 +109,11 @@ def test_wrong_requests_for_curves_are_refused(client: TestClient, query: str) -
 
 
 def test_several_jobs_are_cancelled(
-    client: TestClient, running: Callable[[int], str], train_request: dict[str, Any]
+    client: TestClient, add_running_job: Callable[[int], str], train_request: dict[str, Any]
 ) -> None:
-    """A queued job ends immediately and a running one is asked to stop; repeating reports the new states."""
+    """A queued job ends immediately, and a running job gets a request to stop; repeats report new states."""
     queued = client.post("/v1/jobs", json=train_request).json()["id"]
-    ids = [running(1), "job_none", queued, queued]
+    ids = [add_running_job(1), "job_none", queued, queued]
     response = client.post("/v1/jobs/cancel", json={"ids": ids})
     assert response.status_code == 200, response.text
     assert response.json()["items"] == [

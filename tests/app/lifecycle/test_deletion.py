@@ -23,8 +23,8 @@ def end_jobs(store: Store) -> Callable[[], None]:
             for job in tx.jobs.page(None, 200, status="queued").items:
                 claimed = tx.jobs.claim(job.id, "w", 15)
                 assert claimed is not None
-                made = [model.id for model in tx.models.page(None, 200).items if model.job_id == job.id]
-                tx.jobs.succeed(job.id, claimed.token, {"model_id": made[0]} if made else {})
+                model_ids = [model.id for model in tx.models.page(None, 200).items if model.job_id == job.id]
+                tx.jobs.succeed(job.id, claimed.token, {"model_id": model_ids[0]} if model_ids else {})
 
     return end
 
@@ -41,12 +41,12 @@ def add_ended(add_model: AddModel, end_jobs: Callable[[], None]) -> AddModel:
     return add
 
 
-def deleted(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
+def bulk_delete(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
     """Send a request to delete several objects, and return its answer."""
     answer = client.post(f"/v1/{path}/delete", json=body)
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    result: dict[str, Any] = answer.json()
+    return result
 
 
 def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel) -> None:
@@ -73,7 +73,7 @@ def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel)
     assert client.get("/v1/jobs").json()["items"][0]["result"] == {"model_id": model.id}
 
 
-def test_a_refusal_lists_what_holds_the_object(client: TestClient, add_ended: AddModel) -> None:
+def test_a_refusal_lists_the_holders_of_the_object(client: TestClient, add_ended: AddModel) -> None:
     """409 has the holders as members, and a remedy in its detail."""
     model = add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
@@ -102,13 +102,13 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
     models = [add_ended("web"), add_ended("web"), add_ended("shop")]
     client.patch("/v1/models/web:2", json={"tags": {"draft": "yes"}})
     body = {"filter": {"name": "web", "tag": ["draft:yes"]}}
-    planned = deleted(client, "models", **body)
+    planned = bulk_delete(client, "models", **body)
     assert (planned["dry_run"], planned["deleted"]) == (True, {"models": 1})
     assert len(client.get("/v1/models").json()["items"]) == len(models)
-    done = deleted(client, "models", **body, dry_run=False)
+    done = bulk_delete(client, "models", **body, dry_run=False)
     assert (done["deleted"], done["size_bytes"]) == ({"models": 1}, planned["size_bytes"])
     assert client.get("/v1/models/web:2").status_code == 404
-    jobs = deleted(client, "jobs", filter={"kind": "train"}, with_results=True, dry_run=False)
+    jobs = bulk_delete(client, "jobs", filter={"kind": "train"}, with_results=True, dry_run=False)
     assert jobs["deleted"] == {"jobs": 3, "models": 2}
     assert client.get("/v1/jobs").json()["items"] == []
 
@@ -125,7 +125,7 @@ def test_only_versions_that_were_the_latest_are_deleted(client: TestClient, stor
                 name=name, job_id=job.id, feature_names=["a"], best_iteration=1, sha256="0" * 64, size_bytes=1
             )
         tx.jobs.succeed(job.id, claimed.token, {})
-    done = deleted(client, "models", filter={"latest": True}, dry_run=False)
+    done = bulk_delete(client, "models", filter={"latest": True}, dry_run=False)
     assert done["deleted"] == {"models": 201}
     assert [each["version"] for each in client.get("/v1/models").json()["items"]] == [1]
 
@@ -134,8 +134,8 @@ def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddMode
     """A version is selected by its reference; an unknown reference is missing."""
     for _ in range(2):
         add_ended()
-    found = deleted(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
-    assert (found["deleted"], found["missing"]) == ({"models": 2}, ["web:7"])
+    result = bulk_delete(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
+    assert (result["deleted"], result["missing"]) == ({"models": 2}, ["web:7"])
 
 
 def test_references_are_resolved_before_the_first_deletion(client: TestClient, add_ended: AddModel) -> None:
@@ -143,29 +143,29 @@ def test_references_are_resolved_before_the_first_deletion(client: TestClient, a
     for _ in range(2):
         add_ended()
     unknown = [f"web:{number}" for number in range(3, 3 + CHUNK)]
-    found = deleted(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
-    assert (found["deleted"], found["missing"]) == ({"models": 1}, unknown)
+    result = bulk_delete(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
+    assert (result["deleted"], result["missing"]) == ({"models": 1}, unknown)
     assert client.get("/v1/models/web").json()["version"] == 1
 
 
-def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: AddModel) -> None:
+def test_held_objects_stay_and_the_others_are_deleted(client: TestClient, add_ended: AddModel) -> None:
     """The answer counts the kept objects and lists them with their holders."""
-    kept, gone = add_ended(), add_ended()
+    held, deleted = add_ended(), add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
-    found = deleted(client, "models", filter={"all": True}, dry_run=False)
-    assert (found["deleted"], found["refused_count"], found["complete"]) == ({"models": 1}, 1, True)
-    (refused,) = found["refused"]
-    assert (refused["kind"], refused["id"], refused["name"]) == ("model", kept.id, "web:1")
+    result = bulk_delete(client, "models", filter={"all": True}, dry_run=False)
+    assert (result["deleted"], result["refused_count"], result["complete"]) == ({"models": 1}, 1, True)
+    (refused,) = result["refused"]
+    assert (refused["kind"], refused["id"], refused["name"]) == ("model", held.id, "web:1")
     assert refused["holders"][0]["kind"] == "alias"
-    assert client.get(f"/v1/models/{gone.id}").status_code == 404
+    assert client.get(f"/v1/models/{deleted.id}").status_code == 404
 
 
 def test_an_age_counts_from_the_creation(client: TestClient, add_ended: AddModel) -> None:
     """An object of today is not older than a day; each object is older than a time in the future."""
     add_ended()
     moment = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
-    assert deleted(client, "models", filter={"older_than_days": 1})["deleted"] == {}
-    assert deleted(client, "models", filter={"created_before": moment})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={"older_than_days": 1})["deleted"] == {}
+    assert bulk_delete(client, "models", filter={"created_before": moment})["deleted"] == {"models": 1}
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_filters_that_match_every_model_are_refused(client: TestClient, add_ende
     answer = client.post("/v1/models/delete", json={"filter": empty, "dry_run": False})
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter")
     assert client.get("/v1/models/web").status_code == 200
-    assert deleted(client, "models", filter={**empty, "name": "web"})["deleted"] == {"models": 1}
-    assert deleted(client, "models", filter={**empty, "older_than_days": 0})["deleted"] == {"models": 1}
-    assert deleted(client, "models", filter={**empty, "all": True})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={**empty, "name": "web"})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={**empty, "older_than_days": 0})["deleted"] == {"models": 1}
+    assert bulk_delete(client, "models", filter={**empty, "all": True})["deleted"] == {"models": 1}
 
 
 def test_each_kind_has_its_filters(client: TestClient) -> None:
@@ -213,7 +213,7 @@ def test_each_kind_has_its_filters(client: TestClient) -> None:
         "studies": {"status": "cancelled", "dataset_id": "ds_1"},
     }
     for kind, wanted in filters.items():
-        assert deleted(client, kind, filter={**wanted, "prefix": "a", "project": "web"})["deleted"] == {}
+        assert bulk_delete(client, kind, filter={**wanted, "prefix": "a", "project": "web"})["deleted"] == {}
 
 
 def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended: AddModel) -> None:
@@ -268,10 +268,10 @@ def test_the_key_of_each_deletion_is_on_record(
     admin = bearer("admin")
     assert {item["deleted_by"] for item in client.get("/v1/trash", headers=admin).json()["items"]} == {key.id}
     entries = client.get("/v1/audit", headers=admin).json()["items"]
-    found = {(each["method"], each["path"], each["key_id"], each["request_id"]) for each in entries}
+    recorded = {(each["method"], each["path"], each["key_id"], each["request_id"]) for each in entries}
     for path in (f"/v1/jobs/{model.job_id}", f"/v1/datasets/{dataset_id}"):
-        assert ("DELETE", path, key.id, "r-18") in found
-    assert ("POST", "/v1/jobs/delete", key.id, "r-18") in found
+        assert ("DELETE", path, key.id, "r-18") in recorded
+    assert ("POST", "/v1/jobs/delete", key.id, "r-18") in recorded
 
 
 def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: AddModel) -> None:
@@ -287,20 +287,22 @@ def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: 
 
 def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) -> None:
     """Bytes are listed by kind, apart from the trash; emptying the trash frees the listed bytes."""
-    kept, gone = add_ended(), add_ended()
-    client.delete(f"/v1/models/{gone.id}")
-    found = client.get("/v1/storage?refresh=true").json()
-    kinds = {kind["kind"]: kind for kind in found["kinds"]}
+    kept_model, deleted_model = add_ended(), add_ended()
+    client.delete(f"/v1/models/{deleted_model.id}")
+    storage = client.get("/v1/storage?refresh=true").json()
+    kinds = {kind["kind"]: kind for kind in storage["kinds"]}
     models = kinds["models"]
-    assert (models["objects"], models["size_bytes"]) == (1, kept.size_bytes)
-    assert (models["trash_objects"], models["trash_bytes"]) == (1, gone.size_bytes)
+    assert (models["objects"], models["size_bytes"]) == (1, kept_model.size_bytes)
+    assert (models["trash_objects"], models["trash_bytes"]) == (1, deleted_model.size_bytes)
     stored = sum(size_bytes for _, size_bytes in store.artifacts.sizes())
-    assert found["total_bytes"] == stored == sum(k["size_bytes"] + k["trash_bytes"] for k in found["kinds"])
-    assert (kinds["jobs"]["objects"], found["trash_days"]) == (2, 7)
+    assert (
+        storage["total_bytes"] == stored == sum(k["size_bytes"] + k["trash_bytes"] for k in storage["kinds"])
+    )
+    assert (kinds["jobs"]["objects"], storage["trash_days"]) == (2, 7)
     assert models["retention_days"] is None
     freed = client.post("/v1/trash/empty", json={"all": True}).json()["size_bytes"]
     assert freed == models["trash_bytes"]
-    assert client.get("/v1/storage").json() == found  # measured once a minute
+    assert client.get("/v1/storage").json() == storage  # measured once a minute
     assert client.get("/v1/storage?refresh=true").json()["total_bytes"] == stored - freed
 
 
@@ -313,8 +315,8 @@ def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
     assert refused.status_code == 409
     assert "cancel the experiment" in refused.json()["detail"]
     client.post(f"{address}/cancel")
-    assert deleted(client, "experiments", filter={"status": "cancelled"})["deleted"] == {"experiments": 1}
-    assert deleted(client, "experiments", filter={"paper": "lambdarank-2006"})["deleted"] == {}
+    assert bulk_delete(client, "experiments", filter={"status": "cancelled"})["deleted"] == {"experiments": 1}
+    assert bulk_delete(client, "experiments", filter={"paper": "lambdarank-2006"})["deleted"] == {}
     assert client.delete(address).json()["deleted"] == {"experiments": 1}
     assert client.get(address).status_code == 404
     assert client.get("/v1/experiments").json()["items"] == []

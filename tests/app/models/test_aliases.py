@@ -25,7 +25,7 @@ def put(client: TestClient, version: int) -> Any:
 
 
 @pytest.fixture
-def gated(client: TestClient, web: list[Model], ready_dataset: Callable[[], str]) -> str:
+def gate_dataset_id(client: TestClient, web: list[Model], ready_dataset: Callable[[], str]) -> str:
     """Point the alias at version 1 and set a gate; return the dataset of the gate."""
     put(client, 1)
     dataset_id = ready_dataset()
@@ -91,64 +91,64 @@ def test_a_rollback_that_is_sent_again_goes_back_no_further(client: TestClient, 
     assert client.get(CHAMPION).json()["version"] == answers[0]["version"] == 2
 
 
-def test_a_gated_alias_is_moved_by_a_job(client: TestClient, web: list[Model], gated: str) -> None:
+def test_a_gated_alias_is_moved_by_a_job(client: TestClient, web: list[Model], gate_dataset_id: str) -> None:
     """The job has both versions and the rule of the gate; the alias is unchanged until the job has run."""
     response = put(client, 2)
     assert response.status_code == 202, response.text
     job = response.json()
     assert response.headers["location"] == f"/v1/jobs/{job['id']}"
     spec = job["spec"]
-    assert (job["kind"], spec["alias"], spec["dataset_id"]) == ("promote", "champion", gated)
+    assert (job["kind"], spec["alias"], spec["dataset_id"]) == ("promote", "champion", gate_dataset_id)
     assert spec["systems"] == [
         {"model_id": model.id, "system": f"web:{version}"} for version, model in enumerate(web[:2], 1)
     ]
     assert spec["rule"] == {**GATE, "p": 0.05, "min_slice_queries": 30}
     assert client.get(CHAMPION).json()["version"] == 1
     assert client.get("/v1/jobs?kind=promote").json()["items"][0]["id"] == job["id"]
-    assert client.delete(f"/v1/datasets/{gated}").status_code == 409
+    assert client.delete(f"/v1/datasets/{gate_dataset_id}").status_code == 409
 
 
-@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("with_baselines", [False, True])
 def test_a_job_names_the_baselines_only_where_its_gate_asks_for_them(
-    client: TestClient, gated: str, store: Store, asked: bool
+    client: TestClient, gate_dataset_id: str, store: Store, with_baselines: bool
 ) -> None:
     """Workers and API of the previous release refuse the key, but accept other gates."""
-    rule = {**GATE, "dataset_id": gated, "better_than_baselines": asked}
-    assert client.put(f"{CHAMPION}/gate", json=rule).json()["better_than_baselines"] is asked
-    assert ("better_than_baselines" in put(client, 2).json()["spec"]["rule"]) is asked
+    rule = {**GATE, "dataset_id": gate_dataset_id, "better_than_baselines": with_baselines}
+    assert client.put(f"{CHAMPION}/gate", json=rule).json()["better_than_baselines"] is with_baselines
+    assert ("better_than_baselines" in put(client, 2).json()["spec"]["rule"]) is with_baselines
     with store.read() as tx:
-        assert ("better_than_baselines" in tx.aliases.gate("web", "champion").rule) is asked
+        assert ("better_than_baselines" in tx.aliases.gate("web", "champion").rule) is with_baselines
 
 
-def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gated: str) -> None:
+def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gate_dataset_id: str) -> None:
     """The current version, an alias without a target, a rollback and a removed gate need no job."""
     assert put(client, 1).status_code == 200
     client.delete(CHAMPION)
     assert put(client, 2).status_code == 200
     assert client.delete(f"{CHAMPION}/gate").status_code == 204
     assert put(client, 3).status_code == 200
-    client.put(f"{CHAMPION}/gate", json={**GATE, "dataset_id": gated})
+    client.put(f"{CHAMPION}/gate", json={**GATE, "dataset_id": gate_dataset_id})
     assert client.post(f"{CHAMPION}/rollback").json()["version"] == 2
 
 
-def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gated: str) -> None:
+def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gate_dataset_id: str) -> None:
     """The gate stores the name of the metric in Rankery."""
-    asked = {**GATE, "metric": "nDCG@5", "dataset_id": gated}
-    assert client.put(f"{CHAMPION}/gate", json=asked).json()["metric"] == "ndcg@5"
+    gate = {**GATE, "metric": "nDCG@5", "dataset_id": gate_dataset_id}
+    assert client.put(f"{CHAMPION}/gate", json=gate).json()["metric"] == "ndcg@5"
 
 
-def test_a_gate_is_shown_with_its_defaults(client: TestClient, gated: str) -> None:
+def test_a_gate_is_shown_with_its_defaults(client: TestClient, gate_dataset_id: str) -> None:
     """A gate shows its rule and the preset of its contract; its dataset cannot be deleted before the gate."""
     gate = client.get(f"{CHAMPION}/gate").json()
     assert {name: gate[name] for name in GATE} == GATE
     assert (gate["p"], gate["min_slice_queries"], gate["contract"]["preset"]) == (0.05, 30, "default")
-    refused = client.delete(f"/v1/datasets/{gated}")
+    refused = client.delete(f"/v1/datasets/{gate_dataset_id}")
     assert refused.status_code == 409
     assert "gate web@champion compares versions on it" in refused.json()["detail"]
     client.delete(f"{CHAMPION}/gate")
     for response in (client.get(f"{CHAMPION}/gate"), client.delete(f"{CHAMPION}/gate")):
         assert response.status_code == 404
-    assert client.delete(f"/v1/datasets/{gated}").status_code == 204
+    assert client.delete(f"/v1/datasets/{gate_dataset_id}").status_code == 204
 
 
 @pytest.mark.parametrize(
@@ -195,6 +195,6 @@ def test_a_gate_needs_data_that_a_model_can_score(
         for dataset_id in (pending, bare)
     ]
     assert [answer.status_code for answer in answers] == [409, 422]
-    asked = {**GATE, "dataset_id": ready_dataset()}
-    assert client.put("/v1/models/none/aliases/champion/gate", json=asked).status_code == 404
-    assert client.put("/v1/models/web/aliases/Champion!/gate", json=asked).status_code == 422
+    gate = {**GATE, "dataset_id": ready_dataset()}
+    assert client.put("/v1/models/none/aliases/champion/gate", json=gate).status_code == 404
+    assert client.put("/v1/models/web/aliases/Champion!/gate", json=gate).status_code == 422

@@ -11,7 +11,7 @@ from tests.app.conftest import FEATURE_NAMES, TestClient
 AddModel = Callable[..., Model]
 
 
-def distilled(client: TestClient, reference: str = "web", **body: Any) -> dict[str, Any]:
+def distillation_spec(client: TestClient, reference: str = "web", **body: Any) -> dict[str, Any]:
     """Return the specification of the training that a request queues."""
     answer = client.post(f"/v1/models/{reference}/distil", json=body)
     assert answer.status_code == 202, answer.text
@@ -23,7 +23,7 @@ def distilled(client: TestClient, reference: str = "web", **body: Any) -> dict[s
 def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddModel) -> None:
     """Dataset, features and metrics are the teacher's; by default, a fifth of the queries is test data."""
     teacher = add_model("web", metrics=["map"], label_map={"9": 0.0})
-    spec = distilled(client)
+    spec = distillation_spec(client)
     assert (spec["kind"], spec["model_name"], spec["labels_from"]) == (
         "train",
         "web-distilled",
@@ -34,7 +34,7 @@ def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddMod
     assert (spec["metrics"], spec["label_map"], spec["loss"]["name"]) == (["map"], {"9": 0.0}, "mse")
     assert spec["hyperparameters"]["num_leaves"] == 15
     add_model("best", metric="mrr", contract=None, test_dataset_id=None)  # as automatic training stores it
-    assert distilled(client, "best")["metrics"] == ["mrr"]
+    assert distillation_spec(client, "best")["metrics"] == ["mrr"]
 
 
 def test_the_test_data_are_new_to_the_teacher(
@@ -43,12 +43,12 @@ def test_the_test_data_are_new_to_the_teacher(
     """The test data are the teacher's, unless the request names test data or another training dataset."""
     first, second = ready_dataset(), ready_dataset()
     add_model("web", first, test={"fraction": 0.5}, seed=7)
-    assert {"test": {"fraction": 0.5}, "seed": 7}.items() <= distilled(client).items()
-    assert distilled(client, dataset_id=second)["test"] == {"fraction": 0.2}
-    assert distilled(client, test_dataset_id=second)["test_dataset_id"] == second
+    assert {"test": {"fraction": 0.5}, "seed": 7}.items() <= distillation_spec(client).items()
+    assert distillation_spec(client, dataset_id=second)["test"] == {"fraction": 0.2}
+    assert distillation_spec(client, test_dataset_id=second)["test_dataset_id"] == second
     add_model("shop", first, test_dataset_id=second)
-    assert distilled(client, "shop")["test_dataset_id"] == second
-    assert distilled(client, "shop", dataset_id=second)["test"] == {"fraction": 0.2}
+    assert distillation_spec(client, "shop")["test_dataset_id"] == second
+    assert distillation_spec(client, "shop", dataset_id=second)["test"] == {"fraction": 0.2}
 
 
 def test_a_request_may_choose(client: TestClient, add_model: AddModel) -> None:
@@ -60,7 +60,7 @@ def test_a_request_may_choose(client: TestClient, add_model: AddModel) -> None:
         "iterations": 200,
         "features": {"leave_out": ["bm25"]},
     }
-    spec = distilled(client, **chosen, priority="low", tags={"for": "solr"})
+    spec = distillation_spec(client, **chosen, priority="low", tags={"for": "solr"})
     assert (spec["model_name"], spec["features"]["leave_out"], spec["priority"]) == ("small", ["bm25"], "low")
     assert {"num_leaves": 63, "num_iterations": 200}.items() <= spec["hyperparameters"].items()
     assert spec["tags"] == {"for": "solr"}
@@ -78,7 +78,7 @@ def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> 
 
 
 @pytest.mark.parametrize(("field", "value"), [("leaves", 1), ("metrics", ["magic"]), ("loss", "mse")])
-def test_what_is_unfit_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
+def test_an_invalid_field_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
     """The error points at the field of the request."""
     add_model("web")
     answer = client.post("/v1/models/web/distil", json={field: value})

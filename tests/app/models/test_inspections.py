@@ -11,7 +11,7 @@ from core.store import Inspection, Model, Store
 from core.store.artifacts.keys import model_key
 from tests.app.conftest import FEATURE_NAMES, TestClient
 
-_FOUND: dict[str, Any] = {
+_RESULTS: dict[str, Any] = {
     "contract": Conventions().to_json(),
     "baseline": {
         "mean": 0.5,
@@ -36,7 +36,7 @@ _FOUND: dict[str, Any] = {
         }
     ],
 }
-_RUN: dict[str, Any] = {"metric": "ndcg@5", "repeats": 5, "within": "query", "seed": 42, "sample": 100}
+_OPTIONS: dict[str, Any] = {"metric": "ndcg@5", "repeats": 5, "within": "query", "seed": 42, "sample": 100}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def add_inspection(store: Store) -> Callable[[Model], Inspection]:
     def add(model: Model) -> Inspection:
         with store.begin() as tx:
             return tx.inspections.add(
-                job_id=model.job_id, model_id=model.id, dataset_id=model.dataset_id, **_RUN, **_FOUND
+                job_id=model.job_id, model_id=model.id, dataset_id=model.dataset_id, **_OPTIONS, **_RESULTS
             )
 
     return add
@@ -58,10 +58,10 @@ def test_an_inspection_is_shown_whole(
     """The answer has the stored values, and the preset of the contract."""
     inspection = add_inspection(add_model("web"))
     shown = client.get(f"/v1/inspections/{inspection.id}").json()
-    assert {name: shown[name] for name in _RUN} == _RUN
+    assert {name: shown[name] for name in _OPTIONS} == _OPTIONS
     contract = {**Conventions().to_json(), "preset": "default", "max_documents": None, "judged_only": False}
-    expected = {**_FOUND, "contract": contract}
-    assert {name: shown[name] for name in _FOUND} == expected
+    expected = {**_RESULTS, "contract": contract}
+    assert {name: shown[name] for name in _RESULTS} == expected
     assert client.get("/v1/inspections/ins_none").status_code == 404
 
 

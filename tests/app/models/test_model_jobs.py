@@ -46,8 +46,8 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
     assert first.json() == second.json()
     other = client.post("/v1/models", files=FILE, data={"name": "shop"}, headers=KEY)
     assert other.json()["errors"][0]["pointer"] == "/Idempotency-Key"
-    kept = [key for key in artifact_keys(settings.storage_url) if key.startswith("model-uploads/")]
-    assert len(kept) == 1
+    keys = [key for key in artifact_keys(settings.storage_url) if key.startswith("model-uploads/")]
+    assert len(keys) == 1
 
 
 @pytest.mark.long
@@ -67,7 +67,7 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
         ({"name": "web", "loss": "x"}, "/loss"),
     ],
 )
-def test_what_is_unfit_is_named_and_nothing_is_kept(
+def test_an_invalid_form_field_is_named_and_no_file_is_kept(
     client: TestClient, settings: ApiSettings, fields: dict[str, str], pointer: str
 ) -> None:
     """The error points at the part of the form, or into it."""
@@ -103,12 +103,12 @@ def test_a_training_is_queued_again(
     """The specification has the fields that decide the model; a repeated request is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
-    asked = {**CURRENT["train"], **changed, **scorer}
+    spec = {**CURRENT["train"], **changed, **scorer}
     with store.begin() as tx:
         tx.models.get(model.id).lineage = {
             "job_id": model.job_id,
             "datasets": {},
-            "spec": asked,
+            "spec": spec,
             "seed": 7,
             "rankery": "0.1.0",
             "libraries": {},
@@ -119,19 +119,19 @@ def test_a_training_is_queued_again(
     assert first.json() == second.json()
     job = first.json()
     assert first.headers["location"] == f"/v1/jobs/{job['id']}"
-    aside = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority", "tags"}
-    deciding = {name: value for name, value in asked.items() if name not in aside}
+    not_deciding = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority", "tags"}
+    deciding = {name: value for name, value in spec.items() if name not in not_deciding}
     assert job["spec"] == {**deciding, "kind": "reproduce", "model_id": model.id, "system": "web:1"}
     assert client.delete(f"/v1/datasets/{model.dataset_id}").status_code == 409
-    assert client.get("/v1/models/web").json()["lineage"]["spec"] == asked
+    assert client.get("/v1/models/web").json()["lineage"]["spec"] == spec
 
 
-def test_what_cannot_be_trained_again_is_refused(
+def test_models_that_cannot_be_trained_again_are_refused(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
     """An imported model, a model whose dataset was deleted, and an automatic training are refused."""
     assert client.post("/v1/models/web/reproduce").status_code == 404
-    imported, orphan, found = add_model("web"), add_model("shop"), add_model("best")
+    imported, orphan, automatic = add_model("web"), add_model("shop"), add_model("best")
     with store.begin() as tx:
         row = tx.models.get(imported.id)
         row.dataset_id = row.loss = row.hyperparameters = None
@@ -146,7 +146,7 @@ def test_what_cannot_be_trained_again_is_refused(
         }
         other = tx.models.get(orphan.id)
         other.lineage = row.lineage
-        best = tx.models.get(found.id)
+        best = tx.models.get(automatic.id)
         best.lineage = row.lineage | {"spec": {"kind": "auto-train", "metric": "map", "model_name": "best"}}
     answers = [client.post(f"/v1/models/{name}/reproduce") for name in ("web", "shop", "best")]
     assert [answer.status_code for answer in answers] == [409, 409, 409]

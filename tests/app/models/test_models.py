@@ -69,10 +69,10 @@ def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[
         assert client.get(f"/v1/models/{reference}").json()["id"] == model.id
 
 
-def test_a_name_beyond_the_compared_ones_is_known(
+def test_a_correct_name_gets_no_suggestion_among_many_names(
     client: TestClient, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An unknown version of it is no misspelt name."""
+    """The error of an unknown version proposes no other name, even if only some names are compared."""
     add_model("web-search")
     add_model("web-search-2")
     monkeypatch.setattr("core.store.repositories.models._MAX_COMPARED_NAMES", 1)
@@ -160,7 +160,7 @@ def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callab
     for name, tags in (("web", {"team": "search", "run": "a:b"}), ("web", {"team": "ads"}), ("shop", {})):
         add_model(name)
         client.patch(f"/v1/models/{name}", json={"tags": tags})
-    found = {
+    references = {
         query: [(item["name"], item["version"]) for item in client.get(f"/v1/models?{query}").json()["items"]]
         for query in (
             "tag=team",
@@ -170,7 +170,7 @@ def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callab
             "name=shop&tag=team",
         )
     }
-    assert list(found.values()) == [[("web", 2), ("web", 1)], [("web", 1)], [("web", 1)], [], []]
+    assert list(references.values()) == [[("web", 2), ("web", 1)], [("web", 1)], [("web", 1)], [], []]
     assert client.get("/v1/models?tag=Team").status_code == 422
 
 

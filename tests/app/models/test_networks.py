@@ -37,7 +37,7 @@ def test_a_network_is_shown_with_its_kind_and_scorer(
 
 @pytest.mark.parametrize("hidden", [(), (4,)])
 @pytest.mark.parametrize("path", ["importance", "trees/0"])
-def test_what_only_trees_have_is_refused(
+def test_inspections_of_trees_are_refused_for_networks(
     client: TestClient, add_network: Add, hidden: tuple[int, ...], path: str
 ) -> None:
     """409 names the kind of the model and proposes an inspection, which measures importance of any model."""

@@ -31,6 +31,6 @@ def samples(text: str) -> Samples:
     }
 
 
-def named(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+def sample_key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """Return the key of a sample in the result of `samples`."""
     return name, frozenset(labels.items())

@@ -50,14 +50,14 @@ def alter(store: Store, key: str, place: int | None = None) -> bytes:
     return content
 
 
-def damage(response: Answer) -> str:
+def damaged_key(response: Answer) -> str:
     """Return the key of the damaged artifact that a problem names."""
     problem = response.json()
     assert (response.status_code, problem["type"]) == (500, "/problems/artifact-damaged"), problem
     return str(problem["detail"].removeprefix("the stored artifact ").partition(" is damaged: ")[0])
 
 
-def leaf(store: Store, key: str) -> int:
+def leaf_digit_position(store: Store, key: str) -> int:
     """Return the position of a digit in a leaf value; changing it gives a valid model of other scores."""
     text = store.artifacts.read_bytes(key)
     place = text.index(b"leaf_value=") + len(b"leaf_value=")
@@ -73,17 +73,17 @@ REQUESTS: dict[str, Callable[[TestClient], Any]] = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("asked", REQUESTS)
+@pytest.mark.parametrize("request_name", REQUESTS)
 def test_scores_never_change_silently(
-    client: TestClient, store: Store, add_model: Callable[[str], Model], asked: str
+    client: TestClient, store: Store, add_model: Callable[[str], Model], request_name: str
 ) -> None:
     """A model with one altered digit is refused and named, and accepted when its bytes are restored."""
     key = model_key(add_model("web").id)
-    good = alter(store, key, leaf(store, key))
-    assert damage(REQUESTS[asked](client)) == key
+    good = alter(store, key, leaf_digit_position(store, key))
+    assert damaged_key(REQUESTS[request_name](client)) == key
     assert f"damaged artifacts: {key}" in client.get("/readyz").json()["detail"]
     store.artifacts.write_bytes(key, good)
-    assert REQUESTS[asked](client).status_code == 200
+    assert REQUESTS[request_name](client).status_code == 200
     assert client.get("/readyz?for=scoring").json()["damaged_artifacts"] == []
 
 
@@ -93,7 +93,7 @@ def test_a_model_whose_text_is_gone_is_damaged(
     """The model is on record, so the answer is not a 404."""
     key = model_key(add_model("web").id)
     store.artifacts.delete(key)
-    assert damage(client.post("/v1/models/web/rank", json=PAYLOAD)) == key
+    assert damaged_key(client.post("/v1/models/web/rank", json=PAYLOAD)) == key
 
 
 def test_a_good_copy_in_memory_is_still_used(
@@ -102,7 +102,7 @@ def test_a_good_copy_in_memory_is_still_used(
     """Verified bytes in memory are used without reading the artifact again."""
     key = model_key(add_model("web").id)
     before = client.post("/v1/models/web/rank", json=PAYLOAD).json()
-    alter(store, key, leaf(store, key))
+    alter(store, key, leaf_digit_position(store, key))
     assert client.post("/v1/models/web/rank", json=PAYLOAD).json() == before
 
 
@@ -138,6 +138,6 @@ def test_a_file_that_was_never_verified_and_cannot_be_read(
     """Artifacts of an earlier release have no checksums, and are damaged if they cannot be read."""
     store.artifacts.write_bytes(key, content)
     response = client.get(ADDRESSES[key].format(dataset_id, DATASET.query_ids[3]))
-    assert damage(response) == key
+    assert damaged_key(response) == key
     with store.read() as tx:
         assert tx.artifacts.damaged(9) == [key]

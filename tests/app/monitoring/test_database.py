@@ -21,11 +21,12 @@ from core.store.repositories.counters import (
     count_job,
 )
 from tests.app.conftest import TestClient, wait_for_probes
-from tests.app.monitoring.conftest import Samples, named, samples
+from tests.app.monitoring.conftest import Samples, sample_key, samples
 from tests.servers import PostgresServer, TcpProxy
 from tests.servers.fixtures import Places
 
 Scrape = Callable[[], Samples]
+PATIENCE_SECONDS = 20.0
 
 
 def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
@@ -34,13 +35,13 @@ def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
         for _ in range(3):
             tx.jobs.add("train", {})
     time.sleep(0.05)
-    found = scrape()
+    values = scrape()
     train = {"kind": "train", "lane": "training", "priority": "normal"}
     rank = {"kind": "rank", "lane": "quick", "priority": "high"}
-    assert found[named("rankery_jobs_queued", **train)] == 3
-    assert 0.05 <= found[named("rankery_oldest_queued_job_age_seconds", **train)] < 60
-    assert found[named("rankery_jobs_queued", **rank)] == 0
-    assert found[named("rankery_oldest_queued_job_age_seconds", **rank)] == 0
+    assert values[sample_key("rankery_jobs_queued", **train)] == 3
+    assert 0.05 <= values[sample_key("rankery_oldest_queued_job_age_seconds", **train)] < 60
+    assert values[sample_key("rankery_jobs_queued", **rank)] == 0
+    assert values[sample_key("rankery_oldest_queued_job_age_seconds", **rank)] == 0
 
 
 def test_running_jobs(store: Store, scrape: Scrape) -> None:
@@ -48,11 +49,11 @@ def test_running_jobs(store: Store, scrape: Scrape) -> None:
     with store.begin() as tx:
         job = tx.jobs.add("evaluate", {})
         tx.jobs.claim(job.id, "w1", 15)
-    found = scrape()
-    assert found[named("rankery_jobs_running", kind="evaluate", lane="quick")] == 1
-    assert found[named("rankery_jobs_running", kind="train", lane="training")] == 0
-    queued = named("rankery_jobs_queued", kind="evaluate", lane="quick", priority="normal")
-    assert found[queued] == 0
+    values = scrape()
+    assert values[sample_key("rankery_jobs_running", kind="evaluate", lane="quick")] == 1
+    assert values[sample_key("rankery_jobs_running", kind="train", lane="training")] == 0
+    queued = sample_key("rankery_jobs_queued", kind="evaluate", lane="quick", priority="normal")
+    assert values[queued] == 0
 
 
 def test_jobs_of_a_later_release(client: TestClient, store: Store, scrape: Scrape) -> None:
@@ -62,10 +63,10 @@ def test_jobs_of_a_later_release(client: TestClient, store: Store, scrape: Scrap
         running = tx.jobs.add("evaluate", {})
         tx.jobs.claim(running.id, "w1", 15)
         tx.jobs.get(running.id).kind = "later"
-    found = scrape()
-    assert found[named("rankery_jobs_running", kind="later", lane="quick")] == 1
-    queued = named("rankery_jobs_queued", kind="later", lane="quick", priority="normal")
-    assert found[queued] == 1
+    values = scrape()
+    assert values[sample_key("rankery_jobs_running", kind="later", lane="quick")] == 1
+    queued = sample_key("rankery_jobs_queued", kind="later", lane="quick", priority="normal")
+    assert values[queued] == 1
     assert client.get("/v1/counts").json()["waiting"]["quick"] == 1
 
 
@@ -78,9 +79,9 @@ def test_live_workers(store: Store, scrape: Scrape) -> None:
         tx.workers.report("host-4:1", "quick", 1, 60)
         tx.workers.remove("host-4:1")
     time.sleep(0.01)
-    found = scrape()
-    assert found[named("rankery_workers", lane="training")] == 2
-    assert found[named("rankery_workers", lane="quick")] == 0
+    values = scrape()
+    assert values[sample_key("rankery_workers", lane="training")] == 2
+    assert values[sample_key("rankery_workers", lane="quick")] == 0
 
 
 def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
@@ -89,16 +90,16 @@ def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
         for seconds in (-1, 0.5, 3, 60, 300_000):
             count_job(tx.counters, "train", "succeeded", seconds)
         count_job(tx.counters, "train", "failed", 7)
-    found = scrape()
+    values = scrape()
     ended = {"kind": "train", "status": "succeeded"}
     within = [
-        found[named("rankery_job_duration_seconds_bucket", **ended, le=bound)]
+        values[sample_key("rankery_job_duration_seconds_bucket", **ended, le=bound)]
         for bound in ("0.5", "1.0", "5.0", "30.0", "60.0", "259200.0", "+Inf")
     ]
     assert within == [2, 2, 3, 3, 4, 4, 5]
-    assert found[named("rankery_job_duration_seconds_count", **ended)] == 5
-    assert found[named("rankery_job_duration_seconds_sum", **ended)] == 0 + 0.5 + 3 + 60 + 300_000
-    assert found[named("rankery_job_duration_seconds_sum", kind="train", status="failed")] == 7
+    assert values[sample_key("rankery_job_duration_seconds_count", **ended)] == 5
+    assert values[sample_key("rankery_job_duration_seconds_sum", **ended)] == 0 + 0.5 + 3 + 60 + 300_000
+    assert values[sample_key("rankery_job_duration_seconds_sum", kind="train", status="failed")] == 7
 
 
 def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
@@ -106,11 +107,11 @@ def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
     with store.begin() as tx:
         for ending in ("lost", "lost", "handed_back", "succeeded"):
             count_attempt(tx.counters, "train", ending)
-    found = scrape()
-    assert found[named("rankery_job_attempts_total", kind="train", ending="lost")] == 2
-    assert found[named("rankery_job_attempts_total", kind="train", ending="handed_back")] == 1
-    assert found[named("rankery_leases_lost_total", kind="train")] == 2
-    assert found[named("rankery_leases_lost_total", kind="ingest")] == 0
+    values = scrape()
+    assert values[sample_key("rankery_job_attempts_total", kind="train", ending="lost")] == 2
+    assert values[sample_key("rankery_job_attempts_total", kind="train", ending="handed_back")] == 1
+    assert values[sample_key("rankery_leases_lost_total", kind="train")] == 2
+    assert values[sample_key("rankery_leases_lost_total", kind="ingest")] == 0
 
 
 def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
@@ -120,24 +121,26 @@ def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
         tx.counters.add(TRAINING_SECONDS, amount=2.5)
         tx.counters.add(CACHE_HITS, {"cache": "arrays"}, 4)
         tx.counters.add(CACHE_MISSES, {"cache": "binned"})
-    found = scrape()
-    assert found[named("rankery_training_iterations_total")] == 120
-    assert found[named("rankery_training_seconds_total")] == 2.5
-    assert found[named("rankery_worker_cache_hits_total", cache="arrays")] == 4
-    assert found[named("rankery_worker_cache_misses_total", cache="binned")] == 1
+    values = scrape()
+    assert values[sample_key("rankery_training_iterations_total")] == 120
+    assert values[sample_key("rankery_training_seconds_total")] == 2.5
+    assert values[sample_key("rankery_worker_cache_hits_total", cache="arrays")] == 4
+    assert values[sample_key("rankery_worker_cache_misses_total", cache="binned")] == 1
 
 
-def test_what_is_stored(store: Store, scrape: Scrape, add_model: Callable[[str], Model]) -> None:
+def test_stored_datasets_and_models_are_counted(
+    store: Store, scrape: Scrape, add_model: Callable[[str], Model]
+) -> None:
     """Datasets have their uploaded bytes by status, and models their size."""
     model = add_model("web")
     with store.begin() as tx:
         tx.datasets.add("waiting", {"kind": "upload"}, size_bytes=1_000)
-    found = scrape()
-    assert found[named("rankery_datasets", status="ready")] == 1
-    assert found[named("rankery_datasets", status="pending")] == 1
-    assert found[named("rankery_dataset_bytes", status="pending")] == 1_000
-    assert found[named("rankery_models")] == 1
-    assert found[named("rankery_model_bytes")] == model.size_bytes
+    values = scrape()
+    assert values[sample_key("rankery_datasets", status="ready")] == 1
+    assert values[sample_key("rankery_datasets", status="pending")] == 1
+    assert values[sample_key("rankery_dataset_bytes", status="pending")] == 1_000
+    assert values[sample_key("rankery_models")] == 1
+    assert values[sample_key("rankery_model_bytes")] == model.size_bytes
 
 
 def test_the_database_is_read_at_most_once_per_interval(
@@ -166,17 +169,16 @@ def test_without_a_database(
             store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
         )
         put_away(gate)
-        began = time.monotonic()
-        found = samples(asyncio.run(exposed.exposition(""))[0].decode())
-        assert time.monotonic() - began < 5
-        assert found[named("rankery_database_up")] == 0
-        assert found[named("rankery_build_info", version="1.2", python=platform.python_version())] == 1
-        assert not [name for name, _ in found if name.startswith("rankery_jobs")]
+        exposition = asyncio.run(asyncio.wait_for(exposed.exposition(""), PATIENCE_SECONDS))
+        values = samples(exposition[0].decode())
+        assert values[sample_key("rankery_database_up")] == 0
+        assert values[sample_key("rankery_build_info", version="1.2", python=platform.python_version())] == 1
+        assert not [name for name, _ in values if name.startswith("rankery_jobs")]
         gate.unblock()
         gate.open()
         again = metrics.Metrics(
             store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
         )
-        assert samples(asyncio.run(again.exposition(""))[0].decode())[named("rankery_database_up")] == 1
+        assert samples(asyncio.run(again.exposition(""))[0].decode())[sample_key("rankery_database_up")] == 1
         wait_for_probes()
         store.close()

@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from app import ApiSettings, create_app
 from core.store import Model
 from tests.app.conftest import TestClient
-from tests.app.monitoring.conftest import Samples, named, samples
+from tests.app.monitoring.conftest import Samples, sample_key, samples
 
 
 def test_plain_text_by_default(client: TestClient) -> None:
@@ -39,14 +39,14 @@ def test_names_follow_the_conventions(client: TestClient, scrape: Callable[[], S
 
 def test_the_build_is_a_metric(client: TestClient, scrape: Callable[[], Samples]) -> None:
     """The version and the Python version are labels."""
-    build = named("rankery_build_info", version=version("rankery"), python=platform.python_version())
+    build = sample_key("rankery_build_info", version=version("rankery"), python=platform.python_version())
     assert scrape()[build] == 1
 
 
 def test_each_application_has_its_own_metrics(client: TestClient, settings: ApiSettings) -> None:
     """Requests to one application are not counted in another of the same process."""
     client.get("/v1/jobs")
-    counted = named("rankery_http_requests_total", route="/v1/jobs", method="GET", status="200")
+    counted = sample_key("rankery_http_requests_total", route="/v1/jobs", method="GET", status="200")
     with TestClient(create_app(settings), base_url="http://127.0.0.1") as other:
         assert counted not in samples(other.get("/metrics").text)
         other.get("/v1/jobs")
@@ -61,10 +61,10 @@ def test_models_in_memory(
     body = {"queries": [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 0.5}}]}]}
     for _ in range(3):
         assert client.post(f"/v1/models/{model.id}/rank", json=body).status_code == 200
-    found = scrape()
-    assert found[named("rankery_model_cache_misses_total")] == 1
-    assert found[named("rankery_model_cache_hits_total")] == 2
-    assert found[named("rankery_model_cache_models")] == 1
+    values = scrape()
+    assert values[sample_key("rankery_model_cache_misses_total")] == 1
+    assert values[sample_key("rankery_model_cache_hits_total")] == 2
+    assert values[sample_key("rankery_model_cache_models")] == 1
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])

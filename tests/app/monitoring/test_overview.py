@@ -49,10 +49,13 @@ def test_running_jobs_of_a_later_release_are_left_out(client: TestClient, store:
 
 def test_jobs_are_counted_by_status(client: TestClient, train_request: dict[str, Any]) -> None:
     """A status without jobs has 0; datasets and results are counted, too."""
-    nothing = client.get("/v1/counts").json()
+    before = client.get("/v1/counts").json()
     client.post("/v1/jobs", json=train_request)
     counts = client.get("/v1/counts").json()
-    assert counts["jobs"] == {**nothing["jobs"], "queued": nothing["jobs"]["queued"] + 1}
+    assert counts["jobs"] == {
+        **before["jobs"],
+        "queued": before["jobs"]["queued"] + 1,
+    }
     assert set(counts["jobs"]) == {"queued", "running", "succeeded", "refused", "failed", "cancelled"}
     assert counts["datasets"] >= 1
     assert [counts[name] for name in ("evaluations", "comparisons", "rankings")] == [0, 0, 0]
@@ -96,8 +99,8 @@ def test_the_trend_of_a_champion(client: TestClient, store: Store, add_model: Ad
     client.put("/v1/models/web/aliases/champion", json={"version": 3})
 
     def trend() -> Any:
-        (found,) = client.get("/v1/aliases?alias=champion").json()["items"]
-        return found["trend"]
+        (alias,) = client.get("/v1/aliases?alias=champion").json()["items"]
+        return alias["trend"]
 
     assert trend() is None
     with store.begin() as tx:
@@ -114,7 +117,7 @@ def test_an_alias_is_listed_for_each_name(client: TestClient, add_model: Callabl
     assert client.get("/v1/aliases?alias=champion").json() == {"items": []}
     for alias in ("champion", "other"):
         client.put(f"/v1/models/{stored.name}/aliases/{alias}", json={"version": stored.version})
-    (found,) = client.get("/v1/aliases?alias=champion").json()["items"]
-    assert (found["name"], found["alias"], found["version"]) == (stored.name, "champion", stored.version)
-    assert (found["model_id"], found["metrics"]) == (stored.id, stored.metrics)
+    (listed,) = client.get("/v1/aliases?alias=champion").json()["items"]
+    assert (listed["name"], listed["alias"], listed["version"]) == (stored.name, "champion", stored.version)
+    assert (listed["model_id"], listed["metrics"]) == (stored.id, stored.metrics)
     assert client.get("/v1/aliases").status_code == 422

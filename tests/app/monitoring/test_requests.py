@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 
 from tests.app.conftest import TestClient
-from tests.app.monitoring.conftest import Samples, named
+from tests.app.monitoring.conftest import Samples, sample_key
 
 
 @pytest.mark.long
@@ -34,9 +34,11 @@ def test_a_request_is_counted_by_its_route(
 ) -> None:
     """The label is the declared route, which a caller cannot choose."""
     assert client.request(method, path).status_code == status
-    found = scrape()
-    assert found[named("rankery_http_requests_total", route=route, method=method, status=str(status))] == 1
-    assert found[named("rankery_http_request_duration_seconds_count", route=route, method=method)] == 1
+    values = scrape()
+    assert (
+        values[sample_key("rankery_http_requests_total", route=route, method=method, status=str(status))] == 1
+    )
+    assert values[sample_key("rankery_http_request_duration_seconds_count", route=route, method=method)] == 1
 
 
 def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples]) -> None:
@@ -51,8 +53,13 @@ def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples
         client.get(f"/v1/jobs/job_{number}")
         client.request(f"BREW{number}", "/coffee")
     after = scrape()
-    assert after[named("rankery_http_requests_total", route="unmatched", method="GET", status="404")] == 30
-    assert after[named("rankery_http_requests_total", route="unmatched", method="other", status="404")] == 30
+    assert (
+        after[sample_key("rankery_http_requests_total", route="unmatched", method="GET", status="404")] == 30
+    )
+    assert (
+        after[sample_key("rankery_http_requests_total", route="unmatched", method="other", status="404")]
+        == 30
+    )
     # A counter and the buckets, count and sum of a histogram, for each of six pairs of route and method.
     assert len(after) - before == 6 * (1 + 16 + 2)
 
@@ -67,10 +74,12 @@ def test_an_unhandled_exception_is_counted(
 
     application.add_api_route("/v1/fail", fail)
     client.get("/v1/fail")
-    assert scrape()[named("rankery_http_requests_total", route="/v1/fail", method="GET", status="500")] == 1
+    assert (
+        scrape()[sample_key("rankery_http_requests_total", route="/v1/fail", method="GET", status="500")] == 1
+    )
 
 
 def test_requests_at_this_moment(client: TestClient, scrape: Callable[[], Samples]) -> None:
     """Only the scrape itself is in progress."""
     client.get("/healthz")
-    assert scrape()[named("rankery_http_requests_in_progress")] == 1
+    assert scrape()[sample_key("rankery_http_requests_in_progress")] == 1

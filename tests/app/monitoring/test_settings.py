@@ -39,7 +39,7 @@ def test_locations_are_not_shown(items: dict[str, dict[str, Any]], settings: Api
     assert str(settings.data_dir) not in str(items)
 
 
-def test_only_administrators_see_them(client: TestClient, store: Store) -> None:
+def test_only_administrators_see_the_settings(client: TestClient, store: Store) -> None:
     """Settings describe the infrastructure, so other scopes are refused."""
     with store.begin() as tx:
         secrets = [tx.api_keys.create(scope, [scope])[1] for scope in ("admin", "write")]

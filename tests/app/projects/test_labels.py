@@ -12,8 +12,8 @@ from tests.app.conftest import TestClient
 CSV = b"label,query_id,bm25\n1,q1,0.5\n0,q1,0.1\n"
 
 
-def errors(answer: Any) -> list[str]:
-    """Return the pointers of the errors."""
+def error_pointers(answer: Any) -> list[str]:
+    """Return the pointers of the errors of a refusal."""
     assert answer.status_code == 422, answer.text
     return [error["pointer"] for error in answer.json()["errors"]]
 
@@ -36,8 +36,8 @@ def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict
 def test_other_jobs_have_separate_tags(client: TestClient, add_model: Callable[..., Model]) -> None:
     """The specification of a job that makes no model has no tags."""
     model = add_model("web")
-    asked = {"kind": "rank", "model": "web", "dataset_id": model.dataset_id, "tags": {"a": "b"}}
-    job = client.post("/v1/jobs", json=asked).json()
+    request = {"kind": "rank", "model": "web", "dataset_id": model.dataset_id, "tags": {"a": "b"}}
+    job = client.post("/v1/jobs", json=request).json()
     assert (job["tags"], job["name"], job["title"]) == ({"a": "b"}, None, "web:1")
     assert "tags" not in job["spec"]
 
@@ -80,14 +80,14 @@ def test_labels_that_are_refused(
 ) -> None:
     """The error points at the label."""
     address = client.post("/v1/jobs", json=train_request).headers["location"]
-    assert errors(client.patch(address, json=body)) == [pointer]
+    assert error_pointers(client.patch(address, json=body)) == [pointer]
 
 
 def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: dict[str, Any]) -> None:
     """All filters must match; a response cached for one filter is not used for another."""
     for project, tags in (("web", {"a": "1"}), ("web", {"b": "2"}), ("ads", {"a": "2"})):
-        asked = {**train_request, "model_name": f"of-{project}", "project": project, "tags": tags}
-        assert client.post("/v1/jobs", json=asked).status_code == 202
+        request = {**train_request, "model_name": f"of-{project}", "project": project, "tags": tags}
+        assert client.post("/v1/jobs", json=request).status_code == 202
     for query, number in (
         ("project=web", 2),
         ("tag=a", 2),
@@ -98,12 +98,14 @@ def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: d
         ("project=-", 0),
     ):
         assert len(client.get(f"/v1/jobs?{query}").json()["items"]) == number, query
-    assert errors(client.get("/v1/jobs?project=No%20Name")) == ["/project"]
-    assert errors(client.post("/v1/jobs/delete", json={"filter": {"project": "No"}})) == ["/filter/project"]
+    assert error_pointers(client.get("/v1/jobs?project=No%20Name")) == ["/project"]
+    assert error_pointers(client.post("/v1/jobs/delete", json={"filter": {"project": "No"}})) == [
+        "/filter/project"
+    ]
     assert client.get("/v1/jobs?fields=project&project=ads").json()["items"][0]["project"] == "ads"
 
 
-def test_things_without_a_project_are_found(
+def test_objects_without_a_project_are_found(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """`-` selects objects without a project in lists, counts, searches and bulk operations."""
@@ -119,8 +121,8 @@ def test_things_without_a_project_are_found(
     assert (counts["jobs"]["queued"], counts["models"]) == (1, 1)
     hits = client.get("/v1/search?text=job_&project=-").json()["items"]
     assert {hit["id"] for hit in hits} == {loose.job_id}
-    found = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
-    assert [refused["id"] for refused in found["refused"]] == [loose.job_id]
+    deletion = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
+    assert [refused["id"] for refused in deletion["refused"]] == [loose.job_id]
     client.patch(address, json={"project": None})
     assert len(client.get("/v1/jobs?project=-").json()["items"]) == 2
 
@@ -132,7 +134,7 @@ def test_a_model_has_a_title_beside_its_name(client: TestClient, add_model: Call
     model = client.patch("/v1/models/web:1", json={"title": "The spring model"}).json()
     assert (model["title"], model["name"], model["version"]) == ("The spring model", "web", 1)
     assert client.get("/v1/models/web:2").json()["title"] is None
-    assert errors(client.patch("/v1/models/web:1", json={"name": "other"})) == ["/name"]
+    assert error_pointers(client.patch("/v1/models/web:1", json={"name": "other"})) == ["/name"]
 
 
 def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Callable[..., Model]) -> None:
@@ -141,8 +143,8 @@ def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Calla
     add_model("web")
     add_model("ads")
     assert client.patch("/v1/models/web:1", json={"project": "search"}).json()["project"] == "search"
-    found = client.get("/v1/models?project=search").json()["items"]
-    assert [(model["version"], model["project"]) for model in found] == [(2, "search"), (1, "search")]
+    models = client.get("/v1/models?project=search").json()["items"]
+    assert [(model["version"], model["project"]) for model in models] == [(2, "search"), (1, "search")]
     names = client.get("/v1/model-names?project=search").json()["items"]
     assert [(each["name"], each["latest"]["project"]) for each in names] == [("web", "search")]
 
@@ -150,17 +152,17 @@ def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Calla
 def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) -> None:
     """The form of an upload has a field for the project; the ingestion job follows its dataset."""
     file = {"file": ("a.csv", CSV)}
-    made = client.post("/v1/datasets", data={"project": "web", "name": "clicks"}, files=file).json()
-    assert made["project"] == "web"
+    dataset = client.post("/v1/datasets", data={"project": "web", "name": "clicks"}, files=file).json()
+    assert dataset["project"] == "web"
     job = client.get("/v1/jobs?project=web").json()["items"][0]
     assert (job["kind"], job["project"]) == ("ingest", "web")
-    address = f"/v1/datasets/{made['id']}"
+    address = f"/v1/datasets/{dataset['id']}"
     changed = client.patch(address, json={"name": "clicks of May", "project": "ads"}).json()
     assert (changed["name"], changed["project"]) == ("clicks of May", "ads")
     assert client.get(f"/v1/jobs/{job['id']}").json()["project"] == "ads"
     assert client.get("/v1/datasets?project=web").json()["items"] == []
-    assert errors(client.patch(address, json={"name": None})) == ["/name"]
-    assert errors(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
+    assert error_pointers(client.patch(address, json={"name": None})) == ["/name"]
+    assert error_pointers(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
 
 
 def test_other_objects_are_created_in_a_project(client: TestClient, store: Store) -> None:
@@ -178,7 +180,7 @@ def test_other_objects_are_created_in_a_project(client: TestClient, store: Store
     imported = client.post("/v1/models", data={"name": "web", "project": "ads"}, files=file).json()
     assert imported["project"] == "ads"
     again = client.post("/v1/models", data={"name": "web", "project": "web"}, files=file)
-    assert errors(again) == ["/project"]
+    assert error_pointers(again) == ["/project"]
 
 
 def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
@@ -193,15 +195,15 @@ def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
     assert not ids[0] & ids[1]
 
 
-def test_projects_are_listed_with_what_is_in_them(
+def test_projects_are_listed_with_the_numbers_of_their_objects(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """Objects without a project are counted too; a project without objects is not listed."""
     address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     add_model("ads")
-    found = client.get("/v1/projects").json()
-    assert [(each["name"], each["jobs"], each["models"]) for each in found["items"]] == [("web", 1, 0)]
-    assert (found["unassigned"]["jobs"], found["unassigned"]["models"], found["bound"]) == (1, 1, False)
+    listing = client.get("/v1/projects").json()
+    assert [(each["name"], each["jobs"], each["models"]) for each in listing["items"]] == [("web", 1, 0)]
+    assert (listing["unassigned"]["jobs"], listing["unassigned"]["models"], listing["bound"]) == (1, 1, False)
     assert client.get("/v1/counts?project=web").json()["jobs"]["queued"] == 1
     assert [hit["project"] for hit in client.get("/v1/search?text=web&project=web").json()["items"]] == [
         "web"
@@ -213,10 +215,10 @@ def test_projects_are_listed_with_what_is_in_them(
 def test_objects_of_every_kind_are_counted(client: TestClient, store: Store) -> None:
     """A project with an object of each kind has no count of zero."""
     fill(store)
-    (found,) = client.get("/v1/projects").json()["items"]
-    assert found.pop("name") == PROJECT
-    assert {"click_logs", "drift_reports", "interleavings", "schedules"} <= found.keys()
-    assert all(found.values())
+    (project,) = client.get("/v1/projects").json()["items"]
+    assert project.pop("name") == PROJECT
+    assert {"click_logs", "drift_reports", "interleavings", "schedules"} <= project.keys()
+    assert all(project.values())
 
 
 def test_a_training_of_a_foreign_name_is_refused(
@@ -226,7 +228,7 @@ def test_a_training_of_a_foreign_name_is_refused(
     add_model("web")
     client.patch("/v1/models/web", json={"project": "search"})
     refused = client.post("/v1/jobs", json={**train_request, "project": "ads"})
-    assert errors(refused) == ["/project"]
+    assert error_pointers(refused) == ["/project"]
     assert "PATCH /v1/models/web" in refused.json()["detail"]
     assert client.post("/v1/jobs", json=train_request).json()["project"] == "search"
     batch = {"jobs": [train_request, {**train_request, "project": "ads"}]}
@@ -236,8 +238,8 @@ def test_a_training_of_a_foreign_name_is_refused(
 def test_many_jobs_are_labelled_by_a_filter(client: TestClient, train_request: dict[str, Any]) -> None:
     """A dry run is the default and changes nothing; the next request changes the announced jobs."""
     for number, tags in enumerate(({"team": "ads", "draft": "1"}, {}, {"team": "search"})):
-        asked = {**train_request, "model_name": f"m{number}", "tags": tags}
-        assert client.post("/v1/jobs", json=asked).status_code == 202
+        request = {**train_request, "model_name": f"m{number}", "tags": tags}
+        assert client.post("/v1/jobs", json=request).status_code == 202
     body = {"filter": {"project": "-"}, "tags": {"team": "search", "draft": None}}
     planned = client.post("/v1/jobs/labels", json=body).json()
     assert (planned["dry_run"], planned["changed"], planned["unchanged"]) == (True, 2, 1)
@@ -265,8 +267,8 @@ def test_models_move_with_all_versions_of_their_names(
     assert client.get("/v1/models?project=search").json()["items"] == []
     done = client.post("/v1/models/labels", json={**body, "dry_run": False}).json()
     assert {**done, "dry_run": True} == planned
-    found = client.get("/v1/models?project=search").json()["items"]
-    assert {(model["name"], model["version"]): model["tags"] for model in found} == {
+    models = client.get("/v1/models?project=search").json()["items"]
+    assert {(model["name"], model["version"]): model["tags"] for model in models} == {
         ("web", 1): {},
         ("web", 2): {"a": "b"},
         ("ads", 1): {"a": "b"},
@@ -282,9 +284,9 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
     client.patch("/v1/models/web:1", json={"tags": many})
     body = {"filter": {"all": True}, "tags": {"one-more": ""}}
     for dry_run in (True, False):
-        found = client.post("/v1/models/labels", json={**body, "dry_run": dry_run}).json()
-        assert (found["changed"], found["refused_count"]) == (1, 1)
-        assert found["refused"][0]["reason"] == "would result in 65 tags; the maximum is 64"
+        answer = client.post("/v1/models/labels", json={**body, "dry_run": dry_run}).json()
+        assert (answer["changed"], answer["refused_count"]) == (1, 1)
+        assert answer["refused"][0]["reason"] == "would result in 65 tags; the maximum is 64"
     alone = {"ids": [first.id], "tags": {"one-more": ""}, "project": "search", "dry_run": False}
     assert client.post("/v1/models/labels", json=alone).json()["refused_count"] == 1
     model = client.get("/v1/models/web:1").json()
@@ -303,4 +305,4 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
 )
 def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], pointer: str) -> None:
     """The error points at the label; a request without changes is refused."""
-    assert errors(client.post("/v1/jobs/labels", json=body)) == [pointer]
+    assert error_pointers(client.post("/v1/jobs/labels", json=body)) == [pointer]

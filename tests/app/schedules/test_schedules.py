@@ -41,8 +41,8 @@ def create(client: TestClient, **changed: Any) -> dict[str, Any]:
     answer = client.post("/v1/schedules", json=body(**changed))
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"/v1/schedules/{answer.json()['id']}"
-    made: dict[str, Any] = answer.json()
-    return made
+    created: dict[str, Any] = answer.json()
+    return created
 
 
 def pointers(answer: Any) -> list[str]:
@@ -53,15 +53,15 @@ def pointers(answer: Any) -> list[str]:
 
 def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
     """The next three due times are in UTC; the cron expression applies in the schedule's time zone."""
-    made = create(client, timezone="Asia/Tokyo")
-    due = [datetime.fromisoformat(moment) for moment in made["next_runs"]]
+    schedule = create(client, timezone="Asia/Tokyo")
+    due = [datetime.fromisoformat(moment) for moment in schedule["next_runs"]]
     assert [(moment.hour, moment.minute) for moment in due] == [(18, 0)] * 3
     assert due[1] - due[0] == due[2] - due[1] == timedelta(days=1)
-    assert datetime.fromisoformat(made["next_run_at"]) == due[0] > datetime.now(UTC)
-    assert made["job"] == TRAINING
-    assert made["last_run"] is None
-    assert client.get(f"/v1/schedules/{made['id']}").json() == made
-    assert client.get("/v1/schedules?prefix=night&enabled=true").json()["items"] == [made]
+    assert datetime.fromisoformat(schedule["next_run_at"]) == due[0] > datetime.now(UTC)
+    assert schedule["job"] == TRAINING
+    assert schedule["last_run"] is None
+    assert client.get(f"/v1/schedules/{schedule['id']}").json() == schedule
+    assert client.get("/v1/schedules?prefix=night&enabled=true").json()["items"] == [schedule]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_nul_in_names_is_refused(client: TestClient) -> None:
     assert client.post("/v1/schedules", json=body(job={**job, "scorer": members})).status_code == 404
 
 
-def test_an_alias_without_a_gate_is_refused_with_the_way_to_set_one(client: TestClient) -> None:
+def test_an_alias_without_a_gate_is_refused_with_the_request_to_set_one(client: TestClient) -> None:
     """The error has the request that sets a gate; without one, new versions would reach users unchecked."""
     answer = client.post("/v1/schedules", json=body(promote={"alias": "champion"}))
     (error,) = answer.json()["errors"]
@@ -126,11 +126,11 @@ def test_automatic_sizes_and_notes_are_stored_as_given(client: TestClient) -> No
 
 def test_a_schedule_is_paused_and_resumed(client: TestClient) -> None:
     """A paused schedule is never due; a change keeps the omitted fields."""
-    made = create(client)
-    url = f"/v1/schedules/{made['id']}"
+    schedule = create(client)
+    url = f"/v1/schedules/{schedule['id']}"
     paused = client.patch(url, json={"enabled": False}).json()
     assert (paused["enabled"], paused["next_run_at"], paused["next_runs"]) == (False, None, [])
-    assert paused["job"] == made["job"]
+    assert paused["job"] == schedule["job"]
     moved = client.patch(url, json={"cron": "30 4 * * *", "name": "later"}).json()
     assert (moved["name"], moved["next_run_at"]) == ("later", None)
     resumed = client.patch(url, json={"enabled": True}).json()
@@ -142,42 +142,42 @@ def test_a_schedule_is_paused_and_resumed(client: TestClient) -> None:
 
 def test_a_change_of_the_name_keeps_the_due_time(client: TestClient, store: Store) -> None:
     """A due time in the past is kept, so the due run is not lost."""
-    made = create(client)
+    schedule = create(client)
     past = datetime(2026, 1, 5, 3, tzinfo=UTC)
     with store.begin() as tx:
-        tx.schedules.locked(made["id"]).next_run_at = past
-    changed = client.patch(f"/v1/schedules/{made['id']}", json={"name": "renamed"}).json()
+        tx.schedules.locked(schedule["id"]).next_run_at = past
+    changed = client.patch(f"/v1/schedules/{schedule['id']}", json={"name": "renamed"}).json()
     assert datetime.fromisoformat(changed["next_run_at"]) == past
 
 
 def test_a_schedule_has_one_active_run_at_a_time(client: TestClient, store: Store) -> None:
     """A repeated request with the same key gets the first run; another one is 409 until the run has ended."""
-    made = create(client)
-    url = f"/v1/schedules/{made['id']}/run"
+    schedule = create(client)
+    url = f"/v1/schedules/{schedule['id']}/run"
     first = client.post(url, headers={"Idempotency-Key": "a"})
     assert first.status_code == 202, first.text
     assert first.json()["status"] == "queued"
     assert client.post(url, headers={"Idempotency-Key": "a"}).json() == first.json()
     assert client.post(url).status_code == 409
     with store.begin() as tx:
-        run = tx.schedules.active_run(made["id"])
+        run = tx.schedules.active_run(schedule["id"])
         assert run is not None
         tx.schedules.finish(run, RunStatus.TRAINED, "Trained web:1.")
     assert client.post(url).status_code == 202
-    runs = client.get(f"/v1/schedules/{made['id']}/runs").json()["items"]
+    runs = client.get(f"/v1/schedules/{schedule['id']}/runs").json()["items"]
     assert [run["status"] for run in runs] == ["queued", "trained"]
-    last = client.get(f"/v1/schedules/{made['id']}").json()["last_run"]
+    last = client.get(f"/v1/schedules/{schedule['id']}").json()["last_run"]
     assert last["id"] == runs[0]["id"]
 
 
 def test_a_deleted_schedule_is_gone_with_its_runs(client: TestClient) -> None:
     """The schedule and the list of its runs are 404."""
-    made = create(client)
-    client.post(f"/v1/schedules/{made['id']}/run")
-    assert client.delete(f"/v1/schedules/{made['id']}").status_code == 204
+    schedule = create(client)
+    client.post(f"/v1/schedules/{schedule['id']}/run")
+    assert client.delete(f"/v1/schedules/{schedule['id']}").status_code == 204
     for address in ("", "/runs"):
-        assert client.get(f"/v1/schedules/{made['id']}{address}").status_code == 404
-    assert client.delete(f"/v1/schedules/{made['id']}").status_code == 404
+        assert client.get(f"/v1/schedules/{schedule['id']}{address}").status_code == 404
+    assert client.delete(f"/v1/schedules/{schedule['id']}").status_code == 404
 
 
 def test_a_schedule_has_the_key_of_its_last_change(client: TestClient, store: Store) -> None:
@@ -185,10 +185,12 @@ def test_a_schedule_has_the_key_of_its_last_change(client: TestClient, store: St
     with store.begin() as tx:
         (first, secret), (second, other) = (tx.api_keys.create(name, ["write"]) for name in "ab")
     client.headers["Authorization"] = f"Bearer {secret}"
-    made = create(client)
-    assert made["key_id"] == first.id
+    schedule = create(client)
+    assert schedule["key_id"] == first.id
     client.headers["Authorization"] = f"Bearer {other}"
-    assert client.patch(f"/v1/schedules/{made['id']}", json={"enabled": True}).json()["key_id"] == second.id
+    assert (
+        client.patch(f"/v1/schedules/{schedule['id']}", json={"enabled": True}).json()["key_id"] == second.id
+    )
 
 
 def test_a_key_of_a_project_sees_only_schedules_of_the_project(client: TestClient, store: Store) -> None:
@@ -230,7 +232,7 @@ def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
         dataset = tx.datasets.add("judged", {"kind": "upload"}, project="search")
         tx.datasets.mark_ready(dataset.id, statistics={"queries": 3, "documents": 9, "features": 3})
     client.headers["Authorization"] = f"Bearer {unbound}"
-    made = create(client, job={**TRAINING, "model_name": "other"}, project="search")
+    schedule = create(client, job={**TRAINING, "model_name": "other"}, project="search")
     with store.begin() as tx:
         tx.models.add(
             name="web",
@@ -243,7 +245,9 @@ def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
         tx.projects.move_name("web", "ads")
     refused = client.post("/v1/schedules", json=body(project="search"))
     assert pointers(refused) == ["/job/project"]
-    assert pointers(client.patch(f"/v1/schedules/{made['id']}", json={"job": TRAINING})) == ["/job/project"]
+    assert pointers(client.patch(f"/v1/schedules/{schedule['id']}", json={"job": TRAINING})) == [
+        "/job/project"
+    ]
     client.headers["Authorization"] = f"Bearer {bound}"
     assert pointers(client.post("/v1/schedules", json=body())) == ["/job/model_name"]
 

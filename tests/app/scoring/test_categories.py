@@ -59,7 +59,7 @@ def model(add_model: Callable[..., Model]) -> Model:
 
 @pytest.fixture
 def scores(model: Model) -> Float64Array:
-    """Return what LightGBM's Booster gives the codes of `DOCUMENTS`."""
+    """The scores of `DOCUMENTS` by LightGBM's Booster, from the codes of their categories."""
     codes = [
         [
             number,
@@ -106,14 +106,16 @@ def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> No
     answer = rank_rows(client, [list(row) for row in DOCUMENTS], explain=True).json()
     for document in answer["queries"][0]["ranking"]:
         number, brand, shop = DOCUMENTS[int(document["id"])]
-        known = {
+        expected_values = {
             "bm25": number,
             BRAND: brand if brand in BRANDS else None,
             SHOP: str(shop) if shop in SHOPS else None,
         }
         for part in document["explanation"]["contributions"]:
             assert part["value"] == (
-                pytest.approx(known["bm25"]) if part["feature"] == "bm25" else known[part["feature"]]
+                pytest.approx(expected_values["bm25"])
+                if part["feature"] == "bm25"
+                else expected_values[part["feature"]]
             )
 
 
@@ -151,13 +153,13 @@ def test_arrow_names_categories_by_text(
     client: TestClient, scores: Float64Array, kind: Any, shops: str
 ) -> None:
     """A column has texts, or numbers if the categories are numbers."""
-    numbers, brands, given = (list(column) for column in zip(*DOCUMENTS, strict=True))
+    numbers, brands, shop_values = (list(column) for column in zip(*DOCUMENTS, strict=True))
     columns = {
         "bm25": pa.array(numbers, pa.float64()),
         BRAND: pa.array(brands, kind),
-        SHOP: pa.array(given, pa.int64())
+        SHOP: pa.array(shop_values, pa.int64())
         if shops == "numbers"
-        else pa.array([None if shop is None else str(shop) for shop in given], kind),
+        else pa.array([None if shop is None else str(shop) for shop in shop_values], kind),
     }
     answer = rank_stream(client, arrow_stream(pa.table(columns)))
     assert answer.status_code == 200, answer.text

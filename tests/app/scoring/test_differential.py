@@ -15,7 +15,7 @@ pytestmark = pytest.mark.embedded
 BODIES = 300
 
 
-async def _compared(form: Form, folder: Path) -> Outcome:
+async def _compare(form: Form, folder: Path) -> Outcome:
     async with served(folder) as application:
         return [outcome async for outcome in compare(form, application, BODIES, first_seed=1_000_000)][-1]
 
@@ -24,7 +24,7 @@ async def _compared(form: Form, folder: Path) -> Outcome:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_mutated_requests_are_scored_as_the_reference_scores_them(form: Form, tmp_path: Path) -> None:
     """The status and, to the bit, the scores are the same, and no response is 5xx."""
-    outcome = asyncio.run(_compared(form, tmp_path))
+    outcome = asyncio.run(_compare(form, tmp_path))
     assert outcome.differences == []
     assert outcome.faults == 0
     assert outcome.bodies == outcome.accepted + outcome.refused == BODIES
@@ -39,11 +39,11 @@ async def _different(seeds: range, n_rows: int, folder: Path) -> list[str]:
 
 @pytest.mark.long
 def test_an_imported_model_has_lightgbms_scores_in_every_form(tmp_path: Path) -> None:
-    """Whatever options LightGBM trained it with: the scores of `predict` on what was sent, to the bit."""
+    """The scores equal those of LightGBM's `predict` to the bit, for models with any options of LightGBM."""
     assert asyncio.run(_different(range(12), 50, tmp_path)) == []
 
 
 @pytest.mark.slow
 def test_two_hundred_imported_models_have_lightgbms_scores_in_every_form(tmp_path: Path) -> None:
-    """The same of 200 models and 1,000 documents each."""
+    """The scores of 200 models and 1,000 documents each equal those of LightGBM to the bit."""
     assert asyncio.run(_different(range(1_000, 1_200), 1_000, tmp_path)) == []

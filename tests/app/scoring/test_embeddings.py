@@ -58,8 +58,8 @@ def scores(model: Model) -> Float64Array:
 
 
 def _by_name(bm25: float | None, embedding: Any, price: float | None) -> dict[str, Any]:
-    given = {"bm25": bm25, "emb": embedding, "price": price}
-    return {name: value for name, value in given.items() if value is not None}
+    features = {"bm25": bm25, "emb": embedding, "price": price}
+    return {name: value for name, value in features.items() if value is not None}
 
 
 def test_the_model_uses_all_features(scores: Float64Array) -> None:
@@ -83,9 +83,9 @@ def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
     """The fast path reads lists, since the slow path would take long for thousands of numbers."""
     documents = [{"id": "d", "features": {"price": 1, "emb": [0.5, None, 2]}}]
     content = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
-    found = fast_candidates(content, _warmed(store, model), ApiSettings())
-    assert found is not None
-    np.testing.assert_array_equal(found.features, np.array([[np.nan, 0.5, np.nan, 2, 1]], np.float32))
+    candidates = fast_candidates(content, _warmed(store, model), ApiSettings())
+    assert candidates is not None
+    np.testing.assert_array_equal(candidates.features, np.array([[np.nan, 0.5, np.nan, 2, 1]], np.float32))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
         ([1, [1, 2, 3], 2], "/1", "must be a finite number, the text of a category, or null"),
     ],
 )
-def test_what_is_no_whole_block_is_refused(
+def test_an_incomplete_block_is_refused(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
     """The error points at the feature or the number, and describes the value that the model expects."""
@@ -139,8 +139,9 @@ def test_explanations_name_the_features_of_a_block(client: TestClient, model: Mo
     assert values.items() >= {"emb.0": 0.5, "emb.1": 1.5, "emb.2": -2}.items()
 
 
-def _lists(values: Any, number: Any = pa.float32(), size: int = 3) -> Any:  # noqa: B008 - a constant
-    return pa.array(values, pa.list_(number, size))
+def _lists(values: Any, number: Any = None, size: int = 3) -> Any:
+    """Return a column of fixed-size lists, of float32 by default."""
+    return pa.array(values, pa.list_(number or pa.float32(), size))
 
 
 @pytest.mark.parametrize("number", [pa.float32(), pa.float64()], ids=str)
@@ -159,10 +160,10 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
     add_model("web", text=MODEL_TEXT, feature_names=("bm25", "a.0", "a.1", "b.0", "b.1"))
     blocks = {"b": _lists([[3, 4]], pa.int8(), 2), "a": _lists([[0.5, None]], pa.float64(), 2)}
     answer = rank_stream(client, arrow_stream(pa.table({"bm25": [0.25], **blocks})))
-    (found,) = pa.ipc.open_stream(answer.content).read_all().column("score").to_pylist()
+    (score,) = pa.ipc.open_stream(answer.content).read_all().column("score").to_pylist()
     row = np.array([[0.25, 0.5, np.nan, 3, 4]])
     expected = lightgbm.Booster(model_str=MODEL_TEXT).predict(row, raw_score=True)
-    assert [found] == np.asarray(expected).tolist()
+    assert [score] == np.asarray(expected).tolist()
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def test_steps_are_the_sum_of_squared_path_lengths() -> None:
     """A feature counts once on a path; paths to the leaves of a chain have lengths 1, 2, …, n - 1, n - 1."""
     for n_leaves, n_features in ((10, 10), (10, 4), (MAX_DEPTH + 1, 7)):
         lengths = [min(depth, n_features) for depth in [*range(1, n_leaves), n_leaves - 1]]
-        found = Explainability.of(ModelText.read(chain_model_text(n_leaves, n_features)))
-        assert found == Explainability(None, 1 + sum((length + 1) ** 2 for length in lengths))
+        explainability = Explainability.of(ModelText.read(chain_model_text(n_leaves, n_features)))
+        assert explainability == Explainability(None, 1 + sum((length + 1) ** 2 for length in lengths))
 
 
 def test_a_chain_as_deep_as_allowed_is_explained() -> None:

@@ -78,9 +78,7 @@ def test_an_ordinary_request_is_read_on_the_fast_path() -> None:
     assert fast.features.dtype == np.float32
 
 
-def test_what_is_named_twice_counts_as_the_last_time(
-    client: TestClient, add_model: Callable[[str], Model]
-) -> None:
+def test_the_last_of_repeated_members_counts(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """The fast path leaves repeated members to the slow path, which keeps the last."""
     add_model("web")
     repeated = _body('"features":[1,1,1],"features":[0,2,2]', '"features":[0.5,3,3]')
@@ -106,7 +104,7 @@ ELSEWHERE = (
 
 
 @pytest.mark.parametrize("value", ["0", "1", "7", "-1", "0.0", "true", "null", '"x"', "{}", "[3,3,3]", "[]"])
-def test_an_escaped_name_means_what_the_plain_one_means(
+def test_an_escaped_name_has_the_meaning_of_the_plain_name(
     client: TestClient, add_model: Callable[[str], Model], value: str
 ) -> None:
     """For any value, both have the same status and scores, and never another document's features."""
@@ -133,7 +131,7 @@ def test_an_escaped_name_means_what_the_plain_one_means(
         ELSEWHERE % b'"features"',
     ],
 )
-def test_what_a_client_writes_is_never_taken_for_what_was_read(content: bytes) -> None:
+def test_texts_of_a_client_are_never_taken_for_parsed_features(content: bytes) -> None:
     """Numbers, nulls and repeated members in place of features are left to the slow path."""
     assert fast_candidates(content, MODEL, SETTINGS) is None
 
@@ -145,12 +143,12 @@ def test_too_many_queries_are_refused() -> None:
         fast_candidates(content, MODEL, SETTINGS)
 
 
-@pytest.mark.parametrize(("documents", "room"), [(21, None), (3, 2)])
-def test_too_many_documents_are_not_read_on_the_fast_path(documents: int, room: int | None) -> None:
+@pytest.mark.parametrize(("documents", "max_documents"), [(21, None), (3, 2)])
+def test_too_many_documents_are_not_read_on_the_fast_path(documents: int, max_documents: int | None) -> None:
     """Larger requests are left to the slow path, which counts documents, or to a thread."""
-    found = [{"id": str(number), "features": {}} for number in range(documents)]
-    content = json.dumps({"queries": [{"id": "q", "documents": found}]}).encode()
-    assert fast_candidates(content, MODEL, SETTINGS, room) is None
+    rows = [{"id": str(number), "features": {}} for number in range(documents)]
+    content = json.dumps({"queries": [{"id": "q", "documents": rows}]}).encode()
+    assert fast_candidates(content, MODEL, SETTINGS, max_documents) is None
 
 
 def _spoil(data: st.DataObject, value: Any) -> None:

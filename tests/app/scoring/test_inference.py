@@ -179,12 +179,12 @@ def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Flo
 def test_infinity_is_no_value(client: TestClient, scores: Float64Array, datatype: str, dtype: str) -> None:
     """Infinity is refused, and NaN is a missing value."""
     infinity = np.array([np.inf], dtype)
-    signals = (infinity.view(dtype.replace("f", "u")) + 1).view(dtype)  # a NaN that a cast warns of
+    signalling_nan = (infinity.view(dtype.replace("f", "u")) + 1).view(dtype)  # a NaN that a cast warns of
     for data, status in (
         (infinity.tobytes(), 400),
         ((-infinity).tobytes(), 400),
         (np.array([np.nan], dtype).tobytes(), 200),
-        (signals.tobytes(), 200),
+        (signalling_nan.tobytes(), 200),
     ):
         parameters = {"binary_data_size": len(data)}
         tensor = {"name": "bm25", "shape": [1], "datatype": datatype, "parameters": parameters}

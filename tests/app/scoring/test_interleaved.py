@@ -48,38 +48,38 @@ def rank(client: TestClient, model: str, **options: Any) -> Any:
 
 def test_rank_returns_interleaved_lists(client: TestClient, models: list[str]) -> None:
     """The list equals that of `lists` and has the scores of the model in the path; events may follow."""
-    made = create(client, models=models, click_window_seconds=0)
+    interleaving = create(client, models=models, click_window_seconds=0)
     plain = rank(client, models[0]).json()["queries"]
     scores = {one["id"]: one["score"] for one in plain[0]["ranking"]}
-    answer = rank(client, models[0], interleaving=made, user="u", top_k=6)
+    answer = rank(client, models[0], interleaving=interleaving, user="u", top_k=6)
     assert answer.status_code == 200, answer.text
     first, second = answer.json()["queries"]
     assert [one["rank"] for one in first["ranking"]] == [1, 2, 3, 4, 5, 6]
     assert {one["id"]: one["score"] for one in first["ranking"]}.items() <= scores.items()
     assert len(second["ranking"]) == 2
     body = {"user": "u", "query": {"id": "q", "documents": DOCUMENTS}}
-    kept = client.post(f"/v1/interleavings/{made}/lists", json=body).json()
-    assert kept == {
+    kept_list = client.post(f"/v1/interleavings/{interleaving}/lists", json=body).json()
+    assert kept_list == {
         "ranking_id": first["ranking_id"],
         "query": "q",
         "documents": [one["id"] for one in first["ranking"]],
         "kept": True,
     }
     event = {"ranking_id": first["ranking_id"], "document_id": first["ranking"][0]["id"]}
-    events = client.post(f"/v1/interleavings/{made}/events", json={"events": [event]}).json()
+    events = client.post(f"/v1/interleavings/{interleaving}/events", json={"events": [event]}).json()
     assert events["recorded"] == 1
-    both = {one["id"] for user in "uvwx" for one in shown(client, models[0], made, user)}
+    both = {one["id"] for user in "uvwx" for one in shown_list(client, models[0], interleaving, user)}
     assert {"d0", "d11"} <= both
-    other = rank(client, models[1], interleaving=made, user="u").json()["queries"][0]
-    assert [one["id"] for one in other["ranking"]] == kept["documents"]
-    assert client.get(f"/v1/interleavings/{made}/verdict").json()["lists"] == 2 + 2 * 3
+    other = rank(client, models[1], interleaving=interleaving, user="u").json()["queries"][0]
+    assert [one["id"] for one in other["ranking"]] == kept_list["documents"]
+    assert client.get(f"/v1/interleavings/{interleaving}/verdict").json()["lists"] == 2 + 2 * 3
 
 
-def shown(client: TestClient, model: str, made: str, user: str) -> list[dict[str, Any]]:
+def shown_list(client: TestClient, model: str, interleaving: str, user: str) -> list[dict[str, Any]]:
     """Return the list of a user."""
-    ranking: list[dict[str, Any]] = rank(client, model, interleaving=made, user=user).json()["queries"][0][
-        "ranking"
-    ]
+    ranking: list[dict[str, Any]] = rank(client, model, interleaving=interleaving, user=user).json()[
+        "queries"
+    ][0]["ranking"]
     return ranking
 
 
@@ -87,10 +87,10 @@ def test_a_request_that_does_not_fit_an_interleaving_is_refused(
     client: TestClient, models: list[str]
 ) -> None:
     """The error points at the option and names a remedy."""
-    made, of_rankings = create(client, models=models), create(client, rankings=["a", "b"])
+    interleaving, of_rankings = create(client, models=models), create(client, rankings=["a", "b"])
     for options, pointer in (
-        ({"interleaving": made, "top_k": 5}, "/top_k"),
-        ({"interleaving": made, "explain": True}, "/explain"),
+        ({"interleaving": interleaving, "top_k": 5}, "/top_k"),
+        ({"interleaving": interleaving, "explain": True}, "/explain"),
         ({"interleaving": of_rankings}, "/interleaving"),
     ):
         answer = rank(client, models[0], **options)
@@ -104,29 +104,29 @@ def test_rank_makes_the_list_of_the_models_own_rankings(
     client: TestClient, models: list[str], method: Method, store: Store
 ) -> None:
     """The same seed, user, query and rankings make the same list, whichever model is in the path."""
-    made = create(client, models=models, method=method)
+    interleaving = create(client, models=models, method=method)
     with store.read() as tx:
-        row = tx.interleavings.get(made)
+        row = tx.interleavings.get(interleaving)
     alone = [rank(client, model).json()["queries"][0]["ranking"] for model in models]
     rankings = [[NAMES.index(one["id"]) for one in ranking] for ranking in alone]
     for place, user in enumerate("abcdef"):
         expected = interleave(method, rankings, row.length, seeded_draw(row.seed, user, "q"))
-        found = shown(client, models[place % 2], made, user)
-        assert [one["id"] for one in found] == [NAMES[document] for document in expected.documents]
+        ranking = shown_list(client, models[place % 2], interleaving, user)
+        assert [one["id"] for one in ranking] == [NAMES[document] for document in expected.documents]
         scores = {one["id"]: one["score"] for one in alone[place % 2]}
-        assert [one["score"] for one in found] == [scores[one["id"]] for one in found]
+        assert [one["score"] for one in ranking] == [scores[one["id"]] for one in ranking]
 
 
 def test_a_deleted_interleaving_is_not_found(client: TestClient, models: list[str], store: Store) -> None:
     """A process that has it in memory finds it deleted after the next read."""
-    made, cache = create(client, models=models), InterleavingCache(store)
+    interleaving, cache = create(client, models=models), InterleavingCache(store)
 
     async def get_until_absent() -> None:
-        assert (await cache.get(made)).id == made
+        assert (await cache.get(interleaving)).id == interleaving
         with store.begin() as tx:
-            tx.interleavings.delete(made)
+            tx.interleavings.delete(interleaving)
         while True:
-            await cache.get(made)
+            await cache.get(interleaving)
             await asyncio.sleep(0.05)
 
     with pytest.raises(NotFound):
@@ -145,8 +145,8 @@ class Process:
         """Request the list of one user and query several times concurrently."""
 
         async def ask() -> list[InterleavedList]:
-            found = (self.lists.of(row, RANKINGS, names or NAMES, "q", "u") for _ in range(times))
-            return list(await asyncio.gather(*found))
+            lists = (self.lists.of(row, RANKINGS, names or NAMES, "q", "u") for _ in range(times))
+            return list(await asyncio.gather(*lists))
 
         return asyncio.run(ask())
 

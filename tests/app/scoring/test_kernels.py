@@ -32,7 +32,7 @@ with TestClient(create_app(without), base_url="http://127.0.0.1") as client:
 
 
 @pytest.mark.long
-def test_requests_are_refused_until_the_kernels_are_there(tmp_path: Path) -> None:
+def test_requests_are_refused_until_the_kernels_are_compiled(tmp_path: Path) -> None:
     """Other requests work immediately, readiness shows the progress, and a stop leaves no compiler.
 
     Without compilation ahead, kernels of networks are compiled by the first request for a network.

@@ -36,16 +36,16 @@ def test_no_more_problems_are_made_than_are_listed(
 ) -> None:
     """Otherwise a body could occupy the processor for seconds and delay other callers."""
     add_model("web")
-    made: list[str] = []
+    pointers: list[str] = []
     initialise = InputProblem.__init__
 
-    def counted(problem: InputProblem, pointer: str, detail: str) -> None:
-        made.append(pointer)
+    def initialise_and_record(problem: InputProblem, pointer: str, detail: str) -> None:
+        pointers.append(pointer)
         initialise(problem, pointer, detail)
 
-    monkeypatch.setattr(InputProblem, "__init__", counted)
+    monkeypatch.setattr(InputProblem, "__init__", initialise_and_record)
     body = json.dumps({"queries": [{"id": "q", "documents": [{"id": "d", "features": features}]}]})
     answer = client.post("/v1/models/web/rank", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"].startswith("/queries/0/documents/0/features")
-    assert len(made) <= 2 * len(answer.json()["errors"])
+    assert len(pointers) <= 2 * len(answer.json()["errors"])

@@ -50,7 +50,7 @@ def settings(settings: ApiSettings, share: float, max_bytes: int) -> ApiSettings
     return settings.model_copy(update={"score_log_share": share, "score_log_bytes": max_bytes})
 
 
-def logged(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
+def read_log(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
     """Return the lines of the file."""
     client.__exit__(None, None, None)
     (file,) = (settings.data_dir / "scored").iterdir()
@@ -65,7 +65,7 @@ def rank_table(client: TestClient, **columns: Any) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 @pytest.mark.parametrize("max_bytes", [2_000])
-def test_what_was_scored_is_kept(
+def test_scored_features_are_logged_up_to_the_size_limit(
     client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
 ) -> None:
     """Lines have features, scores and the model, up to the size limit; with share 0, nothing is written."""
@@ -109,7 +109,7 @@ def test_tables_and_tensors_are_kept_as_json_is(
     head = json.dumps({"inputs": [binary]}).encode()
     sent = client.post("/v2/models/web/infer", content=head + content, headers={HEAD_BYTES: str(len(head))})
     assert sent.status_code == 200
-    lines = logged(client, settings)
+    lines = read_log(client, settings)
     assert [
         [(query["id"], [document["id"] for document in query["documents"]]) for query in line["queries"]]
         for line in lines
@@ -133,7 +133,7 @@ def test_documents_of_large_requests_are_drawn(
     monkeypatch.setattr(samples, "MAX_VALUES", 12)
     queries = [f"q{row // 2}" for row in range(40)]
     rank_table(client, query_id=queries, document_id=list(range(40)), bm25=np.arange(40) / 64)
-    (line,) = logged(client, settings)
+    (line,) = read_log(client, settings)
     assert line["scored_documents"] == 40
     documents = [(query["id"], document) for query in line["queries"] for document in query["documents"]]
     assert len(documents) == 12 // 3
@@ -167,9 +167,11 @@ def test_a_full_chunk_waits_while_the_database_is_unavailable(
     assert len(tries) == 1
     with store.read() as tx:
         now = datetime.now(UTC)
-        (kept,) = tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")
-    assert kept.requests == 2
-    assert {key.split("/")[1] for key, _ in store.artifacts.sizes() if key.startswith("scored/")} == {kept.id}
+        (sample,) = tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")
+    assert sample.requests == 2
+    assert {key.split("/")[1] for key, _ in store.artifacts.sizes() if key.startswith("scored/")} == {
+        sample.id
+    }
 
 
 def test_stored_requests_outlast_a_failed_removal_of_older_ones(

@@ -147,8 +147,8 @@ def test_rows_are_counted_before_columns_are_read(
 ) -> None:
     """The declared number of rows is checked, because a few bytes may declare any number."""
     add_model("web")
-    nothing = pa.table({"bm25": np.zeros(7777)}).select([])
-    without_columns = arrow_stream(nothing, batch_rows=7777)
+    table_without_columns = pa.table({"bm25": np.zeros(7777)}).select([])
+    without_columns = arrow_stream(table_without_columns, batch_rows=7777)
     assert without_columns.count(struct.pack("<q", 7777)) == 1
     cases = [
         (without_columns, "has no columns"),
@@ -182,9 +182,9 @@ def test_a_header_with_shared_texts_is_refused(client: TestClient, add_model: Ca
     stream = bytearray(arrow_stream(pa.table({"bm25": [0.5]}).replace_schema_metadata(entries)))
     assert rank_stream(client, bytes(stream)).status_code == 200
     header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
-    found = header.items(header.targets(header.targets(header.root(), 2), 2))
+    items = header.items(header.targets(header.targets(header.root(), 2), 2))
     text = stream.index(b"x" * 30_000) - 4
-    for place in header.field_offsets(found, 1) + 8:
+    for place in header.field_offsets(items, 1) + 8:
         struct.pack_into("<I", stream, place, text - place)
     response = rank_stream(client, bytes(stream))
     assert response.status_code == 422

@@ -87,7 +87,7 @@ def test_too_many_lists_are_refused(store: FaultyStore) -> None:
     assert not writer.put(ranking())
 
 
-def test_closing_writes_what_waits(store: FaultyStore) -> None:
+def test_closing_writes_the_waiting_lists(store: FaultyStore) -> None:
     """Waiting lists of several batches, queued by several threads, are all written."""
     writer = ListWriter(store, seconds=3_600)
     writer.start()

@@ -49,15 +49,15 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
     """As many trials are queued as may run at a time; number 0 is the base."""
     study = client.post("/v1/studies", json=request_of())
     assert study.status_code == 202, study.text
-    found = study.json()
-    assert found["status"] == "running"
-    assert found["counts"]["asked"] == found["counts"]["queued"] == 2
-    assert found["base"]["hyperparameters"]["num_leaves"] == 31
-    trials = client.get(f"/v1/studies/{found['id']}/trials").json()["items"]
+    document = study.json()
+    assert document["status"] == "running"
+    assert document["counts"]["asked"] == document["counts"]["queued"] == 2
+    assert document["base"]["hyperparameters"]["num_leaves"] == 31
+    trials = client.get(f"/v1/studies/{document['id']}/trials").json()["items"]
     assert [(trial["number"], trial["source"]) for trial in trials] == [(0, "default"), (1, "sampler")]
     job = client.get(f"/v1/jobs/{trials[0]['job_id']}").json()
     assert (job["kind"], job["title"]) == ("trial", "leaves, trial 0")
-    assert [each["id"] for each in client.get("/v1/studies?prefix=lea").json()["items"]] == [found["id"]]
+    assert [each["id"] for each in client.get("/v1/studies?prefix=lea").json()["items"]] == [document["id"]]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
     }
     study = client.post("/v1/studies", json=request_of(base=base, search_space=space))
     assert study.status_code == 202, study.text
-    found = study.json()
-    assert (found["base"]["scorer"]["epochs"], found["base"]["hyperparameters"]) == (3, {})
+    document = study.json()
+    assert (document["base"]["scorer"]["epochs"], document["base"]["hyperparameters"]) == (3, {})
     refusals: list[tuple[dict[str, Any], str]] = [
         ({"/scorer/learning_rate": {"type": "float", "low": 0.0, "high": 1.0}}, "/low"),
         ({"/scorer/hidden": {"type": "choice", "choices": [[8], []]}}, "/choices/1"),
@@ -157,11 +157,11 @@ def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) 
 
 def test_trials_are_not_distributed(client: TestClient, request_of: Callable[..., Any]) -> None:
     """A distribution is refused with the reason, in the base and in the study; null is accepted."""
-    asked = {"ranks": {"at_most": 4}}
-    base = {"loss": {"name": "lambdarank"}, "distribution": asked}
+    request = {"ranks": {"at_most": 4}}
+    base = {"loss": {"name": "lambdarank"}, "distribution": request}
     for body, pointer in (
         (request_of(base=base), "/base/distribution"),
-        (request_of(distribution=asked), "/distribution"),
+        (request_of(distribution=request), "/distribution"),
     ):
         refused = client.post("/v1/studies", json=body)
         assert pointers(refused) == [pointer]
@@ -200,10 +200,10 @@ def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: 
 def test_a_trial_by_hand_does_not_use_up_the_patience(
     client: TestClient, store: Store, request_of: Callable[..., Any]
 ) -> None:
-    """After a trial by hand without a new best, a study of patience 1 goes on."""
+    """After a trial by hand without a new best, a study of patience 1 continues."""
     budget = {"trials": 5, "patience": 1}
-    asked = request_of(budget=budget, parallel_trials=1)
-    study_id = client.post("/v1/studies", json=asked).json()["id"]
+    request = request_of(budget=budget, parallel_trials=1)
+    study_id = client.post("/v1/studies", json=request).json()["id"]
     by_hand = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": {LEAVES: 8}}).json()
     with store.begin() as tx:
         (default, _) = tx.studies.trials(study_id)
@@ -222,7 +222,7 @@ def test_a_trial_by_hand_does_not_use_up_the_patience(
 def test_trials_by_hand_must_be_in_the_search_space(
     client: TestClient, request_of: Callable[..., Any], parameters: dict[str, Any]
 ) -> None:
-    """Missing, unknown and unfit values are refused."""
+    """Missing, unknown and invalid values are refused."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     refused = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": parameters})
     assert pointers(refused)[0].startswith("/parameters/")
@@ -339,8 +339,8 @@ class TestQuota:
         path = f"/v1/studies/{study['id']}"
         refused = client.patch(path, json={"parallel_trials": 3})
         assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
-        found = client.get(path).json()
-        assert (found["parallel_trials"], found["counts"]["asked"]) == (1, 1)
+        study = client.get(path).json()
+        assert (study["parallel_trials"], study["counts"]["asked"]) == (1, 1)
         assert client.patch(path, json={"parallel_trials": 2}).json()["counts"]["asked"] == 2
         assert client.patch(path, json={"trials": 9}).status_code == 200
 
@@ -393,8 +393,8 @@ def test_importance_is_empty_before_there_are_trials(
 ) -> None:
     """The answer names its method and has no values."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
-    found = client.get(f"/v1/studies/{study_id}/importance").json()
-    assert found == {"method": "ped-anova", "trials": 0, "importances": {}}
+    importance = client.get(f"/v1/studies/{study_id}/importance").json()
+    assert importance == {"method": "ped-anova", "trials": 0, "importances": {}}
 
 
 def test_a_folded_list_of_jobs_has_only_the_last_trial(

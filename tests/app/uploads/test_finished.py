@@ -22,7 +22,7 @@ from tests.servers.fixtures import stored_datasets
 CONTENT = b"2 qid:1 1:0.5 2:3.0 # d1\n0 qid:1 1:0.1 2:1.0 # d2\n"
 
 
-def _named(**references: str) -> dict[str, Any]:
+def _references(**references: str) -> dict[str, Any]:
     return {field: (None, reference) for field, reference in references.items()}
 
 
@@ -31,9 +31,9 @@ def test_a_dataset_is_made_of_a_finished_upload(
 ) -> None:
     """The dataset equals that of the same file sent directly: name, source, size, checksum and bytes."""
     reference = uploaded(CONTENT)
-    made = client.post("/v1/datasets", files=_named(file=reference), data={"format": "letor"})
-    assert made.status_code == 202
-    dataset = made.json()
+    created = client.post("/v1/datasets", files=_references(file=reference), data={"format": "letor"})
+    assert created.status_code == 202
+    dataset = created.json()
     sent = client.post(
         "/v1/datasets", files={"file": ("train.txt", CONTENT)}, data={"format": "letor"}
     ).json()
@@ -51,10 +51,10 @@ def test_a_form_accepts_files_and_finished_uploads_together(
 ) -> None:
     """Each part of a form is a file in the request or a finished upload."""
     files: dict[str, Any] = {"train": (None, uploaded(CONTENT)), "test": ("test.txt", CONTENT)}
-    made = client.post("/v1/datasets", files={**files, **_named(train_query=uploaded(b"2\n"))})
-    assert made.status_code == 202
-    assert set(made.json()["parts"]) == {"train", "test"}
-    assert made.json()["source"]["query_sizes_filename"] == "train.txt"
+    created = client.post("/v1/datasets", files={**files, **_references(train_query=uploaded(b"2\n"))})
+    assert created.status_code == 202
+    assert set(created.json()["parts"]) == {"train", "test"}
+    assert created.json()["source"]["query_sizes_filename"] == "train.txt"
 
 
 def test_runs_and_models_are_made_of_a_finished_upload(
@@ -63,11 +63,11 @@ def test_runs_and_models_are_made_of_a_finished_upload(
     """The forms of runs and models accept an upload, and a job reads it."""
     run = client.post(
         "/v1/rankings",
-        files=_named(file=uploaded(b"1 Q0 d1 1 2.5 bm25\n")),
+        files=_references(file=uploaded(b"1 Q0 d1 1 2.5 bm25\n")),
         data={"dataset_id": ready_dataset()},
     )
     assert (run.status_code, run.json()["kind"]) == (202, "import")
-    model = client.post("/v1/models", files=_named(file=uploaded(b"tree\n")), data={"name": "web"})
+    model = client.post("/v1/models", files=_references(file=uploaded(b"tree\n")), data={"name": "web"})
     assert (model.status_code, model.json()["kind"]) == (202, "import-model")
     assert client.get("/v1/uploads").json() == {"items": []}
 
@@ -77,11 +77,13 @@ def test_an_upload_is_used_once_however_often_the_request_is_sent(
 ) -> None:
     """A repetition with the same key gets the first answer; another request is refused."""
     reference, key = uploaded(CONTENT), {"Idempotency-Key": "once"}
-    first, again = (client.post("/v1/datasets", files=_named(file=reference), headers=key) for _ in range(2))
+    first, again = (
+        client.post("/v1/datasets", files=_references(file=reference), headers=key) for _ in range(2)
+    )
     assert (first.status_code, again.status_code) == (202, 202)
     assert first.json() == again.json()
     assert again.headers["idempotency-replayed"] == "true"
-    other = client.post("/v1/datasets", files=_named(file=reference))
+    other = client.post("/v1/datasets", files=_references(file=reference))
     assert (other.status_code, other.json()["type"]) == (409, "/problems/wrong-state")
     path = f"/v1/uploads/{reference.removeprefix('upload:')}"
     assert client.head(path, headers=VERSION).status_code == 410
@@ -130,12 +132,12 @@ def test_simultaneous_requests_use_an_upload_once(
 def test_json_makes_parts_of_uploads(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
     """Each part is a dataset, and each lists all parts."""
     parts = {part: uploaded(CONTENT) for part in ("test", "train")}
-    made = client.post("/v1/datasets", json={"name": "may", "parts": parts})
-    assert made.status_code == 202, made.text
-    assert (made.json()["name"], list(made.json()["parts"])) == ("may train", ["train", "test"])
+    created = client.post("/v1/datasets", json={"name": "may", "parts": parts})
+    assert created.status_code == 202, created.text
+    assert (created.json()["name"], list(created.json()["parts"])) == ("may train", ["train", "test"])
 
 
-UNFIT_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
+INVALID_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
     "no id": ({"source": "upload:"}, "/source", "must be upload:upl_"),
     "unknown": ({"source": "upload:upl_00000000000000000000"}, "/source", "there is no upload"),
     "unknown part": (
@@ -157,10 +159,10 @@ UNFIT_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", UNFIT_JSON)
+@pytest.mark.parametrize("case", INVALID_JSON)
 def test_mistakes_in_json_are_reported_at_their_place(client: TestClient, store: Store, case: str) -> None:
     """No dataset is created."""
-    body, pointer, detail = UNFIT_JSON[case]
+    body, pointer, detail = INVALID_JSON[case]
     response = client.post("/v1/datasets", json=body)
     assert response.status_code == 422
     (error,) = response.json()["errors"]
@@ -170,7 +172,7 @@ def test_mistakes_in_json_are_reported_at_their_place(client: TestClient, store:
 
 
 # Value of the form's field, and detail of the error
-UNFIT = {
+INVALID_REFERENCES = {
     "unknown": ("upload:upl_00000000000000000000", "there is no upload"),
     "no id": ("upload:", "name a finished upload"),
     "an address": ("https://example.org/train.txt", "send it as a file"),
@@ -178,11 +180,11 @@ UNFIT = {
 }
 
 
-@pytest.mark.parametrize("case", UNFIT)
-def test_what_names_no_upload_is_refused(client: TestClient, case: str) -> None:
+@pytest.mark.parametrize("case", INVALID_REFERENCES)
+def test_a_reference_without_an_upload_is_refused(client: TestClient, case: str) -> None:
     """The error points at the field of the form."""
-    reference, detail = UNFIT[case]
-    response = client.post("/v1/datasets", files=_named(train=reference))
+    reference, detail = INVALID_REFERENCES[case]
+    response = client.post("/v1/datasets", files=_references(train=reference))
     assert response.status_code == 422
     (error,) = response.json()["errors"]
     assert error["pointer"] == "/train"
@@ -194,10 +196,10 @@ def test_a_refused_form_leaves_the_upload(
 ) -> None:
     """Another mistake in the form neither uses up the upload nor leaves a copy."""
     reference = uploaded(CONTENT)
-    wrong = client.post("/v1/datasets", files=_named(file=reference), data={"columns": "{"})
+    wrong = client.post("/v1/datasets", files=_references(file=reference), data={"columns": "{"})
     assert wrong.status_code == 422
     assert not any(key.startswith("datasets/") for key, _ in store.artifacts.files())
-    assert client.post("/v1/datasets", files=_named(file=reference)).status_code == 202
+    assert client.post("/v1/datasets", files=_references(file=reference)).status_code == 202
 
 
 def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
@@ -212,7 +214,7 @@ def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
         (empty, "is empty"),
     ):
         reference = f"upload:{path.rpartition('/')[2]}"
-        response = client.post("/v1/datasets", files=_named(file=reference))
+        response = client.post("/v1/datasets", files=_references(file=reference))
         assert response.status_code == 422
         assert response.json()["errors"] == [{"pointer": "/file", "detail": detail}]
 
@@ -229,8 +231,8 @@ def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) 
     path = created.headers["location"]
     assert send(client, path, 0, CONTENT, key).status_code == 204
     reference = f"upload:{path.rpartition('/')[2]}"
-    made = client.post("/v1/datasets", files=_named(file=reference), headers=key)
-    assert made.status_code == 202
+    dataset = client.post("/v1/datasets", files=_references(file=reference), headers=key)
+    assert dataset.status_code == 202
 
 
 @pytest.mark.parametrize("with_checksum", [False, True])
@@ -289,10 +291,10 @@ def test_any_pieces_make_the_file(client: TestClient, store: Store, content: byt
         assert offset_of(client, path) == stored
     assert send(client, path, stored, content[stored:]).status_code == 204
     reference = f"upload:{path.rpartition('/')[2]}"
-    made = client.post("/v1/datasets", files=_named(file=reference))
-    assert made.status_code == 202
-    assert made.json()["sha256"] == hashlib.sha256(content).hexdigest()
-    assert store.artifacts.read_bytes(f"datasets/{made.json()['id']}/upload") == content
+    created = client.post("/v1/datasets", files=_references(file=reference))
+    assert created.status_code == 202
+    assert created.json()["sha256"] == hashlib.sha256(content).hexdigest()
+    assert store.artifacts.read_bytes(f"datasets/{created.json()['id']}/upload") == content
 
 
 def test_the_largest_file_holds_for_uploads_and_files_together(

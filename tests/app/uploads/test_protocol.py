@@ -100,7 +100,9 @@ REFUSED: dict[str, tuple[str, bool, dict[str, str], bytes, int]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store: Store, case: str) -> None:
+def test_an_invalid_request_is_refused_and_changes_nothing(
+    client: TestClient, store: Store, case: str
+) -> None:
     """Each mistake has the status of the specification, names the version, and changes nothing."""
     method, is_of_upload, headers, body, status = REFUSED[case]
     path = create(client, len(CONTENT)) if is_of_upload else "/v1/uploads"
@@ -147,7 +149,7 @@ def test_a_body_beyond_the_length_is_refused(client: TestClient, declared: bool)
     assert offset_of(client, path) <= 4
 
 
-def test_pieces_are_added_and_asked_for(client: TestClient) -> None:
+def test_pieces_are_added_and_the_offset_is_reported(client: TestClient) -> None:
     """HEAD has offset, length and metadata; answers to PATCH have the new offset and the expiry."""
     path = create(client, len(CONTENT))
     assert path.startswith("/v1/uploads/upl_")
@@ -155,11 +157,11 @@ def test_pieces_are_added_and_asked_for(client: TestClient) -> None:
     assert (first.status_code, first.content) == (204, b"")
     assert first.headers["upload-offset"] == "20"
     assert first.headers["upload-expires"].endswith("GMT")
-    asked = client.head(path, headers=VERSION)
-    assert asked.headers["upload-length"] == SIZE
-    assert asked.headers["upload-metadata"] == "filename dHJhaW4udHh0"
-    assert asked.headers["upload-offset"] == "20"
-    assert "upload-defer-length" not in asked.headers
+    status = client.head(path, headers=VERSION)
+    assert status.headers["upload-length"] == SIZE
+    assert status.headers["upload-metadata"] == "filename dHJhaW4udHh0"
+    assert status.headers["upload-offset"] == "20"
+    assert "upload-defer-length" not in status.headers
     last = send(client, path, 20, CONTENT[20:])
     assert last.headers["upload-offset"] == SIZE
     assert send(client, path, len(CONTENT), b"").status_code == 204
@@ -184,9 +186,9 @@ def test_the_length_may_come_later(client: TestClient) -> None:
     created = client.post("/v1/uploads", headers={**VERSION, "Upload-Defer-Length": "1"})
     path = created.headers["location"]
     assert send(client, path, 0, CONTENT[:9]).status_code == 204
-    asked = client.head(path, headers=VERSION)
-    assert asked.headers["upload-defer-length"] == "1"
-    assert "upload-length" not in asked.headers
+    status = client.head(path, headers=VERSION)
+    assert status.headers["upload-defer-length"] == "1"
+    assert "upload-length" not in status.headers
     assert send(client, path, 9, b"", {"Upload-Length": "8"}).status_code == 400
     assert send(client, path, 9, CONTENT[9:], {"Upload-Length": SIZE}).status_code == 204
     assert send(client, path, len(CONTENT), b"", {"Upload-Length": "99"}).status_code == 400
@@ -301,7 +303,7 @@ def test_the_method_may_be_in_a_header(client: TestClient, method: str) -> None:
 
 
 def test_open_uploads_are_bounded(client: TestClient, settings: ApiSettings) -> None:
-    """A caller may have a limited number of open uploads; deleting one makes room."""
+    """A caller may have a limited number of open uploads; after a deletion, another one can be created."""
     paths = [create(client, 1) for _ in range(settings.max_open_uploads)]
     refused = client.post("/v1/uploads", headers={**VERSION, "Upload-Length": "1"})
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
@@ -345,7 +347,7 @@ def test_uploads_belong_to_their_key(client: TestClient, store: Store) -> None:
     reference = f"upload:{path.rpartition('/')[2]}"
     assert send(client, path, 0, CONTENT, ours).status_code == 204
 
-    def asked(key: Mapping[str, str]) -> list[int]:
+    def statuses(key: Mapping[str, str]) -> list[int]:
         return [
             client.head(path, headers={**VERSION, **key}).status_code,
             send(client, path, len(CONTENT), b"", key).status_code,
@@ -354,8 +356,8 @@ def test_uploads_belong_to_their_key(client: TestClient, store: Store) -> None:
         ]
 
     assert client.get("/v1/uploads", headers=theirs).json() == {"items": []}
-    assert asked(theirs) == [404, 404, 422, 404]
-    assert asked(ours) == [200, 204, 202, 204]
+    assert statuses(theirs) == [404, 404, 422, 404]
+    assert statuses(ours) == [200, 204, 202, 204]
 
 
 def _pending(store: Store) -> list[str]:

@@ -33,7 +33,7 @@ def _running(settings: ApiSettings, *keys: SecretStr) -> Iterator[TestClient]:
         yield client
 
 
-def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
+def _stored_secrets(settings: ApiSettings) -> list[tuple[str, str | None]]:
     """Return the present and the former secret of each webhook as stored."""
     with closing(Store.open(settings)) as store, store.read() as tx:
         return [(row.secret, row.former_secret) for row in tx.webhooks.page(None, 10).items]
@@ -41,32 +41,32 @@ def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
 
 @pytest.mark.long
 @pytest.mark.both_stores
-def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path) -> None:
+def test_a_key_encrypts_secrets_stored_in_plain_text(settings: ApiSettings, tmp_path: Path) -> None:
     """The next start encrypts stored secrets; receivers keep their secrets, and no answer shows the key."""
     key = new_key()
     with running_receiver(tmp_path / "receiver") as receiver:
         with _running(settings) as client:
-            made = client.post("/v1/webhooks", json={"url": receiver.url}).json()
-        assert _stored(settings) == [(made["secret"], None)]
-        receiver.set_secret(made["secret"])
+            webhook = client.post("/v1/webhooks", json={"url": receiver.url}).json()
+        assert _stored_secrets(settings) == [(webhook["secret"], None)]
+        receiver.set_secret(webhook["secret"])
         with _running(settings, key) as client:
-            ((encrypted, _),) = _stored(settings)
-            assert encrypted != made["secret"]
-            assert SecretCipher([key]).decrypt(encrypted) == made["secret"]
-            test = f"/v1/webhooks/{made['id']}/test"
+            ((encrypted, _),) = _stored_secrets(settings)
+            assert encrypted != webhook["secret"]
+            assert SecretCipher([key]).decrypt(encrypted) == webhook["secret"]
+            test = f"/v1/webhooks/{webhook['id']}/test"
             assert client.post(test).json()["delivered"]
-            rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
-            for secret in (made["secret"], rotated):  # for a day both sign
+            rotated = client.post(f"/v1/webhooks/{webhook['id']}/rotate").json()["secret"]
+            for secret in (webhook["secret"], rotated):  # for a day both sign
                 receiver.set_secret(secret)
                 assert client.post(test).json()["delivered"]
             client.post("/v1/webhooks", json={"url": receiver.url})
-            assert "whsec_" not in str(_stored(settings))
+            assert "whsec_" not in str(_stored_secrets(settings))
             assert key.get_secret_value() not in client.get("/v1/settings").text
         with _running(settings) as client:  # the key is lost: nothing is sent, with the reason
             answer = client.post(test).json()
             assert not answer["delivered"]
             assert "RANKERY_ENCRYPTION_KEYS" in answer["error"]
-            rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
+            rotated = client.post(f"/v1/webhooks/{webhook['id']}/rotate").json()["secret"]
             receiver.set_secret(rotated)
             assert client.post(test).json()["delivered"]
 
@@ -79,15 +79,15 @@ def test_keys_rotate(settings: ApiSettings) -> None:
             tx.webhooks.add("https://example.com/", secret)
         for keys in ([old], [old, new], [new, old], [new]):
             reencrypt_secrets(store, SecretCipher(keys))
-            after = _stored(settings)
+            after = _stored_secrets(settings)
             assert SecretCipher(keys[:1]).decrypt(after[0][0]) == secret
         reencrypt_secrets(store, SecretCipher([new]))
-        assert _stored(settings) == after  # nothing is written where nothing changes
+        assert _stored_secrets(settings) == after  # nothing is written where nothing changes
         for lost in ([old], []):
             with capture_logs() as logs:
                 reencrypt_secrets(store, SecretCipher(lost))
             assert [entry["event"] for entry in logs] == ["webhooks.secrets_not_decrypted"]
-            assert _stored(settings) == after
+            assert _stored_secrets(settings) == after
     with pytest.raises(SecretNotDecrypted):
         SecretCipher([old]).decrypt(after[0][0])
 
@@ -97,8 +97,8 @@ def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings
     lost, key = SecretCipher([new_key()]), SecretCipher([new_key()])
     former, present = new_secret(), new_secret()
     with closing(Store.open(settings)) as store, store.begin() as tx:
-        made = tx.webhooks.add("https://example.com/", key.encrypt(former))
-        webhook = tx.webhooks.rotate(made.id, key.encrypt(present))
+        webhook = tx.webhooks.add("https://example.com/", key.encrypt(former))
+        webhook = tx.webhooks.rotate(webhook.id, key.encrypt(present))
     assert key.secrets_of(webhook, utc_now()) == [present, former]
     assert key.secrets_of(webhook, utc_now() + timedelta(days=2)) == [present]
     webhook.former_secret = lost.encrypt(former)
@@ -106,7 +106,7 @@ def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings
 
 
 @pytest.mark.parametrize("key", ["short", "A" * 43, "+" * 43 + "="])
-def test_what_is_no_key(key: str) -> None:
+def test_invalid_encryption_keys_are_refused(key: str) -> None:
     """The error has a command that makes a key, and does not repeat the given value."""
     with pytest.raises(ValidationError) as refused:
         ApiSettings(encryption_keys=[SecretStr(key)])

@@ -12,8 +12,8 @@ from rankery.embedded.stack import EmbeddedStack
 def make_key(service_url: str, admin_key: str | None, name: str, *scopes: str) -> str:
     """Create an API key and return its secret; only the first key needs no `admin_key`."""
     with Client(service_url, api_key=admin_key) as client:
-        made = client.request("POST", "/v1/keys", json={"name": name, "scopes": list(scopes)}).json()
-    return str(made["secret"])
+        created = client.request("POST", "/v1/keys", json={"name": name, "scopes": list(scopes)}).json()
+    return str(created["secret"])
 
 
 def sign_in(page: Page, key: str) -> None:

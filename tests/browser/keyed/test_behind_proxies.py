@@ -82,5 +82,5 @@ def test_the_first_half_of_the_workflow(visit: Visit, proxy: WebProxy, secret: s
     visit.refusals_expected = True  # the page sends requests while it signs out
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("API key")).to_be_visible()
-    asked = {urlsplit(request.url).path for request in visit.requests if request.url.startswith("http")}
-    assert [path for path in asked if not path.startswith(f"{ROOT_PATH}/")] == []
+    paths = {urlsplit(request.url).path for request in visit.requests if request.url.startswith("http")}
+    assert [path for path in paths if not path.startswith(f"{ROOT_PATH}/")] == []

@@ -8,8 +8,8 @@ from playwright.sync_api import Route, expect
 from tests.browser.keyed.conftest import make_key, sign_in
 from tests.browser.visit import LOOKS, Look, Visit
 
-_DISTANCE_TO_NEXT = """made =>
-    made.nextElementSibling.getBoundingClientRect().top - made.getBoundingClientRect().bottom"""
+_DISTANCE_TO_NEXT = """secret =>
+    secret.nextElementSibling.getBoundingClientRect().top - secret.getBoundingClientRect().bottom"""
 pytestmark = pytest.mark.browser
 
 
@@ -37,9 +37,9 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     assert visit.violations() == []
     visit.photograph(f"key-form-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Create").click()
-    made = page.get_by_role("region", name="Secret")
-    expect(made.locator("pre")).to_have_text(re.compile("^rk_"))
-    expect(made.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
+    created = page.get_by_role("region", name="Secret")
+    expect(created.locator("pre")).to_have_text(re.compile("^rk_"))
+    expect(created.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
     assert page.locator("#new-secret").evaluate(_DISTANCE_TO_NEXT) > 8, "the panels touch"
     row = page.get_by_role("row").filter(has_text=name)
     expect(row).to_contain_text("active")

@@ -60,8 +60,8 @@ class Recording:
 
     def answers(self) -> Iterable[Answer]:
         """Yield the answers of all tests."""
-        for asked in self.tests.values():
-            yield from asked.values()
+        for by_request in self.tests.values():
+            yield from by_request.values()
 
 
 def load() -> dict[str, Recording]:
@@ -92,8 +92,8 @@ def save(recordings: dict[str, Recording]) -> None:
         module: {
             "made": recording.made,
             "tests": {
-                test: {key: places[answer.line()] for key, answer in sorted(asked.items())}
-                for test, asked in sorted(recording.tests.items())
+                test: {key: places[answer.line()] for key, answer in sorted(by_request.items())}
+                for test, by_request in sorted(recording.tests.items())
             },
         }
         for module, recording in sorted(recordings.items())

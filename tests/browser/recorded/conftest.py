@@ -108,9 +108,9 @@ def prepared(recorded_api: RecordedApi, upstream: str | None, recording: Recordi
 def on_record(request: pytest.FixtureRequest, recording: Recording) -> OnRecord:
     """Return a function that takes the name and the creator of a recorded job, and returns the job's id."""
 
-    def made(name: str, make: Make) -> str:
+    def recorded_id(name: str, make: Make) -> str:
         if RECORDING and name not in recording.made:
             recording.made[name] = make(request.getfixturevalue("store"))
         return recording.made[name]
 
-    return made
+    return recorded_id

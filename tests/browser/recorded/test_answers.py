@@ -25,7 +25,7 @@ def routes() -> list[APIRoute]:
     return [route for route in create_app(ApiSettings()).routes if isinstance(route, APIRoute)]
 
 
-def test_every_answer_is_what_the_api_would_send(routes: list[APIRoute]) -> None:
+def test_every_answer_conforms_to_the_api(routes: list[APIRoute]) -> None:
     """The response model reproduces the recorded body, and the route accepts the recorded parameters."""
     recorded = {answer.line(): answer for one in answers.load().values() for answer in one.answers()}
     assert len(recorded) > 100
@@ -65,23 +65,23 @@ def _schema_differences(answer: Answer, route: APIRoute) -> Iterator[str]:
     adapter = TypeAdapter(route.response_model)
     try:
         read = adapter.validate_python(answer.body, by_alias=True, by_name=True)
-        today = json.loads(adapter.dump_json(read, by_alias=True))
+        current = json.loads(adapter.dump_json(read, by_alias=True))
     except ValidationError as error:
         yield str(error)
         return
-    yield from _json_differences(answer.body, today, "")
+    yield from _json_differences(answer.body, current, "")
 
 
-def _json_differences(then: object, today: object, place: str) -> Iterator[str]:
+def _json_differences(recorded: object, current: object, place: str) -> Iterator[str]:
     """Yield the paths where two JSON values differ."""
-    if isinstance(then, dict) and isinstance(today, dict):
-        for name in then.keys() | today.keys():
-            if name not in then or name not in today:
-                yield f"{place}/{name} is {'new' if name in today else 'gone'}"
+    if isinstance(recorded, dict) and isinstance(current, dict):
+        for name in recorded.keys() | current.keys():
+            if name not in recorded or name not in current:
+                yield f"{place}/{name} is {'new' if name in current else 'gone'}"
             else:
-                yield from _json_differences(then[name], today[name], f"{place}/{name}")
-    elif isinstance(then, list) and isinstance(today, list) and len(then) == len(today):
-        for index, (one, other) in enumerate(zip(then, today, strict=True)):
+                yield from _json_differences(recorded[name], current[name], f"{place}/{name}")
+    elif isinstance(recorded, list) and isinstance(current, list) and len(recorded) == len(current):
+        for index, (one, other) in enumerate(zip(recorded, current, strict=True)):
             yield from _json_differences(one, other, f"{place}/{index}")
-    elif then != today:
-        yield f"{place} was {then!r}, is {today!r}"
+    elif recorded != current:
+        yield f"{place} was {recorded!r}, is {current!r}"

@@ -21,7 +21,7 @@ def form(visit: Visit, dataset_id: str) -> Page:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (PHONE, 844)])
-def test_the_best_model_is_asked_for_at_a_glance(
+def test_the_form_for_the_best_model_fits_on_the_screen(
     visit: Visit, prepared: Prepared, width: int, height: int
 ) -> None:
     """The goal comes first, the form down to Start is visible, and other options are collapsed."""
@@ -36,7 +36,7 @@ def test_the_best_model_is_asked_for_at_a_glance(
     visit.fit("train-best", (1440, PHONE))
 
 
-def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
+def test_the_form_sends_the_chosen_values(visit: Visit, prepared: Prepared) -> None:
     """The form sends minutes as seconds and the preference by name, and shows refusals at their fields."""
     visit.refusals_expected = True
     trained, tested = prepared.dataset("learnt from.csv", 1), prepared.test_data()
@@ -60,7 +60,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
     expect(page.locator(".field", has=page.get_by_role("textbox", name="Metric"))).to_contain_text("ndcg@10")
 
 
-def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
+def test_a_running_search_shows_its_candidates(visit: Visit, on_record: OnRecord) -> None:
     """The page lists measured candidates, best first, then the current one; it has no conclusion yet."""
     page = visit.open(f"/jobs/{on_record('searching', auto_trainings.running)}")
     expect(page.locator(".progress-words")).to_contain_text(

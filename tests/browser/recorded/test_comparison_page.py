@@ -60,12 +60,12 @@ def test_tests_of_each_metric_are_listed(visit: Visit, of_two: Json) -> None:
     """Difference, interval, p-values and counts match the API; the verdict follows the metric's direction."""
     page = _open(visit, of_two["id"])
     for metric in METRICS:
-        found = of_two["pairs"][0]["metrics"][metric]
+        result = of_two["pairs"][0]["metrics"][metric]
         row = page.locator(".differences-table tbody tr").filter(has=page.locator("th", has_text=metric))
-        expect(row).to_contain_text(_signed(found["difference"]))
-        expect(row).to_contain_text(f"{_signed(found['lower'])} to {_signed(found['upper'])}")
-        expect(row.locator(".verdict")).to_have_text(found["verdict"])
-        counts = [found["wins"], found["ties"], found["losses"]]
+        expect(row).to_contain_text(_signed(result["difference"]))
+        expect(row).to_contain_text(f"{_signed(result['lower'])} to {_signed(result['upper'])}")
+        expect(row.locator(".verdict")).to_have_text(result["verdict"])
+        counts = [result["wins"], result["ties"], result["losses"]]
         better, equal, worse = counts if metric == "ndcg@10" else counts[::-1]
         expect(row).to_contain_text(f"{better} · {equal} · {worse}")
 
@@ -75,18 +75,18 @@ def test_differences_are_drawn_sorted(visit: Visit, of_two: Json) -> None:
     page = _open(visit, of_two["id"])
     for metric in METRICS:
         page.get_by_role("group", name="Metric of the differences").get_by_role("button", name=metric).click()
-        found = of_two["pairs"][0]["metrics"][metric]
-        words = f"larger on {found['wins']}, equal on {found['ties']}, smaller on {found['losses']};"
+        result = of_two["pairs"][0]["metrics"][metric]
+        words = f"larger on {result['wins']}, equal on {result['ties']}, smaller on {result['losses']};"
         drawing = page.get_by_role("img", name=re.compile(f"^Differences of {metric} .*{words}"))
         expect(drawing).to_be_visible()
-        better = found["wins"] if metric == "ndcg@10" else found["losses"]
+        better = result["wins"] if metric == "ndcg@10" else result["losses"]
         expect(page.locator('.differences-shares [data-kind="gained"]')).to_contain_text(f"{better} better")
         filled = drawing.locator("path.gained").bounding_box()
         assert filled is not None
         assert filled["height"] > 0
 
 
-def test_a_changed_query_shows_what_moved(visit: Visit, prepared: Prepared, of_two: Json) -> None:
+def test_a_changed_query_shows_the_moved_documents(visit: Visit, prepared: Prepared, of_two: Json) -> None:
     """A click on a query shows both rankings with a line per document, and the URL keeps the query."""
     page = _open(visit, of_two["id"])
     query = of_two["pairs"][0]["most_improved"][0]["query_id"]
@@ -146,11 +146,11 @@ def test_a_pair_is_chosen_from_the_matrix(visit: Visit, of_three: Json) -> None:
     cells = page.locator(".matrix button")
     expect(cells).to_have_count(2 * len(of_three["pairs"]))
     for pair in of_three["pairs"]:
-        found = pair["metrics"]["ndcg@10"]
+        result = pair["metrics"]["ndcg@10"]
         upper = page.locator(f'[data-place="{pair["a"]}-{pair["b"]}"]')
         lower = page.locator(f'[data-place="{pair["b"]}-{pair["a"]}"]')
-        expect(lower).to_have_text(f"{MARKS[found['verdict']]} {_signed(found['difference'])}")
-        expect(upper).to_have_text(f"{MARKS[OPPOSITE[found['verdict']]]} {_signed(-found['difference'])}")
+        expect(lower).to_have_text(f"{MARKS[result['verdict']]} {_signed(result['difference'])}")
+        expect(upper).to_have_text(f"{MARKS[OPPOSITE[result['verdict']]]} {_signed(-result['difference'])}")
     last = of_three["pairs"][-1]
     page.locator(f'[data-place="{last["b"]}-{last["a"]}"]').click()
     pair_finding = page.get_by_role("region", name="Conclusion of the pair")

@@ -45,11 +45,11 @@ def table(prepared: Prepared) -> str:
 def test_findings_have_severity_share_and_advice(visit: Visit, letor: str) -> None:
     """Findings are listed by severity, with their advice, share and examples."""
     page = visit.open(f"/datasets/{letor}")
-    found = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
-    expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in found])
-    expect(page.locator(".finding-words > .hint")).to_have_text([finding["advice"] for finding in found])
+    findings = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
+    expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in findings])
+    expect(page.locator(".finding-words > .hint")).to_have_text([finding["advice"] for finding in findings])
     severities = page.locator(".finding > .severity").all_text_contents()
-    assert severities == [finding["severity"] for finding in found]
+    assert severities == [finding["severity"] for finding in findings]
     warnings = severities.count("warning")
     expect(page.locator(".findings-head")).to_contain_text(f"{warnings} warning")
 
@@ -131,7 +131,7 @@ def test_queries_are_paged_and_found_by_their_beginning(visit: Visit, letor: str
     visit.photograph("queries")
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(QUERIES)
-    expect(rows.nth(FIRST_QUERIES).get_by_role("link"), "goes on where it was").to_be_focused()
+    expect(rows.nth(FIRST_QUERIES).get_by_role("link"), "the focus is on the first new row").to_be_focused()
 
     field = page.get_by_label("Find a query by its id")
     field.fill("6")
@@ -214,7 +214,7 @@ def test_unknown_datasets_and_queries_have_a_message(visit: Visit, letor: str) -
     expect(page.locator('[data-view="queries"] tbody tr').first).to_be_visible()
 
 
-def test_what_could_not_be_fetched_is_tried_again(visit: Visit, letor: str) -> None:
+def test_a_failed_view_has_a_button_to_try_again(visit: Visit, letor: str) -> None:
     """A view whose request fails has a button to try again."""
     visit.refusals_expected = True
     page = visit.open(f"/datasets/{letor}")

@@ -97,7 +97,7 @@ def test_every_number_has_its_contract_in_words(visit: Visit, prepared: Prepared
     expect(page.locator(".numbers tbody tr").first.locator("td").last).to_have_text("0")
 
 
-def test_diagnostics_come_with_what_they_are(visit: Visit, evaluation: Json) -> None:
+def test_diagnostics_have_titles_values_and_sources(visit: Visit, evaluation: Json) -> None:
     """Each diagnostic has its title, value and source."""
     entries = visit.page.locator(".diagnostic")
     expect(entries).to_have_count(len(evaluation["diagnostics"]["values"]))

@@ -61,10 +61,10 @@ def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
     page.locator(".ranking-queries").get_by_role("link", name="q8", exact=True).click()
     query = page.locator(".ranked-query")
     expect(query.get_by_role("heading")).to_have_text("Query q8")
-    (found,) = prepared.get(f"/v1/rankings/{ranking_id}?query_id=q8")["items"]
+    (listed,) = prepared.get(f"/v1/rankings/{ranking_id}?query_id=q8")["items"]
     rows = query.locator("tbody tr[data-document]")
-    expect(rows).to_have_count(len(found["documents"]))
-    for row, each in zip(rows.all()[:5], found["documents"], strict=False):
+    expect(rows).to_have_count(len(listed["documents"]))
+    for row, each in zip(rows.all()[:5], listed["documents"], strict=False):
         expect(row.locator(".grade")).to_have_text(f"{each['label']:g}")
         gain = (2 ** each["label"] - 1) / math.log2(1 + each["rank"])
         expect(row.locator("td.number").nth(2)).to_have_text(f"{gain:.3f}" if gain else "0")

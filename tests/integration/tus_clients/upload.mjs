@@ -1,4 +1,5 @@
-// Upload a file with tus-js-client; started again it goes on. Arguments: endpoint, file, file for its memory.
+// Upload a file with tus-js-client, and resume the upload of an earlier start.
+// Arguments: endpoint, file to upload, file that stores the addresses of incomplete uploads.
 import fs from "node:fs";
 import process from "node:process";
 import { FileUrlStorage, Upload } from "tus-js-client";
@@ -8,7 +9,7 @@ const upload = new Upload(fs.createReadStream(path), {
   endpoint,
   uploadSize: fs.statSync(path).size,
   metadata: { filename: "train.txt" },
-  retryDelays: Array(10_000).fill(500), // the test ends it
+  retryDelays: Array(10_000).fill(500), // the test ends the process
   urlStorage: new FileUrlStorage(memory),
   onError: (error) => {
     console.error(String(error));

@@ -52,7 +52,7 @@ def run(*arguments: str | Path, stdin: str | None = None, **environment: str) ->
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def started(*arguments: str | Path, **environment: str) -> "subprocess.Popen[str]":
+def start_command(*arguments: str | Path, **environment: str) -> "subprocess.Popen[str]":
     """Start a command in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-m", "rankery", *map(str, arguments)],

@@ -11,7 +11,7 @@ import pytest
 
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
-from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
+from tests.rankery.cli.commands import JUDGED, Done, ids, run, start_command
 from tests.servers.web import WebServer
 
 SMALL = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
@@ -37,8 +37,8 @@ def trained(stack: EmbeddedStack, folder: Path) -> dict[str, Any]:
     data = (folder / "train.txt", "--test", folder / "test.txt", "--name", "web")
     done = rankery(stack, "train", *data, *QUICK, "--json")
     assert done.code == 0, done.errors
-    found: dict[str, Any] = done.document
-    return found
+    document: dict[str, Any] = done.document
+    return document
 
 
 def as_table(judged: str) -> str:
@@ -243,8 +243,8 @@ def test_the_best_model_is_found(
     """The leaderboard and the conclusion are printed as JSON and as a table."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be wrapped
     candidates = ("--candidate", "linear by lambdarank", "--candidate", "stumps by lambdarank")
-    asked = ("--best", "--budget", "2h", "--metric", "ndcg@5", *candidates, "--name", "best")
-    done = rankery(stack, "train", folder / "train.txt", "--test", folder / "test.txt", *asked, "--json")
+    options = ("--best", "--budget", "2h", "--metric", "ndcg@5", *candidates, "--name", "best")
+    done = rankery(stack, "train", folder / "train.txt", "--test", folder / "test.txt", *options, "--json")
     assert done.code == 0, done.errors
     job, rows = done.document["job"], done.document["candidates"]
     assert (job["spec"]["budget_seconds"], job["spec"]["metric"]) == (7_200.0, "ndcg@5")
@@ -269,9 +269,9 @@ def test_labels_are_mapped(trained: dict[str, Any], stack: EmbeddedStack, folder
     assert mapped.document["job"]["spec"]["label_map"] == {"nan": 0.0}
     checks = (("models", "inspect", "web", "--repeats", "1"), ("gates", "set", "mapped@champion"))
     for command in (("evaluate", "web"), ("compare", "web", "mapped"), *checks):
-        given = (*command, "--dataset", path)
-        assert rankery(stack, *given).code == 1
-        assert rankery(stack, *given, "--label-map", '{"nan": 0}').code == 0
+        on_dataset = (*command, "--dataset", path)
+        assert rankery(stack, *on_dataset).code == 1
+        assert rankery(stack, *on_dataset, "--label-map", '{"nan": 0}').code == 0
 
 
 @pytest.mark.parametrize(
@@ -297,17 +297,17 @@ def test_options_that_do_not_go_with_best_are_refused(options: tuple[str, ...], 
 def test_a_share_of_a_single_query_is_refused(stack: EmbeddedStack, tmp_path: Path, option: str) -> None:
     """The error names the option and a remedy before the job is submitted; `none` holds out nothing."""
     (tmp_path / "single.txt").write_text("".join(JUDGED.splitlines(keepends=True)[:5]))
-    kept = ("--validation", "none", "--set", "num_iterations=2", "--name", "single")
-    done = rankery(stack, "train", tmp_path / "single.txt", *kept, option, "0.2")
+    options = ("--validation", "none", "--set", "num_iterations=2", "--name", "single")
+    done = rankery(stack, "train", tmp_path / "single.txt", *options, option, "0.2")
     assert done.code == 1
     assert done.sentence == (
         f"single.txt has a single query, so that {option} cannot hold out a share; give data with more"
         f" queries, or {option} none"
     )
-    assert rankery(stack, "train", "single.txt", *kept).code == 0
+    assert rankery(stack, "train", "single.txt", *options).code == 0
 
 
-def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+def test_ranks_are_options_of_a_training(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """The command line and the client accept ranks, but refuse them for networks and folds."""
     data = trained["job"]["spec"]["dataset_id"]
     options = (
@@ -346,7 +346,7 @@ def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: 
         assert [job.id for job in client.jobs()] == before
 
 
-def test_a_job_can_be_given_whole_and_left_alone(
+def test_a_job_can_be_submitted_as_json_without_waiting(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
 ) -> None:
     """--from-json and --no-watch work; `jobs wait` waits, and `jobs history` can begin later."""
@@ -373,7 +373,7 @@ def test_ctrl_c_leaves_the_job_and_prints_how_to_continue(
 ) -> None:
     """The exit code is 130, and both commands that the message names work."""
     slow = ("--set", "num_iterations=100000", "--set", "min_data_in_leaf=2", "--validation", "none")
-    process = started("train", "train.txt", "--name", "slow", *slow, "--data-dir", stack.data_dir)
+    process = start_command("train", "train.txt", "--name", "slow", *slow, "--data-dir", stack.data_dir)
     assert process.stderr is not None
     lines = iter(process.stderr.readline, "")
     job = next(line.split()[2].rstrip(",") for line in lines if "submitted" in line)
@@ -399,15 +399,17 @@ def test_ctrl_c_leaves_the_job_and_prints_how_to_continue(
 def test_interleavings_are_created_shown_and_deleted(stack: EmbeddedStack) -> None:
     """An interleaving is created from its rankers, and its verdict is a sentence."""
     rankers = ("--ranking", "bm25", "--ranking", "dense")
-    made = rankery(stack, "interleavings", "create", "engines", *rankers, "--json").document
-    assert made["rankers"] == ["bm25", "dense"]
-    assert [one["id"] for one in rankery(stack, "interleavings", "list", "--json").document] == [made["id"]]
-    assert "bm25, dense" in rankery(stack, "interleavings", "show", made["id"]).output
-    verdict = rankery(stack, "interleavings", "verdict", made["id"])
+    interleaving = rankery(stack, "interleavings", "create", "engines", *rankers, "--json").document
+    assert interleaving["rankers"] == ["bm25", "dense"]
+    assert [one["id"] for one in rankery(stack, "interleavings", "list", "--json").document] == [
+        interleaving["id"]
+    ]
+    assert "bm25, dense" in rankery(stack, "interleavings", "show", interleaving["id"]).output
+    verdict = rankery(stack, "interleavings", "verdict", interleaving["id"])
     assert "Undecided between bm25 and dense: no user prefers either ranker yet." in verdict.output
     assert rankery(stack, "interleavings", "create", "engines").code == 2
-    assert rankery(stack, "interleavings", "delete", made["id"]).code == 0
-    assert rankery(stack, "interleavings", "show", made["id"]).code == 1
+    assert rankery(stack, "interleavings", "delete", interleaving["id"]).code == 0
+    assert rankery(stack, "interleavings", "show", interleaving["id"]).code == 1
 
 
 def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_path: Path) -> None:
@@ -437,8 +439,8 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert done.code == 0, done.errors
     assert done.document["statistics"]["lists"] == 20_000
     estimate = ("click-logs", "propensities", "simulated clicks", "--method", "shuffled", "--positions", "10")
-    found = rankery(stack, *estimate, "--json").document
-    assert found["propensities"][:3] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
+    estimates = rankery(stack, *estimate, "--json").document
+    assert estimates["propensities"][:3] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
     printed = rankery(stack, *estimate).errors
     assert "times as often as rank 1" in printed
     assert "`rankery train FEATURES --clicks 'simulated clicks' --click-option correction=ips" in printed
@@ -449,7 +451,7 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     job = rankery(stack, *train, "--loss", "lambdarank", "--name", "clicked", *QUICK, "--json").document[
         "job"
     ]
-    assert job["spec"]["clicks"]["propensities"] == pytest.approx(found["propensities"])
+    assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
     assert job["result"]["naive"]["data"] == "validation"
     assert rankery(stack, "train", "none", "--clicks", "absent").sentence.startswith("there is no click log")
 
@@ -462,13 +464,13 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     (first,) = rankery(stack, "datasets", "upload", path, *columns, "--json").document
     assert (first["name"], first["statistics"]["queries"]) == ("judged.csv", 1)
     assert rankery(stack, "datasets", "show", "judged.csv", "--json").document["id"] == first["id"]
-    (made,) = rankery(
+    (second,) = rankery(
         stack, "datasets", "generate", "--queries", "5", "--name", "judged.csv", "--json"
     ).document
     unclear = rankery(stack, "datasets", "show", "judged.csv")
     assert unclear.code == 1
     assert unclear.sentence.startswith("2 datasets are named 'judged.csv'; give the id of one: ")
-    assert all(one["id"] in unclear.sentence for one in (first, made))
+    assert all(one["id"] in unclear.sentence for one in (first, second))
     shown = rankery(stack, "datasets", "show", first["id"])
     # The folder's path may be too long for one line.
     command = f"rankery datasets doctor {first['id']} --data-dir {stack.data_dir}"
@@ -479,8 +481,8 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     assert (query["query_id"], query["documents"]) == ("shoes", 2)
     documents = rankery(stack, "datasets", "queries", first["id"], "shoes", "--json").document["documents"]
     assert [document["features"] for document in documents] == [[1.5, 7.0], [2.0, 7.0]]
-    gone = rankery(stack, "datasets", "delete", first["id"], made["id"], "--json").document
-    assert gone == [first["id"], made["id"]]
+    gone = rankery(stack, "datasets", "delete", first["id"], second["id"], "--json").document
+    assert gone == [first["id"], second["id"]]
     assert rankery(stack, "datasets", "show", first["id"]).sentence == f"there is no dataset {first['id']!r}"
 
 
@@ -677,7 +679,7 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         ),
     ],
 )
-def test_what_is_refused_is_one_sentence(
+def test_a_refusal_is_one_sentence(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     """The error has the place and a remedy, and standard output is empty."""
@@ -739,13 +741,13 @@ def test_programs_get_the_problem_as_json(
     done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments), "--json")
     assert done.code == 1
     (line,) = done.output.splitlines()
-    found = json.loads(line)["problem"]
-    assert problem.items() - {("detail", problem["detail"])} <= found.items()
-    assert problem["detail"] in found["detail"]
+    printed_problem = json.loads(line)["problem"]
+    assert problem.items() - {("detail", problem["detail"])} <= printed_problem.items()
+    assert problem["detail"] in printed_problem["detail"]
     assert problem["detail"] in done.sentence
 
 
-def test_a_service_that_is_not_there_is_one_sentence() -> None:
+def test_an_unreachable_service_is_one_sentence() -> None:
     """The error names the address from RANKERY_URL or --url."""
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
@@ -766,7 +768,7 @@ def test_a_certificate_that_is_not_trusted_is_named(tmp_path: Path) -> None:
 
 
 def test_a_wrong_url_is_one_sentence(stack: EmbeddedStack) -> None:
-    """The URL of the API, and that of another server or page, are refused with what to change."""
+    """The URL of the API, and that of another server or page, are refused with the necessary change."""
     assert run("jobs", "list", RANKERY_URL=f"{stack.url}/v1").sentence.endswith("leave out /v1")
     done = run("jobs", "list", RANKERY_URL=f"{stack.url}/elsewhere")
     assert (done.code, done.output) == (1, "")

@@ -44,8 +44,8 @@ def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
     assert "or a query file with the number of documents of each query" in alone.sentence
     sizes = tmp_path / "sizes"
     sizes.write_text("3\n")
-    (given,) = run("doctor", path, "--query-sizes", sizes, "--json").document["files"]
-    assert (given["statistics"]["queries"], given["query_sizes"]) == (1, "sizes")
+    (file,) = run("doctor", path, "--query-sizes", sizes, "--json").document["files"]
+    assert (file["statistics"]["queries"], file["query_sizes"]) == (1, "sizes")
     (tmp_path / "rank.train.query").write_text("2\n1\n")
     done = run("doctor", path, NO_COLOR="1")
     first, *_ = done.output.splitlines()
@@ -96,7 +96,7 @@ def test_several_files_are_compared_with_each_other(folder: Path) -> None:
         (JUDGED, ("--columns", "{"), 2, "--columns is not valid JSON"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(
+def test_an_unreadable_input_is_one_sentence(
     tmp_path: Path, content: str, options: tuple[str, ...], code: int, sentence: str
 ) -> None:
     """The error names the file, the line and the column."""
@@ -169,8 +169,8 @@ def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
 
 def test_files_and_the_storage_exclude_each_other(folder: Path) -> None:
     """The command examines either files or the storage."""
-    for given in ((), (folder / "train.txt", "--storage")):
-        done = run("doctor", *given)
+    for arguments in ((), (folder / "train.txt", "--storage")):
+        done = run("doctor", *arguments)
         assert done.code == 2
         assert "give judged files, or --storage" in done.errors
     for option, value in (("--test", folder / "test.txt"), ("--format", "csv"), ("--columns", "{}")):

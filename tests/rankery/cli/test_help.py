@@ -39,7 +39,7 @@ def test_every_command_has_help_with_an_example_and_json(command: tuple[str, ...
     assert not silent
 
 
-def test_the_help_tells_the_exit_codes() -> None:
+def test_the_help_lists_the_exit_codes() -> None:
     """The help lists the exit codes for scripts."""
     done = run("--help", COLUMNS="200")
     assert "0 done; 1 refused or failed" in done.output
@@ -61,7 +61,7 @@ def test_the_help_imports_no_command() -> None:
     assert not modules & set(done.stdout.split())
 
 
-def test_what_is_not_understood_ends_with_2() -> None:
+def test_unknown_commands_and_options_end_with_2() -> None:
     """Unknown commands and options exit with 2 and name the command whose help to read."""
     for arguments in (("train",), ("evaluate", "web"), ("compare", "web", "--dataset", "d"), ("jobs", "lst")):
         done = run(*arguments)

@@ -94,8 +94,8 @@ def test_a_search_goes_over_the_scorer() -> None:
     layers = {"type": "choice", "choices": [[64], [128, 64]]}
     assert search_dimension("scorer.hidden=[64],[128,64]") == ("/scorer/hidden", layers)
     assert search_dimension("hidden=[64],[128,64]", is_network=True) == ("/scorer/hidden", layers)
-    found = search_space_field({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
-    assert list(found) == ["/scorer/dropout", "/loss/sigma"]
+    space = search_space_field({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
+    assert list(space) == ["/scorer/dropout", "/loss/sigma"]
 
 
 def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
         ).wait()
         members: Scorer = {"kind": "sum", "models": ["net:1", "net:2"], "weights": [1.0, 0.5]}
         both = client.train("both-nets", job.spec["dataset_id"], None, scorer=members).wait()
-        made = both.model()
+        sum_model = both.model()
         card = client.model("net:1").card().facts
         straight = client.train("line", job.spec["dataset_id"], "mse", scorer="linear", validation=0.2).wait()
     chosen = {"kind": "mlp", "hidden": [8, 4], "epochs": 3, "dropout": 0.1}
@@ -119,8 +119,8 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
     assert job.spec["hyperparameters"] == {}
     assert (card["kind"], "epochs" in card, "trees" in card) == ("mlp", True, False)
     assert again.spec["scorer"]["hidden"] == [4]
-    assert made.kind == "sum"
-    assert made.card().facts["members"] == "1 × net:1, 0.5 × net:2"
+    assert sum_model.kind == "sum"
+    assert sum_model.card().facts["members"] == "1 × net:1, 0.5 × net:2"
     assert "1 × net:1, 0.5 × net:2" in rankery(stack, "models", "show", "both-nets").output
     assert straight.spec["scorer"]["kind"] == "linear"
 
@@ -141,8 +141,8 @@ def test_trees_and_networks_are_in_one_grid(stack: EmbeddedStack, data: Path) ->
     assert done.code == 0, done.errors
     assert "trees or epochs" in done.output
     rows = [line.split() for line in done.output.splitlines()]
-    made = [row[1] for row in rows if row[:1] in (["both:1"], ["both:2"]) and row[1] != "is"]
-    assert made == ["trees", "linear"]
+    kinds = [row[1] for row in rows if row[:1] in (["both:1"], ["both:2"]) and row[1] != "is"]
+    assert kinds == ["trees", "linear"]
 
 
 @pytest.mark.slow

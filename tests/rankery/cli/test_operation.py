@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rankery.embedded.stack import EmbeddedStack
-from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
+from tests.rankery.cli.commands import JUDGED, Done, ids, run, start_command
 
 QUICK = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--no-auto")
 
@@ -21,8 +21,8 @@ def trained(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> d
     file.write_text(JUDGED.replace("qid:", "qid:7"))
     done = rankery(stack, "train", file, "--name", "ops", *QUICK, "--json")
     assert done.code == 0, done.errors
-    found: dict[str, Any] = done.document
-    return found | {"file": file}
+    document: dict[str, Any] = done.document
+    return document | {"file": file}
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
@@ -33,17 +33,18 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
 def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Gates are given by alias, and a name without an alias is refused."""
     assert rankery(stack, "models", "promote", "ops:1", "--json").document["promoted"] is True
-    made = rankery(
+    created = rankery(
         stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--require", "better", "--json"
     )
-    assert (made.document["alias"], made.document["require"]) == ("champion", "better")
+    assert (created.document["alias"], created.document["require"]) == ("champion", "better")
     (listed,) = rankery(stack, "gates", "list", "--name", "ops", "--json").document
     assert listed == rankery(stack, "gates", "show", "ops@champion", "--json").document
-    asked = rankery(
+    gate_set = rankery(
         stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--better-than-baselines"
     )
     assert (
-        "ops@champion moves only to versions that are not worse by ndcg@10, and better than b" in asked.errors
+        "ops@champion moves only to versions that are not worse by ndcg@10, and better than b"
+        in gate_set.errors
     )
     assert "better than baselines" in rankery(stack, "gates", "show", "ops@champion").output
     assert "not worse, beats baselines" in rankery(stack, "gates", "list", "--name", "ops").output
@@ -60,8 +61,8 @@ def test_a_gate_estimates_from_clicks(trained: dict[str, Any], stack: EmbeddedSt
     log_id = rankery(stack, *simulate, "--json").document["id"]
     rule = {"click_log_id": log_id, "dataset_id": dataset_id, "metric": "dcg@3"}
     rule |= {"estimator": "examination", "examination": [1.0, 0.7, 0.5]}
-    asked = rankery(stack, "gates", "set", "ops@seen", "--counterfactual", json.dumps(rule))
-    assert "ops@seen moves only to versions that pass an estimate from clicks" in asked.errors
+    gate_set = rankery(stack, "gates", "set", "ops@seen", "--counterfactual", json.dumps(rule))
+    assert "ops@seen moves only to versions that pass an estimate from clicks" in gate_set.errors
     shown = rankery(stack, "gates", "show", "ops@seen", "--json").document["counterfactual"]
     assert shown | rule == shown
     assert "dcg@3 by examination" in rankery(stack, "gates", "show", "ops@seen").output
@@ -102,9 +103,9 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
         stack, "jobs", "label", "--tag", "night:1", "--set", "night=2", "--dry-run", "--json"
     ).document
     assert (tried["dry_run"], tried["changed"]) == (True, 1)
-    unasked = rankery(stack, "jobs", "label", "--tag", "night:1", "--set", "night=2")
-    assert unasked.code == 2
-    assert "--yes" in unasked.errors
+    unconfirmed = rankery(stack, "jobs", "label", "--tag", "night:1", "--set", "night=2")
+    assert unconfirmed.code == 2
+    assert "--yes" in unconfirmed.errors
     assert rankery(stack, "jobs", "label", "--tag", "night:1", "--remove", "night", "--yes").code == 0
     moved = rankery(
         stack, "models", "label", "ops:1", "--to-project", "shop", "--set", "a=b", "--json"
@@ -118,16 +119,16 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
         assert rankery(stack, "models", "label", *wrong).code == 2
 
 
-def test_a_deletion_is_confirmed_and_names_what_needs_an_object(
+def test_a_deletion_is_confirmed_and_names_the_holders_of_an_object(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
     """Deletion requires confirmation, objects in use stay, and the trash restores objects."""
     for name in ("gone", "kept"):
         assert rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q").code == 0
     rankery(stack, "models", "promote", "kept:1")
-    unasked = rankery(stack, "models", "delete", "gone:1")
-    assert unasked.code == 2
-    assert "--yes" in unasked.errors
+    unconfirmed = rankery(stack, "models", "delete", "gone:1")
+    assert unconfirmed.code == 2
+    assert "--yes" in unconfirmed.errors
     plan = rankery(stack, "models", "delete", "gone:1", "--dry-run", "--json").document
     assert (plan["dry_run"], plan["deleted"]["models"]) == (True, 1)
     assert rankery(stack, "models", "show", "gone:1").code == 0
@@ -151,16 +152,16 @@ def test_a_deletion_is_confirmed_and_names_what_needs_an_object(
         "studies": ("--status", "cancelled", "--dataset", "ds_x"),
     }
     for kind, wanted in filters.items():
-        found = rankery(stack, kind, "delete", *wanted, "--project", "-", "--dry-run", "--json").document
-        assert found["deleted"] == {}
+        dry_run = rankery(stack, kind, "delete", *wanted, "--project", "-", "--dry-run", "--json").document
+        assert dry_run["deleted"] == {}
     for wrong in ((), ("ops:1", "--name", "ops"), ("--created-before", "yesterday")):
         assert rankery(stack, "models", "delete", *wrong).code == 2
 
 
 def test_storage_and_audit_are_listed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Storage by kind adds up to the total, and the audit log begins with the latest request."""
-    found = rankery(stack, "storage", "show", "--refresh", "--json").document
-    assert found["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in found["kinds"])
+    storage = rankery(stack, "storage", "show", "--refresh", "--json").document
+    assert storage["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in storage["kinds"])
     rankery(stack, "models", "label", "ops:1", "--set", "audited=yes")
     (latest,) = rankery(stack, "audit", "list", "--limit", "1", "--json").document
     assert (latest["method"], latest["path"], latest["status"]) == ("POST", "/v1/models/labels", 200)
@@ -220,7 +221,7 @@ def test_events_are_listed_and_followed(trained: dict[str, Any], stack: Embedded
     ended = rankery(stack, "events", "list", "--kind", "job.ended", "--limit", "200", "--json").document
     assert trained["job"]["id"] in {one["object"]["id"] for one in ended}
     assert "job.ended" in rankery(stack, "events", "list").output
-    follower = started(
+    follower = start_command(
         "events", "list", "--follow", "--json", "--after", "0", "-q", "--data-dir", stack.data_dir
     )
     try:
@@ -233,7 +234,7 @@ def test_events_are_listed_and_followed(trained: dict[str, Any], stack: Embedded
 
 def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Schedules are given by name, and their trainings can name datasets."""
-    made = (
+    create_schedule = (
         "schedules",
         "create",
         "nightly",
@@ -244,7 +245,7 @@ def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stac
         "--dataset",
         "orders.txt",
     )
-    schedule = rankery(stack, *made, "--set", "num_iterations=5", "--json").document
+    schedule = rankery(stack, *create_schedule, "--set", "num_iterations=5", "--json").document
     assert (schedule["job"]["dataset"], schedule["enabled"]) == ("orders.txt", True)
     checked = rankery(
         stack, "schedules", "create", "drift", "--cron", "0 4 * * 1", "--drift", "ops", "--json"
@@ -292,19 +293,19 @@ def test_webhooks_are_made_tested_and_deleted(stack: EmbeddedStack) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
-        made = rankery(stack, "webhooks", "create", url, "--event", "job.ended", "--json").document
-        assert made["secret"].startswith("whsec_")
-        assert rankery(stack, "webhooks", "test", made["id"], "--json").document["delivered"] is True
+        webhook = rankery(stack, "webhooks", "create", url, "--event", "job.ended", "--json").document
+        assert webhook["secret"].startswith("whsec_")
+        assert rankery(stack, "webhooks", "test", webhook["id"], "--json").document["delivered"] is True
         assert url in rankery(stack, "webhooks", "list").output
-        rotated = rankery(stack, "webhooks", "rotate", made["id"], "--json").document
-        assert rotated["secret"] != made["secret"]
-        changed = rankery(stack, "webhooks", "change", made["id"], "--disable", "--json").document
+        rotated = rankery(stack, "webhooks", "rotate", webhook["id"], "--json").document
+        assert rotated["secret"] != webhook["secret"]
+        changed = rankery(stack, "webhooks", "change", webhook["id"], "--disable", "--json").document
         assert changed["enabled"] is False
-        assert rankery(stack, "webhooks", "change", made["id"]).code == 2
-        assert rankery(stack, "webhooks", "show", made["id"], "--json").document["webhook"]["url"] == url
+        assert rankery(stack, "webhooks", "change", webhook["id"]).code == 2
+        assert rankery(stack, "webhooks", "show", webhook["id"], "--json").document["webhook"]["url"] == url
         server.shutdown()
-    assert rankery(stack, "webhooks", "test", made["id"]).code == 1
-    assert rankery(stack, "webhooks", "delete", made["id"]).code == 0
+    assert rankery(stack, "webhooks", "test", webhook["id"]).code == 1
+    assert rankery(stack, "webhooks", "delete", webhook["id"]).code == 0
     assert rankery(stack, "webhooks", "list", "--json").document == []
 
 

@@ -19,7 +19,7 @@ from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import InvalidSettings, ServiceUnreachable
 from tests.integration.processes import wait_until_none
-from tests.rankery.cli.commands import JUDGED, run, started
+from tests.rankery.cli.commands import JUDGED, run, start_command
 
 
 @pytest.mark.slow
@@ -29,7 +29,7 @@ def test_training_stopped_by_ctrl_c_continues_with_the_next_command(tmp_path: Pa
     folder = tmp_path / "data"
     where = ("--data-dir", folder)
     slow = ("--set", "num_iterations=400", "--set", "min_data_in_leaf=2", "--validation", "none")
-    process = started("train", tmp_path / "train.txt", "--name", "web", *slow, "--watch", *where)
+    process = start_command("train", tmp_path / "train.txt", "--name", "web", *slow, "--watch", *where)
     assert process.stderr is not None
     starting, submitted = process.stderr.readline(), process.stderr.readline()
     assert starting == f"rankery: no service is running for {folder}: starting one for this command\n"
@@ -118,11 +118,14 @@ def test_a_stale_address_is_not_used(tmp_path: Path) -> None:
     assert done.sentence.startswith(f"no service is running for {tmp_path}: ")
 
 
-def test_commands_that_look_for_a_service_do_not_prevent_its_start(tmp_path: Path) -> None:
+def test_commands_that_look_for_a_service_do_not_prevent_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A reader shares the lock for some microseconds, and a starting service waits until it is free."""
-    with (tmp_path / "serve.lock").open("w") as asked:
-        fcntl.flock(asked, fcntl.LOCK_SH)
-        timer = threading.Timer(0.05, lambda: fcntl.flock(asked, fcntl.LOCK_UN))
+    monkeypatch.setattr("rankery.embedded.lock._MAX_WAIT_SECONDS", 30.0)  # this machine may be busy
+    with (tmp_path / "serve.lock").open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_SH)
+        timer = threading.Timer(0.05, lambda: fcntl.flock(lock_file, fcntl.LOCK_UN))
         timer.start()
         lock = DataFolderLock(tmp_path)
         lock.acquire()
@@ -140,11 +143,11 @@ def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) ->
     assert lock.read_url() is None
     timer = threading.Timer(0.5, lambda: lock.write_url("http://127.0.0.1:7"))
     timer.start()
-    found = run("jobs", "list", "--data-dir", tmp_path)
+    done = run("jobs", "list", "--data-dir", tmp_path)
     timer.join()
     lock.release()
-    assert found.errors.startswith(f"rankery: using the service of {tmp_path} at http://127.0.0.1:7\n")
-    assert found.sentence.startswith("no answer from the service at http://127.0.0.1:7")
+    assert done.errors.startswith(f"rankery: using the service of {tmp_path} at http://127.0.0.1:7\n")
+    assert done.sentence.startswith("no answer from the service at http://127.0.0.1:7")
 
 
 def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path) -> None:

@@ -26,10 +26,10 @@ from tests.rankery.answers import dataset_document, job_of
 
 # C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directional formatting, zero-width characters,
 # and half of a surrogate pair.
-STEERING = (
+CONTROL_CHARACTERS = (
     "\x00\x07\b\r\x1b\x7f\x85\x9b\u061c\u200b\u200d\u200f\u202e\u2060\u2066\u2069\ufeff\ud800\U000e0041"
 )
-WRITTEN_OUT = (
+ESCAPED_CHARACTERS = (
     r"\u0000\u0007\u0008\u000d\u001b\u007f\u0085\u009b\u061c\u200b\u200d\u200f\u202e\u2060\u2066\u2069\ufeff\ud800"
     r"\udb40\udc41"
 )
@@ -48,14 +48,14 @@ def test_control_characters_are_written_out_wherever_they_are_printed(
 ) -> None:
     """Control characters are escaped in sentences, cells, headings and standard error."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be cut
-    text = f"Zürich {STEERING} 東京"
+    text = f"Zürich {CONTROL_CHARACTERS} 東京"
     cells = table(text, "count", right=("count",))
     cells.add_row(text, "1")
     show(text, facts([("name", text)]), titled(text, cells))
     say(f"{text}\nsecond line")
     printed = capsys.readouterr()
-    assert printed.out.count(f"Zürich {WRITTEN_OUT} 東京") == 5
-    assert printed.err == f"rankery: Zürich {WRITTEN_OUT} 東京\\u000asecond line\n"
+    assert printed.out.count(f"Zürich {ESCAPED_CHARACTERS} 東京") == 5
+    assert printed.err == f"rankery: Zürich {ESCAPED_CHARACTERS} 東京\\u000asecond line\n"
     assert not {char for char in printed.out + printed.err if unicodedata.category(char) in ("Cc", "Cf")} - {
         "\n"
     }
@@ -91,7 +91,7 @@ def test_a_failed_job_without_a_problem_ends_in_its_status() -> None:
 
 def test_json_is_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
     """JSON output escapes control characters as JSON does."""
-    document = {f"name {STEERING}": [f"Zürich {STEERING}\n\t"]}
+    document = {f"name {CONTROL_CHARACTERS}": [f"Zürich {CONTROL_CHARACTERS}\n\t"]}
     text = json_text(document)
     assert json.loads(text) == document
     assert visible(text) == text
@@ -104,7 +104,7 @@ def test_runs_are_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "q\x1b Q0 d 1 0.5 web\n"
 
 
-def test_data_cannot_steer_a_terminal(tmp_path: Path) -> None:
+def test_control_characters_in_data_are_escaped(tmp_path: Path) -> None:
     """The doctor prints quoted data as plain characters, and only its own colours."""
     path = tmp_path / "judged.csv"
     query = "\x1b[2Jred\u202e"
@@ -155,8 +155,8 @@ def test_everything_is_printed_in_one_place() -> None:
     modules = [path for path in Path(rankery.cli.__file__).parent.glob("*.py") if path.name != "printing.py"]
     assert len(modules) > 20
     printing = re.compile(r"\b(?:typer\.echo|print|sys\.std(?:out|err)|Console)\(")
-    found = {path.name for path in modules if printing.search(path.read_text())}
-    assert found == {"__init__.py"}  # the version
+    names = {path.name for path in modules if printing.search(path.read_text())}
+    assert names == {"__init__.py"}  # the version
 
 
 def test_a_leaderboard_is_readable_in_a_narrow_terminal(

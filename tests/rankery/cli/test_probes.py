@@ -12,7 +12,7 @@ import pytest
 from core.worker_health import COMPILING, READY, WorkerHealth, WorkerHealthFile
 from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.ports import free_port
-from tests.rankery.cli.commands import run, started
+from tests.rankery.cli.commands import run, start_command
 from tests.servers.broker import running_broker
 
 
@@ -25,16 +25,16 @@ def write(data_dir: Path, **healths: WorkerHealth) -> None:
 def test_a_worker_is_healthy_when_all_its_lanes_are(tmp_path: Path) -> None:
     """A worker with one lane is checked for this lane."""
     write(tmp_path, training=WorkerHealth(READY))
-    asked = ("health", "worker", "--data-dir", tmp_path)
-    done = run(*asked)
+    health_check = ("health", "worker", "--data-dir", tmp_path)
+    done = run(*health_check)
     assert (done.code, done.sentence) == (
         1,
         f"no worker of the lane quick runs on this machine with {tmp_path}",
     )
-    done = run(*asked, "--lane", "training")
+    done = run(*health_check, "--lane", "training")
     assert (done.code, done.output) == (0, "rankery: the worker is ready\n")
     write(tmp_path, quick=WorkerHealth(READY))
-    assert run(*asked).code == 0
+    assert run(*health_check).code == 0
 
 
 def test_a_worker_that_compiles_is_alive_and_not_ready(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_stopped_worker_leaves_no_temporary_files(tmp_path: Path) -> None:
     temporary.mkdir()
     with running_broker(tmp_path / "broker") as broker:
         environment = {"TMPDIR": str(temporary), "RANKERY_BROKER_URL": broker.url}
-        worker = started("worker", "--data-dir", data_dir, **environment)
+        worker = start_command("worker", "--data-dir", data_dir, **environment)
         while run("health", "worker", "--data-dir", data_dir).code != 0:
             assert worker.poll() is None
             time.sleep(0.1)
@@ -82,11 +82,11 @@ def test_a_stopped_worker_leaves_no_temporary_files(tmp_path: Path) -> None:
 def test_the_default_probe_of_an_api_checks_scoring(served: tuple[str, int]) -> None:
     """The default probe checks scoring, which needs no worker and no broker."""
     host, port = served
-    asked = ("health", "api", "--host", host, "--port", str(port))
-    assert run(*asked).output == "rankery: the API is ready for scoring\n"
-    assert run(*asked, "--live").output == "rankery: the API is alive\n"
+    health_check = ("health", "api", "--host", host, "--port", str(port))
+    assert run(*health_check).output == "rankery: the API is ready for scoring\n"
+    assert run(*health_check, "--live").output == "rankery: the API is alive\n"
     for purpose in ("jobs", "everything"):
-        done = run(*asked, "--for", purpose)
+        done = run(*health_check, "--for", purpose)
         assert (done.code, done.sentence.partition(";")[0]) == (
             1,
             "the API is not ready: the broker refuses connections",
@@ -119,7 +119,7 @@ def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) 
     """Warm-up fails if it cannot save the kernels."""
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "kernels"
-    done = started("warm-up", NUMBA_CACHE_DIR=str(folder), XDG_CACHE_HOME=str(folder))
+    done = start_command("warm-up", NUMBA_CACHE_DIR=str(folder), XDG_CACHE_HOME=str(folder))
     _, errors = done.communicate()
     assert done.returncode == 1
     assert errors == f"rankery: {folder} cannot be written; set NUMBA_CACHE_DIR to a folder that can\n"

@@ -55,12 +55,12 @@ def test_arguments_stay(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     "line", ["", "--help", "events list", "events --help", "models show history", "rank tags x"]
 )
-def test_other_spellings_are_left_alone(line: str) -> None:
+def test_other_spellings_are_unchanged(line: str) -> None:
     """Other commands are unchanged, also if a name equals an old command."""
     assert renamed(line.split(), COMMANDS) == (line.split(), None)
 
 
-def test_a_family_that_is_gone_is_an_error_with_the_new_spellings() -> None:
+def test_a_removed_family_of_commands_is_an_error_with_the_new_spellings() -> None:
     """A removed command group exits as an invalid command line does."""
     done = run("delete", "--help", COLUMNS="300")
     assert done.code == 2

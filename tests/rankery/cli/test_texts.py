@@ -56,8 +56,8 @@ def test_a_grid_goes_through_every_combination() -> None:
     """A grid varies hyperparameters, the loss and its options, and keeps all other values."""
     job: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {"seed": 1}}
     values = grid(["num_leaves=31,63", "loss=lambdarank,ndcg-loss2++", "loss.sigma=2"], "--grid")
-    found = [(one["hyperparameters"], one["loss"]) for one in points(job, values)]
-    assert found == [
+    combinations = [(one["hyperparameters"], one["loss"]) for one in points(job, values)]
+    assert combinations == [
         ({"seed": 1, "num_leaves": leaves}, {"name": loss, "sigma": 2})
         for leaves in (31, 63)
         for loss in ("lambdarank", "ndcg-loss2++")
@@ -71,11 +71,11 @@ def test_a_grid_goes_through_seeds_and_lists() -> None:
     values = grid(texts, "--grid")
     assert values == {"seed": [1, 2], "loss.gain": [[0, 1, 3], [0, 1, 7]], "loss.name": ["a,b", "c"]}
     del values["loss.name"]
-    found = [
+    combinations = [
         (one["seed"], one["loss"]["gain"], one["hyperparameters"])
         for one in points({"seed": 0, "loss": {"name": "lambdarank"}, "hyperparameters": {}}, values)
     ]
-    assert found == [(seed, gain, {}) for seed in (1, 2) for gain in ([0, 1, 3], [0, 1, 7])]
+    assert combinations == [(seed, gain, {}) for seed in (1, 2) for gain in ([0, 1, 3], [0, 1, 7])]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_the_values_of_a_grid_are_tags() -> None:
     """The values are added to the job's tags; a single job gets none."""
     job = {"tags": {"team": "search"}, "loss": {"name": "lambdarank"}, "hyperparameters": {}}
     grid: dict[str, list[Any]] = {"loss": ["listnet"], "loss.gain": [[0, 1, 3]], "num_leaves": [31]}
-    (found,) = points(job, grid)
-    assert found["tags"] == {
+    (job_of_point,) = points(job, grid)
+    assert job_of_point["tags"] == {
         "team": "search",
         "loss": "listnet",
         "loss.gain": "[0, 1, 3]",

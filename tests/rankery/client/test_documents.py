@@ -64,8 +64,8 @@ def test_a_batch_is_limited_by_its_size_in_json() -> None:
     queries = [{"id": f"q{place}", "documents": [document] * size} for place, size in enumerate(sizes)]
 
     def split(documents: int, n_bytes: int, max_queries: int) -> list[list[int]]:
-        found = batches(queries, documents, n_bytes, max_queries)
-        return [[len(query["documents"]) for query in batch] for batch in found]
+        split_queries = batches(queries, documents, n_bytes, max_queries)
+        return [[len(query["documents"]) for query in batch] for batch in split_queries]
 
     assert split(12, 2**20, 6) == [sizes]
     assert split(4, 2**20, 6) == [[1, 1], [3, 1], [5], [1]]
@@ -82,8 +82,8 @@ def test_a_refusal_names_the_document() -> None:
         {"pointer": f"{pointer}bm_25", "detail": "not a feature of this model"},
         {"pointer": f"{pointer}a~1b", "detail": "must be a number"},
     ]
-    found = with_locations(RankeryApiError(422, {"errors": errors}), queries, ["bm25", "a/b"])
-    assert str(found) == (
+    error = with_locations(RankeryApiError(422, {"errors": errors}), queries, ["bm25", "a/b"])
+    assert str(error) == (
         "document 'd' of query 'q', feature 'bm_25': not a feature of this model; did you mean 'bm25'?;"
         " document 'd' of query 'q', feature 'a/b': must be a number, not 'x'"
     )

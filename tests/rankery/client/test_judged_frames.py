@@ -26,7 +26,7 @@ FRAME = pandas.DataFrame(
 )
 
 
-def _checked(frame: Any, columns: Columns | None = None) -> Columns:
+def _check(frame: Any, columns: Columns | None = None) -> Columns:
     return checked_columns(frame, as_table(frame), columns)
 
 
@@ -57,25 +57,25 @@ def test_usual_names_are_those_of_the_service() -> None:
 def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, sentence: str) -> None:
     """The error has the row's position and index, the column, and a remedy."""
     with pytest.raises(DataUnusable, match=sentence):
-        _checked(FRAME.assign(**changes), columns)
+        _check(FRAME.assign(**changes), columns)
 
 
 def test_advice_on_texts_that_are_numbers_suits_the_library() -> None:
     """Frames of other libraries than pandas get no code of pandas."""
     frame = polars.from_pandas(FRAME.assign(brand=["1,5", "2,0", "3,1", "4", None]))
     with pytest.raises(DataUnusable, match="convert its texts to numbers, else name it"):
-        _checked(frame)
+        _check(frame)
 
 
-def test_a_column_that_is_missing_is_asked_for() -> None:
+def test_the_error_of_a_missing_column_suggests_another() -> None:
     """The error suggests the frame's most similar column name, or that of its index."""
     indexed = FRAME.drop(columns="brand").set_index("query")
     with pytest.raises(
         DataUnusable, match=r"no query column.*; the index has 'query': frame\.reset_index\(\)"
     ):
-        _checked(indexed)
+        _check(indexed)
     with pytest.raises(DataUnusable, match=r"no label column was found: .*did you mean 'lable'"):
-        _checked(FRAME.rename(columns={"label": "lable"}))
+        _check(FRAME.rename(columns={"label": "lable"}))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_column_that_is_missing_is_asked_for() -> None:
 def test_unusual_but_possible_data_are_a_warning(frame: pandas.DataFrame, sentence: str) -> None:
     """Unjudged documents, scattered rows and single queries raise a warning that points at the caller."""
     with pytest.warns(DataWarning, match=sentence) as warned:
-        _checked(frame.drop(columns="brand"))
+        _check(frame.drop(columns="brand"))
     assert [one.filename for one in warned] == [__file__]
 
 
@@ -103,18 +103,18 @@ def test_types_declare_categories() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for one in (frame, polar):
-            assert _checked(one).get("categorical_features") == ["brand"]
-    assert _checked(frame, {"ignore": ["brand"]}).get("categorical_features") is None
+            assert _check(one).get("categorical_features") == ["brand"]
+    assert _check(frame, {"ignore": ["brand"]}).get("categorical_features") is None
 
 
 def test_numbers_declared_as_categories_stay_categories() -> None:
     """A number declared as a category is a feature, even if it is constant within each query."""
     shop = FRAME.assign(shop=[30, 30, 30, 7, 7])
     polar = polars.from_pandas(shop)
-    assert _checked(shop.astype({"shop": "category"}), {"ignore": ["brand"]})["categorical_features"] == [
+    assert _check(shop.astype({"shop": "category"}), {"ignore": ["brand"]})["categorical_features"] == [
         "shop"
     ]
-    assert "categorical_features" not in _checked(polar, {"ignore": ["brand"]})
+    assert "categorical_features" not in _check(polar, {"ignore": ["brand"]})
 
 
 def test_a_missing_category_is_a_separate_value() -> None:
@@ -123,7 +123,7 @@ def test_a_missing_category_is_a_separate_value() -> None:
     frame = gaps.astype({"market": "category", "brand": "category"})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _checked(frame)["categorical_features"] == ["brand", "market"]
+        assert _check(frame)["categorical_features"] == ["brand", "market"]
 
 
 def test_a_group_is_sizes_or_queries() -> None:

@@ -90,6 +90,6 @@ def test_a_click_log_and_a_job_are_given_as_objects() -> None:
 
 
 def test_an_unknown_order_is_refused(client: Client) -> None:
-    """The client refuses the order, since scores by rank would be beside the wrong rows of the frame."""
+    """The client refuses the order, since scores by rank do not fit the rows of the frame."""
     with pytest.raises(InvalidArgument, match="order must be 'rank' or 'rows', not 'row'"):
         client.rank("web", FRAME, order="row")  # type: ignore[call-overload]

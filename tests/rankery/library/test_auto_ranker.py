@@ -42,10 +42,10 @@ def test_the_model_is_that_of_an_automatic_training(
     fitted: RankeryAutoRanker, data: RankingDataset, frame: polars.DataFrame
 ) -> None:
     """The model equals that of core with the same arguments, and a pickle gives equal scores."""
-    found = auto_train(AutoSpec("ndcg@5", _SHORT), replace(data, feature_names=tuple("abcd")))
-    assert fitted.content_ == found.content
-    assert (fitted.sentence_, fitted.estimate_) == (found.conclusion.sentence, found.conclusion.value)
-    assert list(fitted.members_) == [tried.candidate.name for tried, _ in found.selected.members]
+    expected = auto_train(AutoSpec("ndcg@5", _SHORT), replace(data, feature_names=tuple("abcd")))
+    assert fitted.content_ == expected.content
+    assert (fitted.sentence_, fitted.estimate_) == (expected.conclusion.sentence, expected.conclusion.value)
+    assert list(fitted.members_) == [tried.candidate.name for tried, _ in expected.selected.members]
     copied = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copied.predict(frame), fitted.predict(frame))
     with pytest.raises(ValueError, match="feature names"):
@@ -88,7 +88,7 @@ def test_cross_validation_routes_groups(data: RankingDataset) -> None:
         ({}, "one query; at least 2"),
     ],
 )
-def test_what_does_not_fit_is_named(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     """The error comes before a training starts."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryAutoRanker(**arguments).fit(np.eye(3), [0, 1, 2], group=[3])

@@ -35,8 +35,8 @@ def expected(evaluations: tuple[Evaluation, Evaluation]) -> Pair:
     """The result of a compare job on both evaluations."""
     values = {name: np.column_stack([one.values[name] for one in evaluations]) for name in METRICS}
     directions = {"ndcg@5": True, "mrr": True, "arp": False}
-    found = compare_systems(("A", "B"), values, directions, permutations=PERMUTATIONS, seed=42)
-    return Pair.model_validate(found.pairs[0].to_json(list(evaluations[0].query_ids)))
+    result = compare_systems(("A", "B"), values, directions, permutations=PERMUTATIONS, seed=42)
+    return Pair.model_validate(result.pairs[0].to_json(list(evaluations[0].query_ids)))
 
 
 FORMS: dict[str, Any] = {
@@ -56,10 +56,10 @@ def test_statistics_are_those_of_a_compare_job(
 ) -> None:
     """Evaluations and frames, matched by query id, give the result of a compare job."""
     first, second = evaluations
-    found = rankery.compare(first, FORMS[form](second), permutations=PERMUTATIONS)
-    assert found.pair == expected
-    assert (found.verdict, found.sentence) == (expected.verdict, expected.sentence)
-    assert found.verdict == "better"
+    comparison = rankery.compare(first, FORMS[form](second), permutations=PERMUTATIONS)
+    assert comparison.pair == expected
+    assert (comparison.verdict, comparison.sentence) == (expected.verdict, expected.sentence)
+    assert comparison.verdict == "better"
 
 
 @pytest.mark.parametrize(
@@ -68,25 +68,25 @@ def test_statistics_are_those_of_a_compare_job(
 def test_arrays_hold_one_metric(make: Any, evaluations: tuple[Evaluation, Evaluation]) -> None:
     """Arrays need the name of their metric, which defines the direction: a lower cost is better."""
     values = [make(one.values["arp"].tolist()) for one in evaluations]
-    found = rankery.compare(*values, metric="arp", names=("old", "new"), permutations=PERMUTATIONS)
-    assert list(found.metrics) == ["arp"]
-    assert found.sentence.startswith("new is better than old: arp goes from")
+    comparison = rankery.compare(*values, metric="arp", names=("old", "new"), permutations=PERMUTATIONS)
+    assert list(comparison.metrics) == ["arp"]
+    assert comparison.sentence.startswith("new is better than old: arp goes from")
     assert rankery.compare(*values, permutations=PERMUTATIONS).verdict == "worse"  # higher is better
 
 
 def test_series_are_matched_by_their_index(evaluations: tuple[Evaluation, Evaluation]) -> None:
     """Series are matched by query id, whatever the order of their rows."""
     first, second = (one.to_pandas().set_index("query_id")["mrr"] for one in evaluations)
-    found = rankery.compare(first, second[::-1], metric="mrr", permutations=PERMUTATIONS)
-    assert found.pair == rankery.compare(first, second, metric="mrr", permutations=PERMUTATIONS).pair
-    assert found.most_improved[0].query_id in evaluations[0].query_ids
+    comparison = rankery.compare(first, second[::-1], metric="mrr", permutations=PERMUTATIONS)
+    assert comparison.pair == rankery.compare(first, second, metric="mrr", permutations=PERMUTATIONS).pair
+    assert comparison.most_improved[0].query_id in evaluations[0].query_ids
 
 
 def test_another_metric_may_decide(evaluations: tuple[Evaluation, Evaluation]) -> None:
     """The deciding metric can have any of its names."""
-    found = rankery.compare(*evaluations, metric="RR", permutations=PERMUTATIONS)
-    assert list(found.metrics) == ["mrr", "ndcg@5", "arp"]
-    assert "mrr goes from" in found.sentence
+    comparison = rankery.compare(*evaluations, metric="RR", permutations=PERMUTATIONS)
+    assert list(comparison.metrics) == ["mrr", "ndcg@5", "arp"]
+    assert "mrr goes from" in comparison.sentence
 
 
 def test_own_columns_need_a_direction() -> None:
@@ -96,18 +96,18 @@ def test_own_columns_need_a_direction() -> None:
     with pytest.raises(InvalidArgument, match="higher_is_better"):
         rankery.compare(a, b)
     compared = rankery.compare(a, b, higher_is_better={"latency": False})
-    found = compared.metrics["latency"]
-    assert found is not None
-    assert found.difference == -1.0
+    latency = compared.metrics["latency"]
+    assert latency is not None
+    assert latency.difference == -1.0
     (table,) = compared.card().tables
     assert dict(zip(table.columns, table.rows[0], strict=True))["#larger / same / smaller"] == "0 / 0 / 3"
 
 
 def test_a_comparison_is_shown(evaluations: tuple[Evaluation, Evaluation]) -> None:
     """A comparison is shown as a card in a notebook, and as a frame with a row per metric."""
-    found = rankery.compare(*evaluations, permutations=PERMUTATIONS)
-    assert found.to_pandas()["metric"].tolist() == METRICS
-    assert "B is better than A" in found._repr_html_()
+    comparison = rankery.compare(*evaluations, permutations=PERMUTATIONS)
+    assert comparison.to_pandas()["metric"].tolist() == METRICS
+    assert "B is better than A" in comparison._repr_html_()
 
 
 FRAME = pandas.DataFrame({"query_id": ["a", "b"], "mrr": [0.5, 1.0]})
@@ -127,7 +127,7 @@ FRAME = pandas.DataFrame({"query_id": ["a", "b"], "mrr": [0.5, 1.0]})
         (FRAME.rename(columns={"mrr": "gm-map"}), FRAME.rename(columns={"mrr": "gm-map"}), "geometric"),
     ],
 )
-def test_what_cannot_be_compared_is_named(a: Any, b: Any, message: str) -> None:
+def test_values_that_cannot_be_compared_are_named(a: Any, b: Any, message: str) -> None:
     """The error names the argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.compare(a, b)

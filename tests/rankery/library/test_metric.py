@@ -65,9 +65,9 @@ def test_lightgbms_own_ndcg_is_met_by_its_contract(judged: Judged, validation: J
         feval=lambda scores, dataset: ("ours", *metric(scores, dataset)[1:]),
         callbacks=[lightgbm.record_evaluation(curves)],
     )
-    (found,) = curves.values()
-    assert len(found["ours"]) == ROUNDS
-    np.testing.assert_allclose(found["ours"], found["ndcg@5"], rtol=1e-12)
+    (curve_by_metric,) = curves.values()
+    assert len(curve_by_metric["ours"]) == ROUNDS
+    np.testing.assert_allclose(curve_by_metric["ours"], curve_by_metric["ndcg@5"], rtol=1e-12)
 
 
 def test_early_stopping_follows_the_direction(judged: Judged, validation: Judged) -> None:
@@ -123,22 +123,22 @@ def test_wrong_metrics_are_refused_before_a_training() -> None:
         rankery.lightgbm.metric("ndcg@10")(np.zeros(3), np.zeros(3), None, None)
 
 
-def test_a_copy_shows_what_it_is() -> None:
+def test_a_copy_shows_the_name_of_its_metric() -> None:
     """Copies show the metric's name, also after pickling."""
     metric = pickle.loads(pickle.dumps(rankery.lightgbm.metric("AP@5", "trec_eval")))
     assert repr(metric) == "metric('map@5', contract='trec_eval')"
 
 
-def test_parameters_refuse_what_lightgbm_would_do_otherwise() -> None:
+def test_parameters_that_lightgbm_treats_differently_are_refused() -> None:
     """Random choices by iteration, rounded gradients and constraints by feature name are refused."""
-    renewed = {"use_quantized_grad": True, "stochastic_rounding": False, "quant_train_renew_leaf": True}
-    for asked, message in (
+    quantized = {"use_quantized_grad": True, "stochastic_rounding": False, "quant_train_renew_leaf": True}
+    for options, message in (
         ({"bagging_fraction": 0.5, "bagging_freq": 1}, "random choices"),
         ({"query_fraction": 0.5}, "random choices"),
-        (renewed, "a job rounds the gradients first"),
+        (quantized, "a job rounds the gradients first"),
         ({"monotone_constraints": {"f1": 1}}, "by column"),
         ({"num_iterations": 5}, "num_boost_round"),
         ({"num_leafs": 5}, "did you mean num_leaves"),
     ):
         with pytest.raises(InvalidArgument, match=message):
-            rankery.lightgbm.parameters(**asked)
+            rankery.lightgbm.parameters(**options)

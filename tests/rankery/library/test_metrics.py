@@ -45,20 +45,20 @@ def test_columns_and_arrays_are_taken_in_any_order(library: str, ids: str, judge
         "arrow": pa.array,
         "lists": np.ndarray.tolist,
     }
-    found = rankery.metrics.evaluate(*map(make[library], columns), metrics=["nDCG@5", "RR"])
+    evaluation = rankery.metrics.evaluate(*map(make[library], columns), metrics=["nDCG@5", "RR"])
     expected = rankery.metrics.evaluate(scores, judged.y, judged.groups, metrics=["ndcg@5", "mrr"])
-    assert list(found.metrics) == ["ndcg@5", "mrr"]
-    for name in found.values:
-        by_query = dict(zip(found.query_ids, found.values[name], strict=True))
+    assert list(evaluation.metrics) == ["ndcg@5", "mrr"]
+    for name in evaluation.values:
+        by_query = dict(zip(evaluation.query_ids, evaluation.values[name], strict=True))
         assert [by_query[query] for query in expected.query_ids] == list(expected.values[name])
 
 
 def test_documents_not_retrieved_and_not_judged_count_as_in_trec_eval() -> None:
     """A judged document without a score lowers recall to 1/2; a document without a label is not relevant."""
-    found = rankery.metrics.evaluate(
+    evaluation = rankery.metrics.evaluate(
         [2.0, 1.0, np.nan], [np.nan, 1.0, 1.0], ["q", "q", "q"], metrics=["R@5", "RR"]
     )
-    assert found.means == {"recall@5": 1 / 2, "mrr": 1 / 2}
+    assert evaluation.means == {"recall@5": 1 / 2, "mrr": 1 / 2}
 
 
 def test_masked_values_are_missing() -> None:
@@ -67,14 +67,14 @@ def test_masked_values_are_missing() -> None:
     masked = {"scores": np.ma.masked_equal(scores, 3.0), "labels": np.ma.masked_equal(labels, 1)}
     missing = {"scores": [np.nan, 2.0, 1.0], "labels": [0.0, np.nan, np.nan]}
     for name in masked:
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "scores": scores,
             "labels": labels,
             "query_ids": ["q"] * 3,
             "metrics": ["mrr"],
         }
-        expected = rankery.metrics.evaluate(**given | {name: missing[name]}).means
-        assert rankery.metrics.evaluate(**given | {name: masked[name]}).means == expected
+        expected = rankery.metrics.evaluate(**arguments | {name: missing[name]}).means
+        assert rankery.metrics.evaluate(**arguments | {name: masked[name]}).means == expected
     with pytest.raises(InvalidArgument, match="has no query for document 2"):
         rankery.metrics.evaluate(scores, labels, ids)
 
@@ -83,17 +83,17 @@ def test_equal_scores_are_ordered_by_document_ids() -> None:
     """With trec_eval's conventions, the larger id comes first."""
     judged = ([1.0, 1.0], [1, 0], ["q", "q"])
     for ids, rank in ((["b", "a"], 1), (["a", "b"], 2)):
-        found = rankery.metrics.evaluate(*judged, metrics=["RR"], contract="trec_eval", document_ids=ids)
-        assert found.means == {"mrr": 1 / rank}
+        evaluation = rankery.metrics.evaluate(*judged, metrics=["RR"], contract="trec_eval", document_ids=ids)
+        assert evaluation.means == {"mrr": 1 / rank}
 
 
 def test_values_become_frames() -> None:
     """The frame has a row per query, and null where a metric is undefined."""
-    found = rankery.metrics.evaluate([2.0, 1.0, 1.0], [0, 1, 0], ["a", "a", "b"], metrics=["RR", "ndcg"])
-    assert found.to_arrow().to_pylist()[1] == {"query_id": "b", "mrr": None, "ndcg": None}
-    assert found.to_pandas()["mrr"].tolist()[0] == found.to_polars()["mrr"][0] == 1 / 2
-    assert "0.5000" in repr(found)
-    assert "<td class='number'>0.5000</td>" in found._repr_html_()
+    evaluation = rankery.metrics.evaluate([2.0, 1.0, 1.0], [0, 1, 0], ["a", "a", "b"], metrics=["RR", "ndcg"])
+    assert evaluation.to_arrow().to_pylist()[1] == {"query_id": "b", "mrr": None, "ndcg": None}
+    assert evaluation.to_pandas()["mrr"].tolist()[0] == evaluation.to_polars()["mrr"][0] == 1 / 2
+    assert "0.5000" in repr(evaluation)
+    assert "<td class='number'>0.5000</td>" in evaluation._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_scores_without_a_judged_document_are_refused() -> None:
     scores, labels = [0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 1.0, 0.0]
     with pytest.raises(InvalidArgument, match="0 of 2 retrieved documents are judged"):
         rankery.metrics.evaluate(scores, labels, ["q"] * 4)
-    found = rankery.metrics.evaluate([*scores, 0.1], [*labels, 1.0], ["q"] * 5, metrics=["mrr"])
-    assert found.means["mrr"] == 1 / 3
+    evaluation = rankery.metrics.evaluate([*scores, 0.1], [*labels, 1.0], ["q"] * 5, metrics=["mrr"])
+    assert evaluation.means["mrr"] == 1 / 3
 
 
 def test_scores_that_a_run_may_not_have_are_refused() -> None:

@@ -33,15 +33,15 @@ LOSSES: list[dict[str, Any]] = [
 
 def job_model(loss: dict[str, Any], dataset: RankingDataset, rounds: int = ROUNDS, **settings: Any) -> str:
     """Return the model that a job trains."""
-    asked = {"num_iterations": rounds, **(settings or SETTINGS)}
-    return train(training_spec({"loss": loss, "hyperparameters": asked}), dataset).model_text
+    hyperparameters = {"num_iterations": rounds, **(settings or SETTINGS)}
+    return train(training_spec({"loss": loss, "hyperparameters": hyperparameters}), dataset).model_text
 
 
 def data(judged: Judged, **more: Any) -> lightgbm.Dataset:
     """Return the documents as a LightGBM Dataset."""
     names = list(judged.dataset.feature_names)
-    given: dict[str, Any] = {"group": judged.group, "feature_name": names, "free_raw_data": False}
-    return lightgbm.Dataset(judged.X, judged.y, **(given | more))
+    options: dict[str, Any] = {"group": judged.group, "feature_name": names, "free_raw_data": False}
+    return lightgbm.Dataset(judged.X, judged.y, **(options | more))
 
 
 def with_rounds(text: str, rounds: int = ROUNDS) -> str:
@@ -138,7 +138,7 @@ def test_one_object_trains_again_and_alternates_boosters(
     assert [trees(booster.model_to_string()) for booster in boosters] == expected
 
 
-def test_nothing_is_kept_of_boosters_that_are_gone(judged: Judged) -> None:
+def test_data_of_deleted_boosters_are_not_kept(judged: Judged) -> None:
     """The objective keeps neither labels nor values derived from them."""
     objective = rankery.lightgbm.objective("lambdarank")
     booster = lightgbm.Booster(PARAMETERS, data(judged))
@@ -156,11 +156,11 @@ def test_folds_of_lightgbm_cv_are_separate_trainings(loss: dict[str, Any], judge
     folds = list(GroupKFold(3).split(judged.X, judged.y, judged.groups))
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
     metric = rankery.lightgbm.metric("ndcg@10")
-    found: dict[str, Any] = lightgbm.cv(
+    result: dict[str, Any] = lightgbm.cv(
         parameters, whole, ROUNDS, folds=GroupKFold(3), feval=metric, return_cvbooster=True
     )
-    assert len(found["valid ndcg@10-mean"]) == ROUNDS
-    for (rows, _), booster in zip(folds, found["cvbooster"].boosters, strict=True):
+    assert len(result["valid ndcg@10-mean"]) == ROUNDS
+    for (rows, _), booster in zip(folds, result["cvbooster"].boosters, strict=True):
         alone = boosted(rankery.lightgbm.objective(**loss), whole.subset(sorted(rows.tolist())))
         assert trees(booster.model_to_string()) == alone
 
@@ -179,11 +179,11 @@ def test_a_training_continues_a_model(loss: dict[str, Any], judged: Judged) -> N
     """The scores are those of a training that begins with the model's scores as `init_score`."""
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
     first = lightgbm.train(parameters, data(judged), 3)
-    went_on = lightgbm.train(parameters, data(judged), 3, init_model=first)
+    continued = lightgbm.train(parameters, data(judged), 3, init_model=first)
     offset = data(judged, init_score=first.predict(judged.X, raw_score=True))
     added = lightgbm.train(parameters, offset, 3)
     scores = first.predict(judged.X, raw_score=True) + added.predict(judged.X, raw_score=True)
-    np.testing.assert_allclose(went_on.predict(judged.X, raw_score=True), scores, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(continued.predict(judged.X, raw_score=True), scores, rtol=1e-12, atol=1e-12)
 
 
 def test_weights_of_documents_count(judged: Judged) -> None:
@@ -212,10 +212,10 @@ def test_changed_groups_labels_and_weights_are_followed(judged: Judged) -> None:
     ]
     for change in changes:
         change()
-        for found, expected in zip(
+        for derivative, expected in zip(
             objective(scores, changed), rankery.lightgbm.objective("lambdarank")(scores, changed), strict=True
         ):
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(derivative, expected)
 
 
 @pytest.mark.parametrize("group", [None, [3, 4], [0, 7], [1.5, 5.5], [[7]], [1, 1, 1, 2, 2, 2, 2]])

@@ -90,8 +90,10 @@ def test_the_model_is_that_of_a_job(
     """The model has the bytes of a job's model, with all random choices, from both forms of groups."""
     ranker = RankeryRanker(**SMALL, **arguments)
     drawn = {name: arguments[name] for name in ("bagging_fraction", "bagging_freq") if name in arguments}
-    asked = {**SMALL, **drawn, **arguments.get("hyperparameters", {})}
-    expected = train(training_spec({**settings, "hyperparameters": asked}), judged.dataset).model_text
+    hyperparameters = {**SMALL, **drawn, **arguments.get("hyperparameters", {})}
+    expected = train(
+        training_spec({**settings, "hyperparameters": hyperparameters}), judged.dataset
+    ).model_text
     assert ranker.fit(judged.X, judged.y, group=judged.group).model_text_ == expected
     assert clone(ranker).fit(judged.X, judged.y, groups=judged.groups).model_text_ == expected
 
@@ -238,7 +240,7 @@ def test_a_pickle_predicts_alike(judged: Judged) -> None:
         ({"metric": "ndgc"}, {"group": [3]}, "did you mean ndcg"),
     ],
 )
-def test_what_does_not_fit_is_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
     """The error names the argument before a training starts."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryRanker(**arguments).fit(np.eye(3), [0, 1, 2], **fit)
@@ -274,8 +276,8 @@ def test_a_broken_order_is_a_warning(method: str) -> None:
     features[generator.random(features.shape) < 0.3] = np.nan
     signal = np.nan_to_num(np.arctan(features[:, 0]) * np.arctan(features[:, 1]))
     grades = np.clip(np.round(signal + generator.normal(scale=0.5, size=4_000) + 1), 0, 4)
-    asked = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": method}
-    ranker = RankeryRanker(num_iterations=20, hyperparameters=asked)
+    hyperparameters = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": method}
+    ranker = RankeryRanker(num_iterations=20, hyperparameters=hyperparameters)
     expected = (
         pytest.warns(UserWarning, match="trees violate monotone_constraints")
         if method != "basic"

@@ -22,7 +22,7 @@ LOSSES = ("mse", "ranknet", "ranksvm", "rankboost", "lambdarank", "ndcg-loss2++"
 def arrays(*, writable: bool) -> dict[str, Any]:
     """Return the arguments of all functions under test."""
     generator = np.random.default_rng(0)
-    made: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "features": generator.normal(size=(N_DOCUMENTS, 4)).astype(np.float32),
         "labels": generator.integers(0, 3, N_DOCUMENTS).astype(float),
         "scores": generator.normal(size=N_DOCUMENTS),
@@ -32,36 +32,38 @@ def arrays(*, writable: bool) -> dict[str, Any]:
         "before": generator.random(40),
         "after": generator.random(40),
     }
-    for each in made.values():
+    for each in arguments.values():
         each.flags.writeable = writable
-    return made
+    return arguments
 
 
-def _evaluated(given: dict[str, Any]) -> list[Any]:
-    found = [
-        evaluate(given["scores"], given["labels"], given["queries"], metrics=METRICS, contract=contract).means
+def _evaluated(arrays: dict[str, Any]) -> list[Any]:
+    means = [
+        evaluate(
+            arrays["scores"], arrays["labels"], arrays["queries"], metrics=METRICS, contract=contract
+        ).means
         for contract in ("default", "trec_eval")
     ]
-    return [*found, compare(given["before"], given["after"], permutations=500).sentence]
+    return [*means, compare(arrays["before"], arrays["after"], permutations=500).sentence]
 
 
-def _derived(given: dict[str, Any]) -> list[Any]:
-    arguments = (given["labels"], given["scores"], given["weights"], given["sizes"])
-    found: list[Any] = [metric("ndcg@5")(*arguments)]
+def _derived(arrays: dict[str, Any]) -> list[Any]:
+    arguments = (arrays["labels"], arrays["scores"], arrays["weights"], arrays["sizes"])
+    results: list[Any] = [metric("ndcg@5")(*arguments)]
     for name in LOSSES:
         loss = objective(name)
-        found += [each.tolist() for each in loss(*arguments)]
-        data = lightgbm.Dataset(given["features"], given["labels"], group=given["sizes"]).construct()
-        found += [each.tolist() for each in loss(given["scores"], data)]
-    return found
+        results += [each.tolist() for each in loss(*arguments)]
+        data = lightgbm.Dataset(arrays["features"], arrays["labels"], group=arrays["sizes"]).construct()
+        results += [each.tolist() for each in loss(arrays["scores"], data)]
+    return results
 
 
-def _fitted(given: dict[str, Any]) -> list[Any]:
+def _fitted(arrays: dict[str, Any]) -> list[Any]:
     ranker = RankeryRanker(num_iterations=3, n_jobs=1).fit(
-        given["features"], given["labels"], groups=given["queries"], sample_weight=given["weights"]
+        arrays["features"], arrays["labels"], groups=arrays["queries"], sample_weight=arrays["weights"]
     )
-    score = ranker.score(given["features"], given["labels"], groups=given["queries"])
-    return [ranker.predict(given["features"]).tolist(), score]
+    score = ranker.score(arrays["features"], arrays["labels"], groups=arrays["queries"])
+    return [ranker.predict(arrays["features"]).tolist(), score]
 
 
 WORKS = (_evaluated, _derived, _fitted)

@@ -21,12 +21,14 @@ _SHOWN = 20
 
 
 def main() -> None:
-    """Run all forms, or those that are named."""
+    """Compare requests of all forms, or of the selected ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bodies", type=int, default=20_000, help="requests of each form")
-    parser.add_argument("--seed", type=int, default=0, help="of the first request")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first request")
     names = [form.name for form in FORMS]
-    parser.add_argument("--form", action="append", choices=names, help="only this one")
+    parser.add_argument(
+        "--form", action="append", choices=names, help="form to compare, repeatable; all by default"
+    )
     options = parser.parse_args()
     outcomes = asyncio.run(_all(options.form, options.bodies, options.seed))
     console = Console(width=120)
@@ -55,9 +57,18 @@ async def _all(names: list[str] | None, bodies: int, seed: int) -> dict[str, Out
 
 def _table(outcomes: dict[str, Outcome]) -> Table:
     table = Table("form", *COLUMNS)
-    for name, found in outcomes.items():
-        figures = (found.bodies, found.accepted, found.refused, found.stricter, found.fast, found.scores)
-        table.add_row(name, *(f"{figure:,}" for figure in (*figures, len(found.differences), found.faults)))
+    for name, outcome in outcomes.items():
+        figures = (
+            outcome.bodies,
+            outcome.accepted,
+            outcome.refused,
+            outcome.stricter,
+            outcome.fast,
+            outcome.scores,
+        )
+        table.add_row(
+            name, *(f"{figure:,}" for figure in (*figures, len(outcome.differences), outcome.faults))
+        )
     return table
 
 

@@ -84,7 +84,7 @@ def _model(seed: int) -> str:
 async def _exchange(form: Form, served: Served, seed: int, outcome: Outcome) -> _Exchange:
     sent = form.make(seed)
     sent = replace(sent, path=sent.path.replace(f"/{WEB}/", f"/{_model(seed)}/"))
-    answer = await served.ask(sent)
+    answer = await served.send(sent)
     is_fast, difference = form.compare_readers(sent, await served.model(_model(seed)), served.settings)
     outcome.fast += is_fast
     if difference:
@@ -116,10 +116,10 @@ def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> No
     if answer.status == HTTPStatus.OK:
         outcome.accepted += 1
         outcome.scores += len(scores)
-        found = form.answered(answer)
+        actual = form.answered(answer)
         difference = "only the application accepts it" if reading is None else ""
-        if reading is not None and not _same(found, reading.expected(scores)):
-            difference = f"scored {found}, not {reading.expected(scores)}"
+        if reading is not None and not _same(actual, reading.expected(scores)):
+            difference = f"scored {actual}, not {reading.expected(scores)}"
     elif answer.status in _REFUSALS:
         outcome.refused += 1
         stricter = reading is not None and form.is_stricter(answer)

@@ -38,8 +38,7 @@ class ImportedModel:
     Attributes:
         name: Name of the stored model.
         booster: The model.
-        categories: The values of the last column, which are its categories; empty where numbers are sent, of
-            features and codes.
+        categories: Categories of the last column by code; empty if requests have numbers or codes in it.
     """
 
     name: str
@@ -159,7 +158,7 @@ def _near(thresholds: Sequence[float], generator: random.Random) -> float:
             return float(np.nextafter(threshold, generator.choice((*_STEPS, threshold))))
 
 
-def predicted(model: ImportedModel, rows: Float64Array) -> Float64Array:
+def lightgbm_scores(model: ImportedModel, rows: Float64Array) -> Float64Array:
     """Return LightGBM's raw scores of documents."""
     return np.asarray(model.booster.predict(rows, raw_score=True, num_threads=1), np.float64)
 
@@ -167,7 +166,7 @@ def predicted(model: ImportedModel, rows: Float64Array) -> Float64Array:
 async def _json(served: Served, model: ImportedModel, documents: Sequence[str]) -> Float64Array:
     listed = ",".join(f'{{"id":"{row}","features":{text}}}' for row, text in enumerate(documents))
     body = f'{{"queries":[{{"id":"q","documents":[{listed}]}}]}}'
-    answer = await served.ask(
+    answer = await served.send(
         Sent(f"/v1/models/{model.name}/rank", body.encode(), {"content-type": "application/json"})
     )
     (query,) = json.loads(answer.content)["queries"]
@@ -175,10 +174,10 @@ async def _json(served: Served, model: ImportedModel, documents: Sequence[str]) 
     return np.array([scores[row] for row in range(len(documents))])
 
 
-async def _named(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
+async def _by_name(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
     cells = [model.cells(row, by_name=True) for row in rows.tolist()]
-    named = [dict(zip(model.names, each, strict=True)) for each in cells]
-    return await _json(served, model, [json.dumps(document) for document in named])
+    features = [dict(zip(model.names, each, strict=True)) for each in cells]
+    return await _json(served, model, [json.dumps(document) for document in features])
 
 
 async def _array(served: Served, model: ImportedModel, rows: Float64Array) -> Float64Array:
@@ -200,7 +199,7 @@ async def _arrow(served: Served, model: ImportedModel, table: pa.Table) -> Float
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    answer = await served.ask(
+    answer = await served.send(
         Sent(f"/v1/models/{model.name}/rank", sink.getvalue().to_pybytes(), {"content-type": MEDIA_TYPE})
     )
     ranked = pa.ipc.open_stream(answer.content).read_all()
@@ -225,7 +224,7 @@ async def _infer(
 ) -> Float64Array:
     head = json.dumps({"inputs": inputs}).encode()
     headers = {HEAD_BYTES.lower(): str(len(head))} if data else {"content-type": "application/json"}
-    answer = await served.ask(Sent(f"/v2/models/{model.name}/infer", head + data, headers))
+    answer = await served.send(Sent(f"/v2/models/{model.name}/infer", head + data, headers))
     return np.array(json.loads(answer.content)["outputs"][0]["data"], np.float64)
 
 
@@ -279,7 +278,7 @@ Form = Callable[[Served, ImportedModel, Float64Array], Awaitable[Float64Array]]
 # Forms that carry float64: LightGBM scores the same float64 values.
 DOUBLE: Mapping[str, Form] = MappingProxyType(
     {
-        "JSON by name": _named,
+        "JSON by name": _by_name,
         "JSON by array": _array,
         "JSON with all digits": _all_digits,
         "Arrow columns": _columns,
@@ -299,11 +298,11 @@ async def differences(served: Served, seed: int, n_rows: int) -> list[str]:
     model = drawn_model(seed)
     served.add(model.name, model.booster.model_to_string(), feature_names=model.names, imported=True)
     rows = drawn_rows(model, n_rows, seed)
-    found = []
+    problems = []
     for forms, sent in ((DOUBLE, rows), (SINGLE, rows.astype(np.float32).astype(np.float64))):
-        expected = predicted(model, sent)
+        expected = lightgbm_scores(model, sent)
         for name, form in forms.items():
             scores = await form(served, model, sent)
             if different := int(np.sum(scores != expected)):
-                found.append(f"seed {seed}, {name}: {different} of {n_rows} scores differ")
-    return found
+                problems.append(f"seed {seed}, {name}: {different} of {n_rows} scores differ")
+    return problems

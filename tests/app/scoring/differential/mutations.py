@@ -43,8 +43,8 @@ def escaped(text: str, generator: random.Random) -> str:
 
 def _token(text: str, generator: random.Random, pattern: str) -> tuple[int, int]:
     """Choose a token that a pattern matches, and return its first and last offset."""
-    found = [match.span() for match in _TOKENS.finditer(text) if re.match(pattern, match[0])]
-    return generator.choice(found) if found else (len(text), len(text))
+    spans = [match.span() for match in _TOKENS.finditer(text) if re.match(pattern, match[0])]
+    return generator.choice(spans) if spans else (len(text), len(text))
 
 
 def _member(text: str, generator: random.Random) -> tuple[int, int, int]:

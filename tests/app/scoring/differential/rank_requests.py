@@ -91,7 +91,10 @@ class RankRequests:
     def answered(self, answer: Answer) -> Any:
         """See `Form`."""
         return [
-            (query["id"], [(found["id"], found["rank"], found["score"]) for found in query["ranking"]])
+            (
+                query["id"],
+                [(document["id"], document["rank"], document["score"]) for document in query["ranking"]],
+            )
             for query in json.loads(answer.content)["queries"]
         ]
 
@@ -111,7 +114,7 @@ class RankRequests:
         same = np.array_equal(fast.features, slow.features, equal_nan=True)
         members = ("query_ids", "document_ids", "top_k", "explain")
         same &= all(getattr(fast, name) == getattr(slow, name) for name in members)
-        return True, "" if same else "the two ways read different documents"
+        return True, "" if same else "the fast and the slow path read different documents"
 
 
 def parsed(content: bytes, container_limit: int) -> Any:
@@ -145,12 +148,12 @@ def number(value: Any) -> float:
         return float("nan")
     require(type(value) in (int, float))
     try:
-        found = float(value)
+        number_value = float(value)
     except OverflowError as error:
         raise Refused from error
     with np.errstate(over="ignore"):
-        require(np.isfinite(np.float32(found)))
-    return found
+        require(np.isfinite(np.float32(number_value)))
+    return number_value
 
 
 def _refuse(constant: str) -> Any:
@@ -210,13 +213,13 @@ def _row(document: Any) -> list[float]:
 
 
 def _expected(ids: list[tuple[str, list[str]]], scores: Float64Array, top_k: int | None) -> Any:
-    found, start = [], 0
+    rankings, start = [], 0
     for query_id, document_ids in ids:
         scored = sorted(zip(document_ids, scores[start:].tolist(), strict=False), key=lambda pair: -pair[1])
         ranking = [(document, rank, score) for rank, (document, score) in enumerate(scored, 1)]
-        found.append((query_id, ranking[:top_k]))
+        rankings.append((query_id, ranking[:top_k]))
         start += len(document_ids)
-    return found
+    return rankings
 
 
 def _general(content: bytes, settings: ApiSettings, model: ServedModel) -> JsonCandidates | None:

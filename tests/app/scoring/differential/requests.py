@@ -21,7 +21,7 @@ _ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this one as 0
 
 @dataclass(frozen=True)
 class Sent:
-    """A request.
+    """A scoring request to send.
 
     Attributes:
         path: Path of the request.
@@ -49,7 +49,7 @@ class ExpectedScores:
 
     Attributes:
         features: (n_documents, n_features) as they were sent, NaN where missing.
-        expected: Function of the scores that returns the expected value of `Form.answered`.
+        expected: Function of the scores that returns the expected result of `Form.answered`.
     """
 
     features: Float64Array
@@ -79,7 +79,7 @@ class Form(Protocol):
         """Return whether a refusal is by a rule that the reference does not have."""
 
     def answered(self, answer: Answer) -> Any:
-        """Read an answer."""
+        """Return the scores of an answer, in the structure that `ExpectedScores.expected` returns."""
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
         """Compare the fast path with the slow one; return whether the fast one read it, and a difference."""

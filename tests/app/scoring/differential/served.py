@@ -51,7 +51,7 @@ class Served:
         inputs = features if name == IMPORTED else features.astype(np.float32)
         return np.asarray(self._booster.predict(inputs, raw_score=True), np.float64)
 
-    async def ask(self, sent: Sent) -> Answer:
+    async def send(self, sent: Sent) -> Answer:
         """Send a request to the application as a server does, and return the answer."""
         path, _, query = sent.path.partition("?")
         headers = {"host": "127.0.0.1", "content-length": str(len(sent.content)), **sent.headers}
@@ -83,8 +83,8 @@ class Served:
             await self._application(scope, receive, send)
         start = next((one for one in messages if one["type"] == "http.response.start"), _NO_ANSWER)
         content = b"".join(one.get("body", b"") for one in messages if one["type"] == "http.response.body")
-        found = {name.decode().lower(): value.decode() for name, value in start.get("headers") or ()}
-        return Answer(start["status"], content, found)
+        answer_headers = {name.decode().lower(): value.decode() for name, value in start.get("headers") or ()}
+        return Answer(start["status"], content, answer_headers)
 
 
 @contextlib.asynccontextmanager

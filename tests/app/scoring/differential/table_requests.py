@@ -205,22 +205,22 @@ def _features(table: pa.Table) -> Float64Array:
 
 
 def _in_range(values: list[Any]) -> Float64Array:
-    found = np.array([np.nan if value is None else float(value) for value in values], np.float64)
+    numbers = np.array([np.nan if value is None else float(value) for value in values], np.float64)
     with np.errstate(over="ignore"):
-        require(not np.isinf(found.astype(np.float32)).any())
-    return found
+        require(not np.isinf(numbers.astype(np.float32)).any())
+    return numbers
 
 
 def _expected(table: pa.Table, queries: list[Any], scores: Float64Array, top_k: int) -> list[dict[str, Any]]:
-    given = table.select(
+    columns = table.select(
         [name for name in ("query_id", "document_id") if name in table.column_names]
     ).to_pylist()
-    found = []
+    entries = []
     for query in dict.fromkeys(queries):
         rows = sorted(
             (row for row, other in enumerate(queries) if other == query), key=lambda row: -scores[row]
         )
         for rank, row in enumerate(rows[:top_k], 1):
-            ids = given[row] if given else {}
-            found.append({**ids, "row": row, "rank": rank, "score": float(scores[row])})
-    return found
+            ids = columns[row] if columns else {}
+            entries.append({**ids, "row": row, "rank": rank, "score": float(scores[row])})
+    return entries

@@ -114,15 +114,16 @@ class TensorRequests:
             head = slow_head(text, len(NAMES), max_containers(settings))
         except InvalidInput:
             return True, "only the fast path accepts it"
-        given = [tensor.data or [] for tensor in head.inputs if tensor.has_data]
+        expected_values = [tensor.data or [] for tensor in head.inputs if tensor.has_data]
         arrays = [
-            np.array([np.nan if value is None else value for value in data], np.float64) for data in given
+            np.array([np.nan if value is None else value for value in data], np.float64)
+            for data in expected_values
         ]
         blank = [tensor.model_copy(update={"data": None}) for tensor in head.inputs]
-        found = fast[1]
-        same = head.model_copy(update={"inputs": blank}) == fast[0] and len(arrays) == len(found)
-        same = same and all(map(_are_equal, arrays, found))
-        return True, "" if same else "the two ways read different tensors"
+        read_tensors = fast[1]
+        same = head.model_copy(update={"inputs": blank}) == fast[0] and len(arrays) == len(read_tensors)
+        same = same and all(map(_are_equal, arrays, read_tensors))
+        return True, "" if same else "the fast and the slow path read different tensors"
 
     def _tensor(self, name: str, shape: list[int], generator: random.Random) -> tuple[dict[str, Any], bytes]:
         datatype = generator.choice(tuple(_CODES)) if self._binary else generator.choice(("FP32", "FP64"))

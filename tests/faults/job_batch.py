@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 
-from tests.faults.client import Document, StubbornClient
+from tests.faults.client import Document, RetryingClient
 from tests.faults.installation import Installation
 from tests.faults.parts import Part
 from tests.faults.work import Materials, Submission
@@ -21,7 +21,7 @@ _END_SECONDS = 180.0
 
 @dataclass(frozen=True)
 class Running:
-    """A job that a worker ran at some moment."""
+    """A running job, with its worker and the pool process that ran it when the job was read."""
 
     job: Document
     worker: Part
@@ -29,8 +29,8 @@ class Running:
 
 
 @dataclass
-class Scene:
-    """The service and the jobs under a fault.
+class JobBatch:
+    """A batch of jobs that are submitted while a fault is injected into the service.
 
     Attributes:
         installation: The service.
@@ -43,7 +43,7 @@ class Scene:
     """
 
     installation: Installation
-    client: StubbornClient
+    client: RetryingClient
     materials: Materials
     random: random.Random
     sent: dict[str, Submission] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Scene:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ended: dict[str, Document] = field(default_factory=dict)
 
-    def __enter__(self) -> "Scene":
+    def __enter__(self) -> "JobBatch":
         return self
 
     def __exit__(
@@ -112,7 +112,7 @@ class Scene:
         while time.monotonic() < deadline:
             if not self.is_submitting and all(job["status"] in ENDED for job in self.jobs()):
                 return
-            self.installation.attend(0.2)
+            self.installation.supervise(0.2)
 
     def run_soon(self, submission: Submission) -> Document | None:
         """Submit one job and return it after its end, None if the request was not accepted."""

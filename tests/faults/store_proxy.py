@@ -18,8 +18,8 @@ _HEAD_END = b"\r\n\r\n"
 _QUIET_SECONDS = 0.2
 
 
-class StoreFront(TcpProxy):
-    """Forward connections to the object store, or answer every request with 503 while closed.
+class StoreProxy(TcpProxy):
+    """A proxy that forwards connections to the object store, or answers requests with 503 while closed.
 
     Open connections are cut when the proxy closes.
 
