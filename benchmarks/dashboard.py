@@ -231,7 +231,7 @@ def requests_a_second(browser: Browser, address: str) -> float:
 def memory_growth(
     browser: Browser, addresses: Mapping[str, str], minutes: int, console: Console
 ) -> dict[str, tuple[Memory, Memory]]:
-    """Return the memory of pages a minute after they are opened and some minutes later, all open at once."""
+    """Open pages together; return the memory of each after one minute and some minutes later."""
     pages = {}
     for name, address in addresses.items():
         pages[name] = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
