@@ -1850,7 +1850,7 @@ class FailureReason(Answer):
     """Details of the failure"""
 
     errors: list[dict[str, Any]] | None = None
-    """Errors with their position: `file`, `line`, `column`, `text` and `detail`"""
+    """Errors with their position: `file`, `line`, `column`, `text`, `detail`, and `unit`, which is `row` if `line` counts the rows of a Parquet file"""
 
     causes: list[ProblemCause] | None = None
     """Errors of a table that cannot be read, by cause and column, the most frequent first"""
