@@ -140,11 +140,11 @@ def test_a_run_has_no_ties_in_float32() -> None:
     """trec_eval reads scores as float32; the printed run keeps the order as the service's run does."""
     scores = [2.0**130, 2.0**130, 1.0 + 1e-9, 1.0, 1.0, 1e-46, 0.0, -0.1, -0.1 - 1e-12, -(2.0**130)]
     rows = [(f"d {rank}", rank, score) for rank, score in enumerate(scores, 1)]
-    ranking = [{"id": id, "rank": rank, "score": score} for id, rank, score in rows]
+    ranking = [{"id": name, "rank": rank, "score": score} for name, rank, score in rows]
     text = trec_run([{"id": "q", "ranking": ranking}], "web:1", is_interleaved=False)
     found = [np.float32(line.split()[4]) for line in text.splitlines()]
     assert all(above > below for above, below in pairwise(found))
-    columns = {"query_id": ["q"] * len(rows), "document_id": [id for id, _, _ in rows]}
+    columns = {"query_id": ["q"] * len(rows), "document_id": [name for name, _, _ in rows]}
     inside = {"rank": [rank for _, rank, _ in rows], "score": scores}
     ours = text.splitlines()[2:-1]
     assert ours == "".join(write_run([pa.record_batch(columns | inside)], "rankery-web-1")).splitlines()[2:-1]
