@@ -148,8 +148,7 @@ def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) ->
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
-    learns_clicks = job.training.clicks is not None
-    of_data = loaded.findings(run.threads, learns_clicks=learns_clicks)
+    of_data = loaded.findings(run.threads, job)
     findings = [*of_data, *(asdict(finding) for finding in of_training)]
     run.reporter.report(findings=findings)
     return findings
