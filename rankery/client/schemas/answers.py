@@ -1155,6 +1155,8 @@ class JudgedQuery(Answer):
 
     feature_names: list[str]
     documents: list[JudgedDocument]
+    categories: dict[str, dict[str, str]] | None = None
+    """Texts of the categories of the documents, by feature and code, the value in `features`"""
 
 
 class LatestVersion(Answer):
