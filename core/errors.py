@@ -1,7 +1,9 @@
 """Typed errors of the domain; the web layer maps each type to an HTTP status in one table."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+LineUnit: TypeAlias = Literal["line", "row"]
 
 
 class RankeryError(Exception):
@@ -67,6 +69,7 @@ class DatasetProblem:
         line: 1-based line (row of a Parquet file), or None for the whole file.
         column: 1-based column in bytes, or the name of a column of a table, or None.
         text: The offending text, shortened.
+        unit: Unit that `line` counts: `line`, or `row` of a Parquet file.
     """
 
     detail: str
@@ -74,11 +77,12 @@ class DatasetProblem:
     line: int | None = None
     column: int | str | None = None
     text: str | None = None
+    unit: LineUnit = "line"
 
     def __str__(self) -> str:
         location = ", ".join(
             f"{name} {value}"
-            for name, value in (("file", self.file), ("line", self.line), ("column", self.column))
+            for name, value in (("file", self.file), (self.unit, self.line), ("column", self.column))
             if value is not None
         )
         return f"{location}: {self.detail}" if location else self.detail

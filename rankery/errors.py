@@ -41,7 +41,7 @@ class FileUnreadable(FileUnusable):
     """A file has errors; the message names the first one.
 
     Attributes:
-        errors: The first 100 errors, each with `detail`, `file`, `line`, `column` and `text`.
+        errors: The first 100 errors, each with `detail`, `file`, `line`, `unit`, `column` and `text`.
         causes: All errors of a table by cause and column, as in the `problem` of a dataset.
     """
 

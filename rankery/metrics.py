@@ -13,6 +13,7 @@ from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import convert_invalid_input
 from rankery.masked_arrays import with_nan
+from rankery.pandas_index import check_same_order
 from rankery.query_groups import QueryGroups, group_by_ids, normalised_ids
 from rankery.server_package import require_server_package
 
@@ -78,7 +79,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate scores by labels, query by query, like jobs of the service.
 
-    Columns of pandas, polars or Arrow, arrays and lists are accepted. Rows need not be sorted.
+    Columns of pandas, polars or Arrow, arrays and lists are accepted. Rows need not be sorted; they are
+    matched by position.
 
     Args:
         scores: (n_documents,) scores; NaN where a judged document was not retrieved.
@@ -91,8 +93,9 @@ def evaluate(
         seed: Seed of the resampling for intervals.
 
     Raises:
-        InvalidArgument: The shapes do not match, a score is infinite, a document is repeated in a query, no
-            retrieved document is judged, or a metric or convention is unknown.
+        InvalidArgument: The shapes do not match, indexes of pandas are in different orders, a score is
+            infinite, a document is repeated in a query, no retrieved document is judged, or a metric or
+            convention is unknown.
         PackageMissing: rankery-server is not installed.
 
     Example:
@@ -106,6 +109,8 @@ def evaluate(
     from core.evaluation import evaluate as measured
     from core.metrics import conventions, metric_name
 
+    given = {"scores": scores, "labels": labels, "query_ids": query_ids, "document_ids": document_ids}
+    check_same_order(given)
     ranked = _numbers("scores", scores)
     groups = group_by_ids(query_ids, len(ranked))
     judged = _numbers("labels", labels, len(ranked))

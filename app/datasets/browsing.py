@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from app.datasets.browsing_schemas import (
     FeatureProfiles,
     JudgedDocument,
@@ -84,6 +86,7 @@ class DatasetFiles:
             offset=first - entry.first_row,
             feature_names=list(rows.feature_names),
             documents=[_document(rows, row) for row in range(skipped, rows.n_documents)],
+            categories=_categories(rows),
         )
 
     def first_queries(self, limit: int) -> RankingDataset:
@@ -162,6 +165,16 @@ def _document(rows: RankingDataset, row: int) -> JudgedDocument:
         columns=_other_columns(columns),
         features=[_number(value) for value in rows.features[row]],
     )
+
+
+def _categories(rows: RankingDataset) -> dict[str, dict[str, str]]:
+    """Return the text of each category in the rows by its code, for each categorical feature."""
+    texts: dict[str, dict[str, str]] = {}
+    for name, categories in rows.categories.items():
+        values = rows.features[:, rows.feature_names.index(name)]
+        codes = sorted({int(code) for code in values[~np.isnan(values)].tolist()})
+        texts[name] = {str(code): categories.values[code] for code in codes}
+    return texts
 
 
 def _number(value: Any) -> Value:

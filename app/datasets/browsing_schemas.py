@@ -129,3 +129,9 @@ class JudgedQuery(ResponseModel):
     offset: int = Field(description="Documents before the first one shown", examples=[0])
     feature_names: list[str] = Field(examples=[["bm25", "pagerank", "clicks"]])
     documents: list[JudgedDocument]
+    categories: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="Texts of the categories of the documents, by feature and code, the value in `features`",
+        examples=[{"brand": {"0": "acme", "7": "zenith"}}],
+        exclude_if=lambda categories: not categories,
+    )

@@ -33,10 +33,10 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.services import Services, UseServices
+from app.jobs.cancellation import delete_artifacts_of
 from core.errors import NotFound, WrongState
 from core.experiments import PAPERS, papers
 from core.experiments.render import to_csv, to_latex, to_markdown
-from core.jobs import JobStatus, orphaned_artifacts
 from core.store import Experiment as ExperimentRow
 from core.store import Transaction
 from core.store.repositories.experiments import Experiments
@@ -195,11 +195,7 @@ def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
     with services.store.begin() as tx:
         row, jobs = tx.experiments.cancel(experiment_id)
         view = _response(services, tx, row)
-        orphaned = [
-            folder for job in jobs if job.status == JobStatus.CANCELLED for folder in orphaned_artifacts(job)
-        ]
-    for folder in orphaned:
-        services.store.artifacts.delete(folder)
+    delete_artifacts_of(services.store, jobs)
     return accepted(view, f"/v1/experiments/{experiment_id}")
 
 

@@ -63,7 +63,8 @@ class FailureReason(ResponseModel):
     detail: str | None = Field(None, description="Details of the failure", examples=["line 7, column 3: …"])
     errors: list[dict[str, Any]] | None = Field(
         None,
-        description="Errors with their position: `file`, `line`, `column`, `text` and `detail`",
+        description="Errors with their position: `file`, `line`, `column`, `text`, `detail`, and `unit`,"
+        " which is `row` if `line` counts the rows of a Parquet file",
         exclude_if=lambda errors: errors is None,
     )
     causes: list[ProblemCause] | None = Field(

@@ -9,7 +9,7 @@ from app.http.schemas import Id, RequestModel
 from app.jobs.schemas import CancelledJob
 from core.errors import NotFound, WrongState
 from core.jobs import JobStatus, orphaned_artifacts
-from core.store import Store
+from core.store import Job, Store
 
 MAX_SELECTION = 200
 
@@ -41,25 +41,36 @@ def cancel_all(store: Store, job_ids: Iterable[str]) -> list[CancelledJob]:
     Raises:
         StoreUnavailable: The database or the storage cannot be reached; earlier cancellations are kept.
     """
-    outcomes, orphaned = [], []
-    for job_id in dict.fromkeys(job_ids):
-        outcome, folders = _cancel(store, job_id)
-        outcomes.append(outcome)
-        orphaned += folders
-    for folder in orphaned:  # at the end, since a failure of the storage must not keep jobs running
-        store.artifacts.delete(folder)
-    return outcomes
+    results = [_cancel(store, job_id) for job_id in dict.fromkeys(job_ids)]
+    # At the end, since a failure of the storage must not keep jobs running.
+    delete_artifacts_of(store, (job for _, job in results if job is not None))
+    return [outcome for outcome, _ in results]
 
 
-def _cancel(store: Store, job_id: str) -> tuple[CancelledJob, list[str]]:
-    """Cancel a job; return the outcome and the folders of orphaned artifacts."""
+def delete_artifacts_of(store: Store, jobs: Iterable[Job]) -> None:
+    """Delete the artifacts of those jobs that are cancelled, after the commit.
+
+    They are pending deletions, too, so that a worker deletes those that are left by a failure.
+
+    Raises:
+        StoreUnavailable: The storage cannot be reached.
+    """
+    for job in jobs:
+        if job.status == JobStatus.CANCELLED:
+            for folder in orphaned_artifacts(job):
+                store.artifacts.delete(folder)
+
+
+def _cancel(store: Store, job_id: str) -> tuple[CancelledJob, Job | None]:
+    """Cancel a job; return the outcome, and the job unless it is missing or has ended."""
     try:
         with store.begin() as tx:
             job = tx.jobs.request_cancel(job_id)
     except NotFound:
-        return CancelledJob(id=job_id, outcome="missing", status=None), []
+        return CancelledJob(id=job_id, outcome="missing", status=None), None
     except WrongState as ended:
-        return CancelledJob(id=job_id, outcome="already_ended", status=JobStatus(ended.status)), []
-    if job.status != JobStatus.CANCELLED:
-        return CancelledJob(id=job_id, outcome="stopping", status=job.status), []
-    return CancelledJob(id=job_id, outcome="cancelled", status=job.status), orphaned_artifacts(job)
+        return CancelledJob(id=job_id, outcome="already_ended", status=JobStatus(ended.status)), None
+    is_cancelled = job.status == JobStatus.CANCELLED
+    return CancelledJob(
+        id=job_id, outcome="cancelled" if is_cancelled else "stopping", status=job.status
+    ), job

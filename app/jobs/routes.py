@@ -15,7 +15,7 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Id
 from app.http.services import UseServices
-from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
+from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all, delete_artifacts_of
 from app.jobs.candidates import AutoTrainCandidates, candidates_of
 from app.jobs.learning_curves import histories, history
 from app.jobs.requests import JobBatchRequest, JobRequest
@@ -33,7 +33,7 @@ from app.jobs.schemas import (
     JobWithAttempts,
 )
 from app.jobs.submission import submit, submit_all
-from core.jobs import JobKind, JobStatus, orphaned_artifacts
+from core.jobs import JobKind, JobStatus
 from core.store.repositories.jobs import ORDERS, Jobs
 
 router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
@@ -261,7 +261,5 @@ def cancel_job(job_id: str, services: UseServices) -> Response:
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
         view = Job.of(tx, job)
-        orphaned = orphaned_artifacts(job) if view.status == JobStatus.CANCELLED else []
-    for folder in orphaned:
-        services.store.artifacts.delete(folder)
+    delete_artifacts_of(services.store, [job])
     return accepted(view, f"/v1/jobs/{job_id}")

@@ -16,6 +16,11 @@ from core.types import Int64Array
 _SEPARATOR = "/"
 
 
+def query_of_list(list_id: str) -> str:
+    """Return the query of a list, from the id that `training_data` gives to the list."""
+    return list_id.rpartition(_SEPARATOR)[0]
+
+
 @dataclass(frozen=True)
 class ClickTrainingData:
     """A dataset of clicks.

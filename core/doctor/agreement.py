@@ -1,6 +1,6 @@
 """Compare two datasets of one job: features, label scales and leakage."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -25,7 +25,14 @@ _ABSENT_FEATURES_ADVICE = (
 
 
 def compare(
-    train: RankingDataset, other: RankingDataset, role: str, *, threads: int = 1, compares_labels: bool = True
+    train: RankingDataset,
+    other: RankingDataset,
+    role: str,
+    *,
+    threads: int = 1,
+    compares_labels: bool = True,
+    compares_documents: bool = True,
+    query_of: Callable[[str], str] | None = None,
 ) -> tuple[Finding, ...]:
     """Return findings on two datasets of a job: different features or labels, and leakage.
 
@@ -36,6 +43,8 @@ def compare(
         threads: Threads to use.
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
             judgments.
+        compares_documents: Whether shared documents are a leak; lists of one query share them anyhow.
+        query_of: Query by id of the training data, where these ids are those of result lists.
 
     Returns:
         Warnings before information; empty without findings.
@@ -50,7 +59,7 @@ def compare(
     return by_severity(
         (
             *feature_findings(train, other, role),
-            *document_findings(train, other, role),
+            *(document_findings(train, other, role, query_of) if compares_documents else ()),
             *query_findings(train, other, role),
             *(label_findings(train, other, role) if compares_labels else ()),
             *unseen_category_findings(

@@ -1,6 +1,6 @@
 """Findings on leakage: queries and documents that two datasets share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,13 +16,21 @@ _TRAINING_FACTOR = 2.0  # times the share of documents that training queries hav
 _MAX_GAP_FACTOR = 2.0  # times the number of queries; ids up to this are a numbering with gaps
 
 
-def document_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
+def document_findings(
+    train: RankingDataset, other: RankingDataset, role: str, query_of: Callable[[str], str] | None = None
+) -> Iterator[Finding]:
     """Report documents with equal values of all common features.
 
     Documents without any feature value are ignored. Where features are few or coarse, documents of different
     queries are often equal by chance. The finding is therefore a warning only under two conditions. The
     shared documents are at least 5% of all, and at least twice as frequent as documents that training queries
     share with each other.
+
+    Args:
+        train: The training data.
+        other: The validation or test data.
+        role: Role of `other`.
+        query_of: Query by id of the training data, where these ids are those of result lists.
     """
     column_of = {name: column for column, name in enumerate(train.feature_names)}
     common = [(column_of[name], at) for at, name in enumerate(other.feature_names) if name in column_of]
@@ -36,7 +44,8 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
     if not count:
         return
     distinct = 1 + int(np.count_nonzero(np.diff(np.sort(hashes[shared]))))
-    shared_in_training = _shared_between_queries(train_hashes, train_filled, train)
+    query_ids = train.query_ids if query_of is None else tuple(map(query_of, train.query_ids))
+    shared_in_training = _shared_between_queries(train_hashes, train_filled, train, query_ids)
     details = f"; {distinct:,} distinct" if distinct < count else ""
     if shared_in_training:
         details += (
@@ -108,9 +117,13 @@ def _are_in(hashes: Hashes, sorted_hashes: Hashes) -> Flags:
     return mask
 
 
-def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDataset) -> float:
+def _shared_between_queries(
+    hashes: Hashes, filled: Flags, dataset: RankingDataset, query_ids: Sequence[str]
+) -> float:
     """Return the share of documents that equal a document of another query; one document must be filled."""
-    queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))[filled]
+    numbers = {query_id: number for number, query_id in enumerate(query_ids)}
+    of_dataset = np.array([numbers[query_id] for query_id in query_ids])
+    queries = np.repeat(of_dataset, np.diff(dataset.query_boundaries))[filled]
     order = np.argsort(hashes[filled])
     ordered, queries = hashes[filled][order], queries[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -26,7 +26,6 @@ from core.export.target import S, Source, Target
 from core.export.text import nested_texts
 from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
-from core.scorers import Network
 from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array
 
@@ -359,7 +358,7 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
 
 def _linear_expression(source: NetworkSource) -> str:
     """Write the score of a linear scorer, with the scaling folded into the weights in float64."""
-    constant, weights, missing = _folded_weights(source.network)
+    constant, weights, missing = source.folded_weights()
     terms = "".join(
         f"            + if (isNan({source.features[column]}), {missing[column]!r},"
         f" {weights[column]!r} * {source.features[column]})\n"
@@ -396,17 +395,3 @@ def _onnx_model(source: NetworkSource, others: Sequence[str]) -> str:
 
 def _onnx_scores(source: NetworkSource) -> str:
     return f"sum(onnx({profile_name(source.name)}).scores)"
-
-
-def _folded_weights(network: Network) -> tuple[float, list[float], list[float]]:
-    """Return the constant, the weights of raw features, and the terms of missing features."""
-    inputs, (layer,) = network.inputs, network.layers
-    trained = layer.weights[:, 0].astype(np.float64)
-    weights, missing = trained[: network.n_features].copy(), np.zeros(network.n_features)
-    constant = float(layer.bias[0])
-    if inputs.kind == "standard":
-        weights /= inputs.deviations
-        missing = weights * inputs.means
-        constant -= float(missing.sum())
-    missing[inputs.indicators] += trained[network.n_features :]
-    return constant, weights.tolist(), missing.tolist()

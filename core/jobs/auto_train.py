@@ -20,8 +20,7 @@ class AutoTrainJob(SubmittedJob):
         model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
-        prefer: `best`: the weighted sum of candidates; `simple`: one model unless the sum is significantly
-            better.
+        prefer: `best` or `simple`, see `core.autotrain.trials.AutoSpec`.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
         tags: Tags of the model.

@@ -140,6 +140,11 @@ class BaseTrainingJob(SubmittedJob):
         return {} if clicks is None or clicks.log is None else {"log": clicks.log}
 
     @property
+    def teacher_name(self) -> str | None:
+        """Return the name of the model whose scores replace the training labels, or None."""
+        return None if self.labels_from is None else self.labels_from.split(":")[1]
+
+    @property
     def folds(self) -> "Folds | None":
         """Return the folds of a cross-validation, or None."""
         from core.data.folds import FoldColumn, RandomFolds

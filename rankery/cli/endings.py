@@ -19,6 +19,7 @@ FAILED = 1
 NOT_UNDERSTOOD = 2
 REFUSED = 3
 INTERRUPTED = 130
+_JSON_OPTION = "--from-json"  # its users write the fields that errors name
 
 
 class Interrupted(Exception):
@@ -60,16 +61,17 @@ class OneSentenceGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the requested command."""
-        with _one_sentence_errors():
+        writes_json = any(argument.partition("=")[0] == _JSON_OPTION for argument in ctx.args)
+        with _one_sentence_errors(names_options=not writes_json):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _one_sentence_errors() -> Iterator[None]:
+def _one_sentence_errors(*, names_options: bool) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        say(with_option_names(str(error)))
+        say(with_option_names(str(error)) if names_options else str(error))
         raise typer.Exit(_exit_code(error)) from None
     except Interrupted as stopped:
         say(str(stopped))

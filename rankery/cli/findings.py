@@ -43,13 +43,14 @@ def reading_errors(problem: Mapping[str, Any]) -> Table:
     Args:
         problem: `errors` and `causes` of a file or dataset that cannot be read.
     """
+    unit = next((str(error.get("unit", "line")) for error in problem["errors"] or ()), "line")
     if not problem["causes"]:
-        shown = table("line", "column", "error", right=("line", "column"), wrap=("error",))
+        shown = table(unit, "column", "error", right=(unit, "column"), wrap=("error",))
         for error in problem["errors"] or ():
             place = (str(error.get(name) or "") for name in ("line", "column"))
             shown.add_row(*place, plain(error["detail"]))
         return shown
-    shown = table("error", "column", "count", "lines", "cells", right=("count",), wrap=("error", "cells"))
+    shown = table("error", "column", "count", f"{unit}s", "cells", right=("count",), wrap=("error", "cells"))
     for cause in problem["causes"]:
         shown.add_row(
             plain(cause["title"]),

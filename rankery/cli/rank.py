@@ -1,10 +1,12 @@
 """`rankery rank`: rank documents with a model."""
 
+import math
 import re
 import shutil
+import struct
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +25,7 @@ from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
 _BLANK = re.compile(r"\s")
+_LARGEST = 2.0**127  # float32 numbers remain above and below it, for scores that are lowered
 _SHOWN_FEATURES = 5
 
 
@@ -92,7 +95,7 @@ def rank(
         )
         ranked += [query.model_dump(mode="json", exclude_none=True) for query in answer.queries]
     document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
-    run = _trec_run(ranked, found.reference, is_interleaved=interleaving is not None) if trec else ""
+    run = trec_run(ranked, found.reference, is_interleaved=interleaving is not None) if trec else ""
     if output is not None:
         _write(output, run if trec else json_text(document))
         say(f"wrote {len(ranked):,} ranked queries to {output}")
@@ -134,15 +137,36 @@ def _input_path(file: str) -> Iterator[Path]:
         yield path
 
 
-def _trec_run(ranked: Sequence[dict[str, Any]], model: str, *, is_interleaved: bool) -> str:
+def trec_run(ranked: Sequence[dict[str, Any]], model: str, *, is_interleaved: bool) -> str:
     """Return a run; interleaved lists have -rank as the score, as a run is sorted by score."""
-    tag = f"rankery-{model.replace(':', '-')}"
-    return "".join(
-        f"{_encode_blanks(query['id'])} Q0 {_encode_blanks(document['id'])} {document['rank']}"
-        f" {-document['rank'] if is_interleaved else document['score']!r} {tag}\n"
-        for query in ranked
-        for document in query["ranking"]
-    )
+    tag, scored_by = f"rankery-{model.replace(':', '-')}", "rank" if is_interleaved else "score"
+    sign = -1.0 if is_interleaved else 1.0
+    lines = []
+    for query in ranked:
+        scores = _distinct_scores(sign * document[scored_by] for document in query["ranking"])
+        for document, score in zip(query["ranking"], scores, strict=True):
+            ids = f"{_encode_blanks(query['id'])} Q0 {_encode_blanks(document['id'])}"
+            lines.append(f"{ids} {document['rank']} {score:.9g} {tag}\n")
+    return "".join(lines)
+
+
+def _distinct_scores(scores: Iterable[float]) -> Iterator[float]:
+    """Yield scores as float32, each below the one before it, as in run files of the service.
+
+    trec_eval reads scores as float32, and breaks ties by document instead of rank.
+    """
+    lowest = math.inf
+    for score in scores:
+        (rounded,) = struct.unpack("<f", struct.pack("<f", min(max(score, -_LARGEST), _LARGEST)))
+        lowest = rounded if rounded < lowest else _next_below(lowest)
+        yield lowest
+
+
+def _next_below(score: float) -> float:
+    """Return the largest float32 below a float32."""
+    (bits,) = struct.unpack("<i", struct.pack("<f", score or -0.0))
+    (below,) = struct.unpack("<f", struct.pack("<i", bits - 1 if score > 0.0 else bits + 1))
+    return float(below)
 
 
 def _encode_blanks(identifier: str) -> str:

@@ -1,6 +1,7 @@
 """Resolve datasets by id, name or file."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -75,7 +76,8 @@ def dataset_or_upload(
     existing = _uploaded_before(session, path, columns)
     if existing is None:
         return upload(session, path, columns=columns)
-    difference = "" if _options(existing) == _requested_options(columns) else ", with other --columns"
+    options = _options(existing)
+    difference = "" if options == _requested_options(columns) else f", read with {json.dumps(options)}"
     say(f"{path.name} was uploaded before, as {existing.id}{difference}")
     return existing
 

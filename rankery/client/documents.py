@@ -152,9 +152,18 @@ def _location(query: Mapping[str, Any], place: int, document: Mapping[str, Any])
 
 
 def _value(value: Any, where: str) -> Any:
-    """Return the value of a feature in JSON: a number, a text, None, or a list of numbers."""
+    """Return the value of a feature in JSON: a number, a text, None, or a list of these."""
     if hasattr(value, "tolist"):
         value = value.tolist()  # a scalar or an array of numpy
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_cell(one, f"{where}, value {place}") for place, one in enumerate(value)]
+    return _cell(value, where)
+
+
+def _cell(value: Any, where: str) -> Any:
+    """Return a number, a text or None in JSON."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if value is None or isinstance(value, str | int):
         return int(value) if isinstance(value, bool) else value
     if isinstance(value, float):
@@ -162,6 +171,4 @@ def _value(value: Any, where: str) -> Any:
             return value
         hint = "leave it out, or give None" if math.isnan(value) else "give a finite number"
         raise DataUnusable(f"{where}: the value is {value}; {hint}")
-    if isinstance(value, Sequence):
-        return [_value(one, f"{where}, value {place}") for place, one in enumerate(value)]
     raise DataUnusable(f"{where}: expected a number, a text or None, not {described(value)}")

@@ -174,16 +174,17 @@ def json_body(value: Any) -> bytes:
         raise InvalidArgument("the request cannot be written as JSON: it is nested too deeply") from error
 
 
-def _numbers(value: Any, pointer: str = "") -> Iterator[tuple[str, float]]:
+def _numbers(value: Any) -> Iterator[tuple[str, float]]:
     """Yield the floating-point numbers in a JSON value, each with its JSON pointer."""
-    if isinstance(value, float):
-        yield pointer, value
-    elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _numbers(one, f"{pointer}/{name}")
-    elif isinstance(value, list | tuple):
-        for place, one in enumerate(value):
-            yield from _numbers(one, f"{pointer}/{place}")
+    remaining = [("", value)]  # values may be nested more deeply than Python recurses
+    while remaining:
+        pointer, one = remaining.pop()
+        if isinstance(one, float):
+            yield pointer, one
+        elif isinstance(one, Mapping):
+            remaining += reversed([(f"{pointer}/{name}", member) for name, member in one.items()])
+        elif isinstance(one, list | tuple):
+            remaining += reversed([(f"{pointer}/{place}", member) for place, member in enumerate(one)])
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:

@@ -11,6 +11,7 @@ from rankery.client.frames.incoming import is_frame
 from rankery.client.frames.judged import declared_categories
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import convert_invalid_input
+from rankery.pandas_index import check_same_order
 from rankery.query_groups import QueryGroups, check_one_per_document, group_by_ids, group_by_sizes
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         from core.data import RankingDataset
 
         _refuse_categories(X)
+        groups = f"{given.prefix}groups"
+        check_same_order({"X": X, "y": y, groups: given.ids, "sample_weight": weights})
         features, labels = validate_data(
             self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
         )

@@ -8,6 +8,7 @@ import {
   newIdempotencyKey,
   messageOf,
   Problem,
+  repeatable,
 } from "../../app/dashboard/static/page/api.js";
 
 test("a problem has the title, detail and errors of its answer", () => {
@@ -68,6 +69,29 @@ test("an Idempotency-Key is kept until the response has been read or the request
   const [first, second, third, fourth, fifth] = keys;
   assert.deepEqual([second, third], [first, first]);
   assert.equal(new Set([first, fourth, fifth]).size, 3);
+});
+
+test("requests that overlap have separate Idempotency-Keys, each kept until its answer", async () => {
+  const repeated = repeatable();
+  const keys = [];
+  /** @type {Map<string, () => void>} */
+  const lose = new Map();
+  const send = (contents) =>
+    repeated(contents, (key) => {
+      keys.push(key);
+      return new Promise((_, reject) => lose.set(contents, () => reject(new Unavailable("lost"))));
+    });
+  const sent = ["a", "b"].map((contents) => assert.rejects(send(contents), Unavailable));
+  lose.get("b")();
+  lose.get("a")();
+  await Promise.all(sent);
+  for (const contents of ["a", "b", "a"])
+    await repeated(contents, async (key) => {
+      keys.push(key);
+    });
+  const [a, b, againA, againB, later] = keys;
+  assert.deepEqual([againA, againB], [a, b]);
+  assert.equal(new Set([a, b, later]).size, 3);
 });
 
 test("a problem names fields as forms do", () => {

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { membersOf } from "../../app/dashboard/static/models/sum.js";
 import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
-import { candidatesOf, categoriesIn, rankRequest, valueOfField } from "../../app/dashboard/static/models/scored.js";
+import {
+  candidateOf,
+  candidatesOf,
+  categoriesIn,
+  rankRequest,
+  valueOfField,
+} from "../../app/dashboard/static/models/scored.js";
 
 const network = (scorer) => parameterCount({ scorer, feature_names: Array(10).fill("f") });
 
@@ -75,4 +81,11 @@ test("a category that was cleared can be entered again", () => {
   assert.equal(valueOfField(" ", true), null);
   assert.equal(valueOfField("1.5", false), 1.5);
   assert.equal(valueOfField("acme", false), NaN);
+});
+
+test("a document of a dataset is a candidate with the texts of its categories", () => {
+  const document = { document_id: "d1", label: 1, columns: {}, features: [1, 1, null, "Infinity"] };
+  const query = { feature_names: ["brand", "bm25", "shop", "age"], categories: { brand: { 1: "acme" }, shop: {} } };
+  assert.deepEqual(candidateOf(document, query).features, { brand: "acme", bm25: 1, shop: null, age: Infinity });
+  assert.equal(candidateOf(document, { feature_names: ["brand"] }).features.brand, 1);
 });

@@ -101,7 +101,9 @@ def test_an_array_is_refused_if_rows_were_reordered(client: Client, frame: panda
         dataset = client.upload_dataset(shuffled).wait(timeout_seconds=LIMIT_SECONDS)
     with pytest.raises(DataUnusable, match="gathered by query"):
         client.upload_run(shuffled["bm25"].to_numpy(), dataset)
-    job = client.upload_run(shuffled[["query", "bm25"]].rename(columns={"bm25": "score"}), dataset)
+    scores = shuffled[["query", "bm25"]].rename(columns={"bm25": "score"})
+    with pytest.warns(DataWarning, match=r"not by the index of pandas.*reset_index"):
+        job = client.upload_run(scores, dataset)
     stored = job.wait(timeout_seconds=LIMIT_SECONDS).ranking().to_pandas()
     expected = frame.set_index("document")["bm25"]
     np.testing.assert_allclose(stored["score"], expected[stored["document_id"].str.replace("%20", " ")])

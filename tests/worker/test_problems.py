@@ -24,7 +24,14 @@ def test_a_dataset_error_names_its_place() -> None:
     problem = problem_of(DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"))
     assert problem["detail"] == "file a.txt, line 3, column 5: expected a number"
     assert problem["errors"] == [
-        {"line": 3, "column": 5, "text": "x", "detail": "expected a number", "file": "a.txt"}
+        {
+            "line": 3,
+            "column": 5,
+            "text": "x",
+            "detail": "expected a number",
+            "file": "a.txt",
+            "unit": "line",
+        }
     ]
     assert problem["more"] is False
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from core.clicks.training_data import query_of_list
 from core.data import RankingDataset
 from core.data.categories import Categories
 from core.data.feature_alignment import AbsentFeatures
@@ -271,13 +272,19 @@ class TrainingData:
         validation = self.validation.features_key if self.validation else None
         return CachedBins(cache, self.training.features_key, validation)
 
-    def findings(self, threads: int, *, learns_clicks: bool = False) -> list[Values]:
+    def findings(self, threads: int, job: BaseTrainingJob | None = None) -> list[Values]:
         """Return findings from comparing the training data with the other datasets, and on the teacher.
 
         Args:
             threads: Threads to use.
-            learns_clicks: Whether the training labels are clicks, and those of the test data judgments.
+            job: The job, None for an automatic training. If it learns from clicks, the labels of its test
+                data are judgments. Held-out lists of its click log share the documents of their queries.
         """
+        learns_clicks = job is not None and job.training.clicks is not None
+        lists = set[str]()
+        if job is not None and job.click_log_ids:
+            lists |= set() if isinstance(job.validation, HeldOutDataset) else {"validation"}
+            lists |= set() if job.test is None else {"test"}
         others: dict[str, RankingDataset] = {
             role: part.dataset
             for role, part in (("validation", self.validation), ("test", self.test))
@@ -294,6 +301,8 @@ class TrainingData:
                     role,
                     threads=threads,
                     compares_labels=not (learns_clicks and role == "test"),
+                    compares_documents=role not in lists,
+                    query_of=query_of_list if job is not None and job.click_log_ids else None,
                 )
             ),
         ]

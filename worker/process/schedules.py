@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -40,10 +41,8 @@ def advance_all(store: Store, max_active_jobs: int, now: datetime | None = None)
     moment = now or utc_now()
     with store.read() as tx:
         waiting = dict.fromkeys([*tx.schedules.with_active_run(), *tx.schedules.due(moment)])
-    queued = []
-    for schedule_id in waiting:
-        queued += _advance_one(store, schedule_id, moment, max_active_jobs)
-    return queued
+    advanced = (_advance_one(store, schedule_id, moment, max_active_jobs) for schedule_id in waiting)
+    return [job for queued in advanced for job in queued]
 
 
 def _advance_one(store: Store, schedule_id: str, now: datetime, max_active_jobs: int) -> list[Job]:
@@ -104,19 +103,13 @@ def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> Sched
     if tx.schedules.has_run_at(schedule.id, due_at):
         return None  # the clock was set back
     missed_since = first if due_at > first else None
+    record = partial(tx.schedules.add_run, schedule.id, due_at, Trigger.CLOCK, missed_since=missed_since)
     active = tx.schedules.active_run(schedule.id)
-    if active is not None:
-        detail = f"The run {active.id}, due at {active.due_at:%Y-%m-%d %H:%M} UTC, had not ended."
-        tx.schedules.add_run(
-            schedule.id,
-            due_at,
-            Trigger.CLOCK,
-            missed_since=missed_since,
-            status=RunStatus.SKIPPED,
-            detail=detail,
-        )
-        return None
-    return tx.schedules.add_run(schedule.id, due_at, Trigger.CLOCK, missed_since=missed_since)
+    if active is None:
+        return record()
+    detail = f"The run {active.id}, due at {active.due_at:%Y-%m-%d %H:%M} UTC, had not ended."
+    record(status=RunStatus.SKIPPED, detail=detail)
+    return None
 
 
 def _next_without_run(tx: Transaction, schedule: Schedule, now: datetime) -> datetime | None:
@@ -158,9 +151,8 @@ def _queue_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job
     since = until - timedelta(days=clicks.get("days", SERVED_DAYS))
     period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, until)
     options = {"actions": clicks["actions"]} if clicks.get("actions") else {}
-    name = f"{schedule.name}, {now:%Y-%m-%d}"
-    key_id, project = schedule.key_id, schedule.project
-    return queue_served_log(tx, name, period, options, key_id=key_id, project=project)[1]
+    name, owner = f"{schedule.name}, {now:%Y-%m-%d}", schedule.key_id
+    return queue_served_log(tx, name, period, options, key_id=owner, project=schedule.project)[1]
 
 
 def _train_on_clicks(
@@ -205,8 +197,8 @@ def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, max_acti
 
 
 def _labels(schedule: Schedule) -> Labels:
-    request = schedule.job
-    return Labels(request.get("name"), request.get("notes"), request.get("tags"), schedule.project)
+    name, notes, tags = map(schedule.job.get, ("name", "notes", "tags"))
+    return Labels(name, notes, tags, schedule.project)
 
 
 def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
@@ -378,17 +370,14 @@ def _end(
 def _disable_after_error(tx: Transaction, schedule_id: str, now: datetime) -> None:
     """Record the unexpected error of a run, and disable the schedule, since it would fail again."""
     schedule = tx.schedules.locked(schedule_id)
-    detail = (
-        "An unexpected error stopped the schedule; see the log of the worker. Correct the schedule and"
-        " enable it."
-    )
+    log = "see the log of the worker"
+    detail = f"An unexpected error stopped the schedule; {log}. Correct the schedule and enable it."
     run = tx.schedules.active_run(schedule_id)
     if run is None and _is_due(schedule, now):
         run = tx.schedules.add_run(schedule_id, schedule.next_run_at or now, Trigger.CLOCK)
     if run is not None:
         _end(tx, schedule, run, RunStatus.FAILED, detail)
-    schedule.enabled, schedule.next_run_at = False, None
-    schedule.problem = {"title": "The schedule cannot be run", "detail": detail}
+    _disable(schedule, "The schedule cannot be run", detail)
 
 
 def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError) -> None:
@@ -401,8 +390,9 @@ def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError)
         run.started_at = run.started_at or utc_now()
         _end(tx, schedule, run, RunStatus.FAILED, str(error))
     if isinstance(error, WrongState) and error.kind == _KEY:
-        schedule.enabled, schedule.next_run_at = False, None
-        schedule.problem = {
-            "title": "The API key of the schedule has expired or was revoked",
-            "detail": str(error),
-        }
+        _disable(schedule, "The API key of the schedule has expired or was revoked", str(error))
+
+
+def _disable(schedule: Schedule, title: str, detail: str) -> None:
+    schedule.enabled, schedule.next_run_at = False, None
+    schedule.problem = {"title": title, "detail": detail}

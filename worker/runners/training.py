@@ -148,8 +148,7 @@ def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) ->
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
-    learns_clicks = job.training.clicks is not None
-    data_findings = loaded.findings(run.threads, learns_clicks=learns_clicks)
+    data_findings = loaded.findings(run.threads, job)
     findings = [*data_findings, *(asdict(finding) for finding in training_findings)]
     run.reporter.report(findings=findings)
     return findings

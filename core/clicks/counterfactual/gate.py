@@ -11,7 +11,8 @@ def admits_by_estimates(
     """Return whether estimates allow a challenger to replace a champion, and the reason.
 
     The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only a
-    significantly better challenger. Without enough support in the log, no challenger is admitted.
+    significantly better challenger. Without enough support in the log, no challenger is admitted, nor is one
+    whose difference would be below −`margin` if unsupported documents were as good as the others.
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.
@@ -25,10 +26,17 @@ def admits_by_estimates(
         if system.name in pair and system.missing:
             return False, f"no verdict {by}: for {system.name}, {system.missing}; {_ADVICE}"
     difference = next(each for each in result.differences if (each.first, each.second) == pair)
-    if difference.lower > 0.0 and difference.better is None:
-        return False, f"no verdict {by}: documents that the log does not support may reverse it; {_ADVICE}"
     admitted = difference.lower > -margin
+    if admitted and difference.corrected < -margin:
+        return False, f"no verdict {by}: {_reversal(difference, margin)}; {_ADVICE}"
     return admitted, f"{_verdict(difference, margin, admitted)} {by}: {_numbers(difference, result)}"
+
+
+def _reversal(difference: Difference, margin: float) -> str:
+    unsupported = "documents that the log does not support"
+    if margin:
+        return f"{unsupported} may make {difference.second} worse by more than {margin:g}"
+    return f"{unsupported} may reverse it"
 
 
 def _verdict(difference: Difference, margin: float, admitted: bool) -> str:

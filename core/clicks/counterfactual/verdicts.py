@@ -17,6 +17,7 @@ class Difference:
         value: Estimate of the second ranking minus the estimate of the first.
         lower: Lower end of the 95% interval of the difference, from paired bootstrap samples.
         upper: Upper end of the interval.
+        corrected: Difference if documents that count as 0 for lack of support were as good as the others.
         better: Name of the better ranking, None where the interval contains 0, where support is missing, or
             where documents without support may reverse the difference.
         sentence: The verdict in a sentence.
@@ -27,6 +28,7 @@ class Difference:
     value: float
     lower: float
     upper: float
+    corrected: float
     better: str | None
     sentence: str
 
@@ -76,13 +78,13 @@ def _difference(
 ) -> Difference:
     a, b = first.estimate, second.estimate
     lower, upper = interval_of(second.resampled - first.resampled, clusters)
-    value = b.value - a.value
+    value, corrected = b.value - a.value, _if_supported(second) - _if_supported(first)
     missing = next((system for system in (a, b) if system.missing), None)
     numbers = f"{metric} {value:+.4f} [{lower:+.4f}, {upper:+.4f}]"
     better: str | None = None
     if missing:
         sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
-    elif (lower > 0.0 or upper < 0.0) and _may_be_reversed(first, second):
+    elif (lower > 0.0 or upper < 0.0) and value * corrected < 0.0:
         sentence = (
             f"No verdict on {b.name} against {a.name}: {numbers}, but the log does not support"
             f" {a.unsupported:.0%} of {a.name} and {b.unsupported:.0%} of {b.name}, which may reverse it."
@@ -92,13 +94,12 @@ def _difference(
         sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
     else:
         sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
-    return Difference(a.name, b.name, value, lower, upper, better, sentence)
+    return Difference(a.name, b.name, value, lower, upper, corrected, better, sentence)
 
 
-def _may_be_reversed(first: ResampledEstimate, second: ResampledEstimate) -> bool:
-    """Return whether documents that count as 0, if as good as the others, would change the better ranking.
+def _if_supported(estimated: ResampledEstimate) -> float:
+    """Return the estimate if documents that count as 0 for lack of support were as good as the others.
 
     The zeros favour the ranking that is closer to the logged one.
     """
-    a, b = first.estimate.value, second.estimate.value
-    return (b - a) * (b * (1.0 - first.zeros) - a * (1.0 - second.zeros)) < 0.0
+    return estimated.estimate.value / (1.0 - estimated.zeros) if estimated.zeros < 1.0 else 0.0

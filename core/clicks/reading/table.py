@@ -18,7 +18,7 @@ from core.clicks.reading.times import times_of
 from core.data.packing import Progress
 from core.data.tables.cells import cell_text, numbers, plain_texts
 from core.data.tables.problems import Problems, listed
-from core.data.tables.table import Table
+from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError, InvalidInput
 from core.names import shortened
 from core.types import Float64Array, Int32Array, Int64Array
@@ -110,7 +110,7 @@ class TableReader:
                 self._add(cells)
             row += len(block[0])
         if problems:
-            problems.fail(table.file, table.lines)
+            problems.fail(table.file, table.lines, line_unit(table.format))
 
     def _add(self, cells: "_Block") -> None:
         builder = self._builder

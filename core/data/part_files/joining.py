@@ -20,6 +20,7 @@ from core.data.parquet import read_parquet
 from core.data.part_files.part import Part
 from core.data.part_files.query_values import QueryValues
 from core.data.result import MAX_EXAMPLES, Reading
+from core.data.tables.table import line_unit
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, DatasetProblem
 from core.types import Float32Array, Float64Array, Int64Array
@@ -123,7 +124,7 @@ def _scattered_error(
             f"expected the rows of query {name!r} to be contiguous, but they stopped in {parts[earlier].file}"
         )
         line = row - int(first_rows[later]) + 1 if part.format == "parquet" else None
-        problems.append(DatasetProblem(detail, part.file, line, None, name))
+        problems.append(DatasetProblem(detail, part.file, line, None, name, line_unit(part.format)))
     return DatasetError(*problems, more=len(scattered) > _MAX_PROBLEMS)
 
 

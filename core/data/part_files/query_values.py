@@ -8,6 +8,7 @@ import numpy as np
 
 from core.data.dataset import RankingDataset
 from core.data.part_files.part import Part
+from core.data.tables.table import line_unit
 from core.errors import DatasetError, DatasetProblem
 from core.names import shortened
 from core.types import Float64Array, Int64Array
@@ -89,4 +90,5 @@ def _different_values(part: Part, name: str, query: int, value: str, earlier: st
         row + 1 if part.format == "parquet" else None,
         name,
         value,
+        line_unit(part.format),
     )

@@ -21,7 +21,7 @@ from core.data.tables.cells import kind_of
 from core.data.tables.checked_cells import CheckedCells
 from core.data.tables.columns import SelectedColumns, feature_names, find_columns
 from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns
-from core.data.tables.table import Table
+from core.data.tables.table import Table, line_unit
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError
 from core.names import shortened
@@ -144,7 +144,8 @@ class _Rows:
         lines = self._table.lines([stop - 1 for _, stop, _ in first])
         for (query, _, row), line in zip(first, lines, strict=True):
             name = shortened(grouping.query_ids[query])
-            detail = f"expected the rows of query {name!r} to be contiguous, but they stopped on line {line}"
+            stop = f"{line_unit(self._table.format)} {line}"
+            detail = f"expected the rows of query {name!r} to be contiguous, but they stopped on {stop}"
             self._cells.problems.add("scattered_query", self._table.record(row), 0, None, detail, name)
         self._cells.problems.count("scattered_query", None, len(grouping.scattered) - len(first))
         self._cells.fail_if_wrong()

@@ -9,7 +9,7 @@ from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbe
 from core.data.tables.columns import SelectedColumns
 from core.data.tables.number_lists import read_lists
 from core.data.tables.problems import MAX_PROBLEMS, Problems
-from core.data.tables.table import Table
+from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError
 from core.names import shortened
 from core.types import Float64Array, Int64Array
@@ -108,7 +108,7 @@ class CheckedCells:
     def fail_if_wrong(self) -> None:
         """Raise a DatasetError with the wrong cells, if there are any."""
         if self.problems:
-            self.problems.fail(self._table.file, self._table.lines)
+            self.problems.fail(self._table.file, self._table.lines, line_unit(self._table.format))
 
     def _numbers(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
         self.refuse_nested(column, position, expected)

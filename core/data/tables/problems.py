@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 
-from core.errors import DatasetError, DatasetProblem, ProblemCause
+from core.errors import DatasetError, DatasetProblem, LineUnit, ProblemCause
 from core.names import shortened
 
 MAX_PROBLEMS = 100
@@ -103,14 +103,14 @@ class Problems:
         if more:
             self._counts[cause, column] += more
 
-    def fail(self, file: str, lines: Callable[[Sequence[int]], list[int]]) -> NoReturn:
-        """Raise the first problems, with line numbers, and the counts of all problems by cause."""
+    def fail(self, file: str, lines: Callable[[Sequence[int]], list[int]], unit: LineUnit) -> NoReturn:
+        """Raise the first problems, with their lines or rows, and the counts of all problems by cause."""
         ordered = sorted(self._problems, key=lambda problem: (problem.row, problem.position))
         rows = [problem.row for problem in ordered]
         line_of_row = dict(zip(rows, lines(rows), strict=True))
         raise DatasetError(
             *(
-                DatasetProblem(each.detail, file, line_of_row[each.row], each.column, each.text)
+                DatasetProblem(each.detail, file, line_of_row[each.row], each.column, each.text, unit)
                 for each in ordered[:MAX_PROBLEMS]
             ),
             more=self._is_cut_off or self._counts.total() > MAX_PROBLEMS,

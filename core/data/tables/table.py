@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from core.data.packing import Progress
 from core.data.tables.cells import Kind
 from core.data.tables.problems import Problems
+from core.errors import LineUnit
 
 
 class Table(Protocol):
@@ -49,5 +50,10 @@ class Table(Protocol):
         ...
 
     def lines(self, records: Sequence[int]) -> list[int]:
-        """Return the line number of each record."""
+        """Return the number of each record in the unit of the table's format, see `line_unit`."""
         ...
+
+
+def line_unit(format: str) -> LineUnit:
+    """Return the unit by which messages count the records of a file: rows of Parquet, else lines."""
+    return "row" if format == "parquet" else "line"

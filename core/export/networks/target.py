@@ -30,6 +30,20 @@ class NetworkSource(Source):
         """Return the network."""
         return self.network
 
+    def folded_weights(self) -> tuple[float, list[float], list[float]]:
+        """Return a linear scorer's constant, weights of raw features, and terms of missing features."""
+        network = self.network
+        inputs, (layer,) = network.inputs, network.layers
+        trained = layer.weights[:, 0].astype(np.float64)
+        weights, missing = trained[: network.n_features].copy(), np.zeros(network.n_features)
+        constant = float(layer.bias[0])
+        if inputs.kind == "standard":
+            weights /= inputs.deviations
+            missing = weights * inputs.means
+            constant -= float(missing.sum())
+        missing[inputs.indicators] += trained[network.n_features :]
+        return constant, weights.tolist(), missing.tolist()
+
 
 @dataclass(frozen=True)
 class Engine:

@@ -1,6 +1,6 @@
 """Checksums of artifacts, and the artifacts that rows refer to."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -71,6 +71,10 @@ class ArtifactRecords:
         """Delete the checksums of the artifacts in a folder."""
         inside = ArtifactDigest.key.startswith(f"{folder}/", autoescape=True)
         self._session.execute(delete(ArtifactDigest).where(inside))
+
+    def delete_checksums_of(self, keys: Iterable[str]) -> None:
+        """Delete the checksums of a few artifacts."""
+        self._session.execute(delete(ArtifactDigest).where(ArtifactDigest.key.in_(list(keys))))
 
     def referenced(self) -> set[str]:
         """Return the keys of the artifacts that rows refer to, those in the trash included."""

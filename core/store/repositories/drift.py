@@ -8,8 +8,10 @@ from sqlalchemy import delete, func, select
 from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactRecords
-from core.store.repositories.repository import SimpleRepository, insert_row
+from core.store.repositories.repository import SimpleRepository, insert_absent, insert_row
 from core.store.tables import DriftReport, PendingDeletion, ScoreSamples
+
+_MAX_EXPIRED = 500  # artifacts in one transaction, during which other writers wait
 
 
 class DriftReports(SimpleRepository[DriftReport]):
@@ -49,7 +51,7 @@ class DriftReports(SimpleRepository[DriftReport]):
         return [row for row in found if model in row.models]
 
     def expire_samples(self, max_bytes: int) -> list[str]:
-        """Delete the rows of the oldest artifacts beyond a number of bytes.
+        """Delete rows of the oldest artifacts beyond a number of bytes, at most 500 in one call.
 
         Returns:
             Their folders, recorded as pending deletions, for the caller to delete after the commit.
@@ -57,11 +59,10 @@ class DriftReports(SimpleRepository[DriftReport]):
         newest_first = (ScoreSamples.last_at.desc(), ScoreSamples.id.desc())
         total = func.sum(ScoreSamples.size_bytes).over(order_by=newest_first).label("total")
         sums = select(ScoreSamples.id, total).subquery()
-        dropped = list(self._session.scalars(select(sums.c.id).where(sums.c.total > max_bytes)))
+        beyond = select(sums.c.id).where(sums.c.total > max_bytes)
+        dropped = list(self._session.scalars(beyond.order_by(sums.c.total.desc()).limit(_MAX_EXPIRED)))
         self._session.execute(delete(ScoreSamples).where(ScoreSamples.id.in_(dropped)))
+        ArtifactRecords(self._session).delete_checksums_of(map(samples_key, dropped))
         folders = [samples_folder(each) for each in dropped]
-        for folder in folders:
-            ArtifactRecords(self._session).delete_checksums(folder)
-            self._session.merge(PendingDeletion(folder=folder))
-        self._session.flush()
+        insert_absent(self._session, PendingDeletion, [{"folder": folder} for folder in folders], "folder")
         return folders

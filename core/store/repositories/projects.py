@@ -99,14 +99,17 @@ class Projects:
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        This is the first of: the given project; that of the model that the job makes or examines for drift;
-        that of its dataset or click log.
+        This is the first of: the given project; that of the model that the job makes, distils or examines
+        for drift; that of its dataset or click log.
 
         Raises:
             InvalidInput: As `of_new` and `claim_name`.
         """
         inherited = self._of_data(Dataset, spec.dataset_ids.values())
         inherited = inherited or self._of_data(ClickLog, spec.click_log_ids.values())
+        if isinstance(spec, TrainJob) and spec.teacher_name is not None:
+            teacher = self._model_name(spec.teacher_name)
+            inherited = (teacher and teacher.project) or inherited
         if spec.made_model_name is not None:
             return self.claim_name(spec.made_model_name, given, inherited)
         if isinstance(spec, DriftJob) and spec.system.model_id is not None:

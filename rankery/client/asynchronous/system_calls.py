@@ -101,6 +101,9 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             WrongType: `run` has an unsupported type.
             RankeryApiError: The service refused the request.
 
+        Warns:
+            DataWarning: Scores are matched by their order, but an index of pandas numbers them in another.
+
         Example:
             ```python
             job = await client.upload_run(network.predict(frame), dataset, name="neural")
@@ -124,6 +127,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             table = runs.scores_table(run, columns)
             if "document" in table.column_names:
                 return runs.run_of_table(table)
+            runs.warn_if_reordered(run, table.column("query").to_numpy())
             queries, documents = await self._judged_rows(dataset_id)
             return runs.run_of_scores(runs.scores_of_rows(table, queries), queries, documents)
         if not (hasattr(run, "__array__") or isinstance(run, Sequence)) or isinstance(run, str | bytes):
@@ -131,6 +135,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             raise WrongType(f"{_RUN} is expected here, not {described(run)}{scores}")
         from rankery.client.frames.arrow import np
 
+        runs.warn_if_reordered(run)
         dataset = await self.find_dataset(dataset_id)
         if any(finding.code == _SCATTERED for finding in dataset.findings or ()):
             raise DataUnusable(

@@ -11,6 +11,7 @@ from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, normalise_ids
 from rankery.masked_arrays import with_nan
+from rankery.pandas_index import check_same_order
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,6 +105,7 @@ def table_of_arrays(
     Raises:
         DataUnusable: The shapes do not match, ids are invalid, or both `query_ids` and `query_sizes` are
             given.
+        InvalidArgument: Indexes of pandas are in different orders.
     """
     from rankery.client.frames.arrow import np, pa
 
@@ -113,6 +115,7 @@ def table_of_arrays(
             raise DataUnusable("query_ids and query_sizes exclude each other; give one of them")
         query_ids = _ids_of_sizes(np.asarray(query_sizes))
     columns = {"query_id": query_ids, "document_id": document_ids, "label": labels}
+    check_same_order({"features": features, **columns})
     table: dict[str, Any] = {}
     for name, column in columns.items():
         if column is not None:
@@ -181,7 +184,7 @@ def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
                 "group could be sizes or ids of queries; pass it as upload_arrays(query_sizes=…) or"
                 " (query_ids=…)"
             )
-        return {"query_ids": given}
+        return {"query_ids": group}
     if is_sizes:
         return {"query_sizes": given}
     raise InvalidArgument(

@@ -20,6 +20,7 @@ from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_col
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.pandas_index import is_reordered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,6 +113,20 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         column = table.column(name)
         columns_by_role[role] = _identifiers(frame, name, column)
     return pa.table(columns_by_role)
+
+
+def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -> None:
+    """Warn about scores that are matched by position although an index of pandas has another order.
+
+    Args:
+        run: Scores, or a frame of scores.
+        queries: (n_rows,) query of each row if only the order within queries counts.
+    """
+    if is_reordered(run, queries):
+        warn(
+            "scores are matched by their order, not by the index of pandas, which has another order; call"
+            " sort_index() if the index has the rows of the dataset, else reset_index(drop=True)"
+        )
 
 
 def _warn_of_texts(table: "pa.Table", found: Mapping[str, str | None]) -> None:

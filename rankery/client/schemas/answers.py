@@ -1155,6 +1155,8 @@ class JudgedQuery(Answer):
 
     feature_names: list[str]
     documents: list[JudgedDocument]
+    categories: dict[str, dict[str, str]] | None = None
+    """Texts of the categories of the documents, by feature and code, the value in `features`"""
 
 
 class LatestVersion(Answer):
@@ -1850,7 +1852,7 @@ class FailureReason(Answer):
     """Details of the failure"""
 
     errors: list[dict[str, Any]] | None = None
-    """Errors with their position: `file`, `line`, `column`, `text` and `detail`"""
+    """Errors with their position: `file`, `line`, `column`, `text`, `detail`, and `unit`, which is `row` if `line` counts the rows of a Parquet file"""
 
     causes: list[ProblemCause] | None = None
     """Errors of a table that cannot be read, by cause and column, the most frequent first"""

@@ -104,6 +104,9 @@ class SystemCalls(DatasetReferences):
             WrongType: `run` has an unsupported type.
             RankeryApiError: The service refused the request.
 
+        Warns:
+            DataWarning: Scores are matched by their order, but an index of pandas numbers them in another.
+
         Example:
             ```python
             job = client.upload_run(network.predict(frame), dataset, name="neural")
@@ -127,6 +130,7 @@ class SystemCalls(DatasetReferences):
             table = runs.scores_table(run, columns)
             if "document" in table.column_names:
                 return runs.run_of_table(table)
+            runs.warn_if_reordered(run, table.column("query").to_numpy())
             queries, documents = self._judged_rows(dataset_id)
             return runs.run_of_scores(runs.scores_of_rows(table, queries), queries, documents)
         if not (hasattr(run, "__array__") or isinstance(run, Sequence)) or isinstance(run, str | bytes):
@@ -134,6 +138,7 @@ class SystemCalls(DatasetReferences):
             raise WrongType(f"{_RUN} is expected here, not {described(run)}{scores}")
         from rankery.client.frames.arrow import np
 
+        runs.warn_if_reordered(run)
         dataset = self.find_dataset(dataset_id)
         if any(finding.code == _SCATTERED for finding in dataset.findings or ()):
             raise DataUnusable(

@@ -61,5 +61,6 @@ def _error_tables(problem: answers.FailureReason | None) -> list[CardTable]:
 
 
 def _place(error: dict[str, object]) -> str:
-    named = [f"{name} {error[name]}" for name in ("line", "column") if error.get(name) is not None]
+    numbers = {str(error.get("unit", "line")): error.get("line"), "column": error.get("column")}
+    named = [f"{name} {number}" for name, number in numbers.items() if number is not None]
     return ", ".join([str(error[name]) for name in ("file",) if error.get(name)] + named)

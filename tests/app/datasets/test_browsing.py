@@ -151,3 +151,27 @@ def test_an_unknown_query_is_not_found(client: TestClient, dataset_id: str) -> N
     response = client.get(f"/v1/datasets/{dataset_id}/queries/nope")
     assert (response.status_code, "nope" in response.json()["detail"]) == (404, True)
     assert client.get(f"/v1/datasets/{dataset_id}/queries?cursor=99").status_code == 422
+
+
+def test_categories_have_their_texts(client: TestClient, store: Store) -> None:
+    """Codes are positions in the dataset's list, so each response has the texts of its codes."""
+    dataset = RankingDataset.from_arrays(
+        [[2.0, 0.5], [0.0, 0.1], [np.nan, 0.2], [1.0, 0.3]],
+        [1, 0, 0, 1],
+        [0, 3, 4],
+        query_ids=["a", "b"],
+        feature_names=["brand", "bm25"],
+        categories={"brand": ["acme", "neo", "zenith"]},
+    )
+    with store.begin() as tx:
+        row = tx.datasets.add("judged", {"kind": "upload"})
+        tx.datasets.mark_ready(
+            row.id, statistics=dataset_statistics(dataset), digest="c" * 64, data_key="data/y/data.parquet"
+        )
+    with store.artifacts.writing("data/y/data.parquet") as file:
+        write_parquet(dataset, file)
+    with store.artifacts.writing(queries_key("data/y/data.parquet")) as file:
+        write_query_index(dataset, file)
+    query = client.get(f"/v1/datasets/{row.id}/queries/a").json()
+    assert query["categories"] == {"brand": {"0": "acme", "2": "zenith"}}
+    assert [document["features"][0] for document in query["documents"]] == [2.0, 0.0, None]

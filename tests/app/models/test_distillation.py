@@ -66,6 +66,26 @@ def test_a_request_may_choose(client: TestClient, add_model: AddModel) -> None:
     assert spec["tags"] == {"for": "solr"}
 
 
+def test_a_new_model_is_in_the_project_of_its_teacher(
+    client: TestClient, add_model: AddModel, ready_dataset: Callable[[], str], store: Store
+) -> None:
+    """The project of the request comes first, then that of the teacher, then that of the dataset."""
+    dataset_id = ready_dataset()
+    add_model("web", dataset_id)
+    add_model("shop", dataset_id)
+    with store.begin() as tx:
+        tx.projects.move_data(tx.datasets.get(dataset_id), "data")
+        tx.projects.move_name("web", "search")
+        tx.projects.move_name("shop", None)
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("web", {}),
+        ("web", {"model_name": "small", "project": "solr"}),
+        ("shop", {}),
+    ]
+    jobs = [client.post(f"/v1/models/{teacher}/distil", json=body).json() for teacher, body in requests]
+    assert [job["project"] for job in jobs] == ["search", "solr", "data"]
+
+
 def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> None:
     """An imported model has no dataset, so the error points at `dataset_id`."""
     with store.begin() as tx:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.clicks.training_data import query_of_list
 from core.data import RankingDataset
 from core.data.categories import Categories
 from core.doctor import Finding, compare
@@ -110,6 +111,27 @@ def test_documents_that_queries_share_anyhow_are_information() -> None:
     finding = _only_finding(sound(features=coarse), _other(features=np.round(_other().features)))
     assert (finding.code, finding.severity) == ("shared-documents", "info")
     assert "% of the training documents equal a training document of another query" in finding.title
+
+
+def test_lists_of_a_query_share_its_documents() -> None:
+    """Documents in several result lists of one query are not those of another query."""
+    features = sound().matrix.copy()
+    half = ROWS // 2
+    features[half:] = features[:half]  # each query has two lists with the same documents
+    list_ids = [f"q{number % (QUERIES // 2)}/{number}" for number in range(QUERIES)]
+    lists, judged = sound(features=features, query_ids=list_ids), _other(features=features)
+    by_list, by_query = (
+        next(
+            each
+            for each in compare(lists, judged, "test", query_of=query_of)
+            if each.code == "shared-documents"
+        )
+        for query_of in (None, query_of_list)
+    )
+    assert "equal a training document of another query" in by_list.title
+    assert "another query" not in by_query.title
+    assert (by_list.severity, by_query.severity) == ("info", "warning")
+    assert compare(lists, judged, "test", compares_documents=False) == ()
 
 
 def test_documents_without_features_are_not_shared() -> None:

@@ -259,12 +259,20 @@ def test_the_best_model_is_found(
 
 
 def test_labels_are_mapped(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
-    """The error for unjudged documents names `--label-map`, which trainings and evaluations take."""
+    """The error for unjudged documents names the option `--label-map`, or the field of a job in JSON."""
     path = folder / "unjudged.txt"
     path.write_text(JUDGED.replace("2 qid:1 ", "nan qid:1 "))
     train = ("train", path, "--name", "mapped", "--set", "num_iterations=2")
     refused = rankery(stack, *train)
     assert refused.sentence.startswith("--label-map: 1 document has no label (NaN); map it")
+    (dataset,) = (
+        one for one in rankery(stack, "datasets", "list", "--json").document if one["name"] == path.name
+    )
+    job = folder / "job.json"
+    job.write_text(json.dumps({"model_name": "mapped", "dataset_id": dataset["id"], "loss": {"name": "mse"}}))
+    assert rankery(stack, "train", "--from-json", job).sentence.startswith(
+        "/label_map: 1 document has no label"
+    )
     mapped = rankery(stack, *train, "--label-map", '{"nan": 0}', "--json")
     assert mapped.document["job"]["spec"]["label_map"] == {"nan": 0.0}
     checks = (("models", "inspect", "web", "--repeats", "1"), ("gates", "set", "mapped@champion"))

@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rankery.keys import open_store
@@ -106,6 +108,18 @@ def test_an_unreadable_input_is_one_sentence(
     assert (done.code, done.output) == (code, "")
     assert sentence in done.sentence
     assert len(done.errors.splitlines()) == 1
+
+
+def test_errors_of_a_parquet_file_count_rows(tmp_path: Path) -> None:
+    """A Parquet file has no lines: messages and tables name rows, and the JSON has the unit."""
+    path = tmp_path / "judged.parquet"
+    columns = {"label": ["2", "bad", "worse"], "query_id": ["q1"] * 3, "bm25": [1.5, 2.0, 3.0]}
+    pq.write_table(pa.table(columns), path)
+    done = run("doctor", path, NO_COLOR="1", COLUMNS="100")
+    assert done.sentence.startswith("file judged.parquet, row 2, column label: expected a label")
+    assert "rows" in done.output.split()
+    problem = run("doctor", path, "--json").document["problem"]
+    assert [(error["unit"], error["line"]) for error in problem["errors"]] == [("row", 2), ("row", 3)]
 
 
 def test_all_errors_of_a_table_are_listed_by_cause(tmp_path: Path) -> None:

@@ -362,4 +362,5 @@ def test_misspelt_settings_are_refused_before_anything_is_uploaded(
     columns = ("--columns", '{"label": "grade", "query": "search"}')
     first = rankery(stack, "datasets", "upload", table, *columns, "--json").document[0]
     again = rankery(stack, "evaluate", "ops", "--dataset", table)
-    assert f"was uploaded before, as {first['id']}, with other --columns" in again.errors
+    options = '{"columns": {"label": "grade", "query": "search"}}'
+    assert f"was uploaded before, as {first['id']}, read with {options}" in again.errors

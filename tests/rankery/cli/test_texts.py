@@ -1,12 +1,17 @@
 """Values of options on the command line."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from core.data.trec import write_run
 from rankery.cli.endings import WrongUsage
 from rankery.cli.papers import numbers_of
+from rankery.cli.rank import trec_run
 from rankery.cli.served_events import read_events
 from rankery.cli.texts import NotUnderstood, grid, json_object, object_of_file, settings, tags_of
 from rankery.cli.trainings import model_name_of
@@ -129,3 +134,17 @@ def test_the_values_of_a_grid_are_tags() -> None:
         "num_leaves": "31",
     }
     assert list(points({"loss": {}}, {})) == [{"loss": {}}]
+
+
+def test_a_run_has_no_ties_in_float32() -> None:
+    """trec_eval reads scores as float32; the printed run keeps the order as the service's run does."""
+    scores = [2.0**130, 2.0**130, 1.0 + 1e-9, 1.0, 1.0, 1e-46, 0.0, -0.1, -0.1 - 1e-12, -(2.0**130)]
+    rows = [(f"d {rank}", rank, score) for rank, score in enumerate(scores, 1)]
+    ranking = [{"id": name, "rank": rank, "score": score} for name, rank, score in rows]
+    text = trec_run([{"id": "q", "ranking": ranking}], "web:1", is_interleaved=False)
+    found = [np.float32(line.split()[4]) for line in text.splitlines()]
+    assert all(above > below for above, below in pairwise(found))
+    columns = {"query_id": ["q"] * len(rows), "document_id": [name for name, _, _ in rows]}
+    inside = {"rank": [rank for _, rank, _ in rows], "score": scores}
+    ours = text.splitlines()[2:-1]
+    assert ours == "".join(write_run([pa.record_batch(columns | inside)], "rankery-web-1")).splitlines()[2:-1]

@@ -25,6 +25,14 @@ def test_documents_become_queries() -> None:
     ]
 
 
+def nested(depth: int) -> Any:
+    """Return a number within as many lists."""
+    value: Any = 1.0
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("features", "sentence"),
     [
@@ -32,10 +40,12 @@ def test_documents_become_queries() -> None:
         ({"age": float("inf")}, r"feature 'age': the value is inf; give a finite number"),
         ({"emb": [1.0, float("nan")]}, r"feature 'emb', value 1: the value is nan"),
         ({"age": object()}, r"feature 'age': expected a number, a text or None, not an object"),
+        ({"emb": nested(600)}, r"feature 'emb', value 0: expected a number, a text or None, not a list of 1"),
+        (nested(600), r"document 'd' of query 'q', value 0: expected a number, a text or None, not a list"),
     ],
 )
-def test_a_value_that_cannot_be_sent_is_named(features: dict[str, Any], sentence: str) -> None:
-    """JSON has no NaN, so the error names the document and the feature."""
+def test_a_value_that_cannot_be_sent_is_named(features: Any, sentence: str) -> None:
+    """JSON has no NaN, and features no lists of lists: the error names the document and the feature."""
     with pytest.raises(DataUnusable, match=sentence):
         scoring_queries([{"id": "q", "documents": [{"id": "d", "features": features}]}])
 

@@ -12,6 +12,7 @@ from core.data.tables.roles import USUAL_NAMES as OF_THE_SERVICE
 from rankery.client.arguments import Columns
 from rankery.client.frames.incoming import as_table, is_frame, sizes_or_ids, table_of_arrays
 from rankery.client.frames.judged import USUAL_NAMES, checked_columns
+from rankery.client.frames.runs import warn_if_reordered
 from rankery.errors import DataUnusable, DataWarning, InvalidArgument
 
 FRAME = pandas.DataFrame(
@@ -129,7 +130,7 @@ def test_a_missing_category_is_a_separate_value() -> None:
 def test_a_group_is_sizes_or_queries() -> None:
     """The group is sizes, as in LightGBM, or a query per document; an ambiguous group is refused."""
     assert sizes_or_ids([2, 3], 5)["query_sizes"].tolist() == [2, 3]
-    assert sizes_or_ids(["a", "a", "b"], 3)["query_ids"].tolist() == ["a", "a", "b"]
+    assert list(sizes_or_ids(["a", "a", "b"], 3)["query_ids"]) == ["a", "a", "b"]
     with pytest.raises(InvalidArgument, match="could be sizes or ids"):
         sizes_or_ids([1, 1, 1], 3)
     with pytest.raises(InvalidArgument, match="which add up to 5"):
@@ -149,3 +150,30 @@ def test_sparse_features_are_dense_in_a_dataset() -> None:
     scipy_sparse = pytest.importorskip("scipy.sparse", reason="SciPy is not installed: make develop")
     sparse = scipy_sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]])
     assert table_of_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}
+
+
+def test_columns_of_another_order_than_their_frame_are_refused() -> None:
+    """Labels and ids are matched with features by position, which a sorted Series would break."""
+    features, labels = FRAME[["bm25"]], FRAME["label"]
+    table = table_of_arrays(features, labels=labels, query_ids=FRAME["query"])
+    assert table.column("label").to_pylist() == [0, 2, 1, 0, 1]
+    with pytest.raises(
+        InvalidArgument, match=r"^label: the index has the labels of the index of features in"
+    ):
+        table_of_arrays(features, labels=labels.sort_values(), query_ids=FRAME["query"])
+    with pytest.raises(InvalidArgument, match=r"^query_id: the index"):
+        table_of_arrays(features, **sizes_or_ids(FRAME["query"][::-1], len(features)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "queries", "is_reordered"),
+    [([2, 0, 1], None, True), ([0, 1, 2], None, False), ([7, 5, 6], None, False), ([0, 2, 1], "aab", False)],
+)
+def test_scores_with_a_reordered_index_raise_a_warning(
+    rows: list[int], queries: str | None, is_reordered: bool
+) -> None:
+    """Scores are matched by their order, within queries if they are given."""
+    scores = pandas.Series([0.1, 0.2, 0.3], index=rows)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        warn_if_reordered(scores, None if queries is None else np.array(list(queries)))
+    assert [warning.category for warning in caught] == [DataWarning] * is_reordered

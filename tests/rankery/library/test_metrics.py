@@ -53,6 +53,21 @@ def test_columns_and_arrays_are_taken_in_any_order(library: str, ids: str, judge
         assert [by_query[query] for query in expected.query_ids] == list(expected.values[name])
 
 
+def test_an_index_in_another_order_is_refused() -> None:
+    """Rows are matched by position, which would be wrong for a sorted column; other indexes do not count."""
+    labels = pandas.Series([0.0, 1.0, 2.0], index=[7, 8, 9])
+    scores = pandas.Series([0.3, 0.2, 0.1], index=[7, 8, 9])
+    queries = ["q"] * 3
+    sentence = (
+        r"^labels: the index has the labels of the index of scores in another order, but rows are matched"
+    )
+    with pytest.raises(InvalidArgument, match=sentence):
+        rankery.metrics.evaluate(scores.sort_values(), labels, queries)
+    expected = rankery.metrics.evaluate([0.3, 0.2, 0.1], [0.0, 1.0, 2.0], queries).means
+    for same in (scores, scores.reset_index(drop=True), scores.to_numpy()):
+        assert rankery.metrics.evaluate(same, labels, queries).means == expected
+
+
 def test_documents_not_retrieved_and_not_judged_count_as_in_trec_eval() -> None:
     """A judged document without a score lowers recall to 1/2; a document without a label is not relevant."""
     evaluation = rankery.metrics.evaluate(

@@ -133,6 +133,13 @@ def test_the_score_is_the_mean_of_the_metric(metric: str, judged: Judged, valida
     assert ranker.score(validation.X, validation.y, groups=validation.groups) == expected
 
 
+def test_labels_of_another_order_than_the_frame_are_refused(judged: Judged) -> None:
+    """A Series is matched with the frame by position, which a sorted Series would break."""
+    features, labels = pandas.DataFrame(judged.X).rename(columns=str), pandas.Series(judged.y)
+    with pytest.raises(InvalidArgument, match=r"^y: the index has the labels of the index of X in another"):
+        RankeryRanker(**SMALL).fit(features, labels.sample(frac=1.0, random_state=0), group=judged.group)
+
+
 def test_rows_may_be_in_any_order(judged: Judged) -> None:
     """Rows with query ids can be in any order; the model uses queries in order of first appearance."""
     order = np.argsort(np.arange(len(judged.y)) % 3, kind="stable")

@@ -99,22 +99,31 @@ export async function readCandidates(datasetId, queryId, { most = Infinity, want
     total = page.total;
     text = page.query_text ?? null;
     const chosen = wanted ? page.documents.filter(({ document_id: id }) => wanted.has(id)) : page.documents;
-    candidates.push(...chosen.map((document) => candidate(document, page.feature_names)));
+    candidates.push(...chosen.map((document) => candidateOf(document, page)));
     if (wanted && candidates.length === wanted.size) break;
   }
   return { candidates, total, text };
 }
 
-/** @param {Schemas["JudgedDocument"]} document @param {string[]} names @returns {Candidate} */
-function candidate({ document_id: id, document_title: title, document_url: url, label, features }, names) {
+/**
+ * Return a document as a candidate. Categories are texts, since codes of the dataset may differ from those of the model.
+ *
+ * @param {Schemas["JudgedDocument"]} document
+ * @param {Pick<Schemas["JudgedQuery"], "feature_names" | "categories">} query
+ * @returns {Candidate}
+ */
+export function candidateOf(
+  { document_id: id, document_title: title, document_url: url, label, features },
+  { feature_names: names, categories = {} },
+) {
+  /** @param {string} name @param {number | string | null} value */
+  const shown = (name, value) => (value === null ? null : (categories[name]?.[String(value)] ?? Number(value)));
   return {
     id,
     title,
     url,
     label,
-    features: Object.fromEntries(
-      names.map((name, index) => [name, features[index] === null ? null : Number(features[index])]),
-    ),
+    features: Object.fromEntries(names.map((name, index) => [name, shown(name, features[index])])),
   };
 }
 

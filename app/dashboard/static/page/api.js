@@ -174,23 +174,23 @@ export function creator() {
 
 /**
  * Return a function that sends a request with an Idempotency-Key. Requests with the same contents have the same key
- * until an answer has been read, or the request was refused permanently.
+ * until an answer has been read, or the request was refused permanently, also while others are sent.
  *
  * @returns {<Found>(contents: string, send: (key: string) => Promise<Found>) => Promise<Found>} the answer of `send`
  *   is null if the request was stopped
  */
 export function repeatable() {
-  let key = "";
-  let sent = "";
+  /** @type {Map<string, string>} */
+  const keys = new Map();
   return async (contents, send) => {
-    if (!key || contents !== sent) key = newIdempotencyKey();
-    sent = contents;
+    const key = keys.get(contents) ?? newIdempotencyKey();
+    keys.set(contents, key);
     try {
       const answer = await send(key);
-      if (answer !== null) key = "";
+      if (answer !== null) keys.delete(contents);
       return answer;
     } catch (error) {
-      if (isFinal(error)) key = "";
+      if (isFinal(error)) keys.delete(contents);
       throw error;
     }
   };

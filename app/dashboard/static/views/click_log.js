@@ -92,8 +92,8 @@ function faults(problem) {
     box.append(
       h(
         "ul",
-        ...errors.map(({ line, column, detail }) =>
-          h("li", joined([line !== null && `line ${line}`, column, detail], ", ")),
+        ...errors.map(({ line, unit = "line", column, detail }) =>
+          h("li", joined([line !== null && `${unit} ${line}`, column, detail], ", ")),
         ),
       ),
     );

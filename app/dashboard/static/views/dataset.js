@@ -35,6 +35,7 @@ import { poll } from "../page/poll.js";
  * @typedef {object} Fault
  * @property {string | null} file
  * @property {number | null} line
+ * @property {"line" | "row"} [unit] unit of `line`; errors of earlier releases count lines
  * @property {string | number | null} column
  * @property {string | null} text
  * @property {string} detail
@@ -42,6 +43,9 @@ import { poll } from "../page/poll.js";
 /** @typedef {Dataset & {statistics: Statistics}} ReadDataset */
 /** @typedef {Schemas["ProblemCause"]} Cause */
 /** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */
+
+/** Return the heading of the numbers of lines. @param {Fault[]} errors */
+const lineHead = (errors) => (errors.some(({ unit }) => unit === "row") ? "Row" : "Line");
 
 /** Columns of the table of problems. Columns without values are hidden; a single file is named above the table. */
 /** @type {{name: keyof Fault, label: string, class: string, cell: (fault: Fault) => Child}[]} */
@@ -132,7 +136,7 @@ function problemCauses(problem, causes, begun) {
     canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
     dataTable(
       "Problems by cause and column",
-      ["Column", "Cause", numberHeads("Count"), "Lines", "Found", ""],
+      ["Column", "Cause", numberHeads("Count"), `${lineHead(errors)}s`, "Found", ""],
       causes.map(row),
     ),
     canIgnore && actions,
@@ -186,7 +190,9 @@ function placeTable({ errors, more }) {
     file && hint("In ", h("code", file), "."),
     dataTable(
       "Problems by place",
-      columns.map((column) => columnHead(column.label, { class: column.class })),
+      columns.map(({ name, label, class: style }) =>
+        columnHead(name === "line" ? lineHead(errors) : label, { class: style }),
+      ),
       errors.map((fault) =>
         h(
           "tr",

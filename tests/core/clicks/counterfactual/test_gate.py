@@ -74,3 +74,18 @@ def test_documents_without_support_must_not_reverse_a_difference() -> None:
     found, sentence = admits_by_estimates(0.0, "web:3", "web:4", short)
     assert not found
     assert sentence.startswith("no verdict by dcg@10, estimated from clicks: documents that the log does not")
+
+
+@pytest.mark.parametrize(
+    ("challenger", "margin", "admitted"), [(0.39, 0.05, False), (0.45, 0.01, False), (0.45, 0.05, True)]
+)
+def test_documents_without_support_must_not_exceed_the_margin(
+    challenger: float, margin: float, admitted: bool
+) -> None:
+    """The difference with them, as good as the others, must not be below the margin either."""
+    short = result(0.4, challenger, unsupported=0.15)
+    assert short.differences[-1].corrected == pytest.approx(challenger - 0.4 / 0.85)
+    found, sentence = admits_by_estimates(margin, "web:3", "web:4", short)
+    assert found == admitted
+    refused = f"documents that the log does not support may make web:4 worse by more than {margin:g}; use"
+    assert (refused in sentence) != admitted
