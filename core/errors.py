@@ -98,7 +98,7 @@ class ProblemCause:
         column: Name of the column, or None for rows or the header.
         count: Number of problems.
         at_least: Whether there may be more problems, because reading stopped.
-        lines: Lines of the first few problems.
+        lines: Lines of the first few problems, or rows of a Parquet file.
         texts: Distinct offending texts of the first few problems, shortened.
         can_ignore: Whether the file may be read without the column.
     """

@@ -62,8 +62,8 @@ ProjectName = Annotated[
 NewProject = Annotated[
     ProjectName | None,
     Field(
-        description="Project of the new object; by default that of its model's name, its dataset or its click"
-        " log, or else the only project of the API key"
+        description="Project of the new object; by default that of its model's name, its teacher, its dataset"
+        " or its click log, or else the only project of the API key"
     ),
 ]
 # Schema of the form field `project` in a multipart body.

@@ -44,7 +44,9 @@ class ProblemCause(ResponseModel):
     count: int = Field(description="Number of problems", examples=[1240])
     at_least: bool = Field(False, description="Whether `count` is a lower bound, since reading stopped early")
     lines: list[int] = Field(
-        default_factory=list, description="Line numbers of the first problems", examples=[[3, 9]]
+        default_factory=list,
+        description="Numbers of the lines of the first problems, or of the rows of a Parquet file",
+        examples=[[3, 9]],
     )
     texts: list[str] = Field(
         default_factory=list, description="Examples of invalid texts", examples=[["n/a"]]

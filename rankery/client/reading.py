@@ -157,7 +157,7 @@ def json_body(value: Any) -> bytes:
 
     Raises:
         InvalidArgument: A number is NaN or infinite, which JSON cannot express; the message has its location.
-            Or the value is nested too deeply.
+            Or the value is nested too deeply, or contains itself.
 
     Example:
         >>> json_body({"name": "web", "tags": None})
@@ -177,14 +177,15 @@ def json_body(value: Any) -> bytes:
 def _numbers(value: Any) -> Iterator[tuple[str, float]]:
     """Yield the floating-point numbers in a JSON value, each with its JSON pointer."""
     remaining = [("", value)]  # values may be nested more deeply than Python recurses
+    expanded: set[int] = set()  # ids of containers, since a value may contain itself
     while remaining:
         pointer, one = remaining.pop()
         if isinstance(one, float):
             yield pointer, one
-        elif isinstance(one, Mapping):
-            remaining += reversed([(f"{pointer}/{name}", member) for name, member in one.items()])
-        elif isinstance(one, list | tuple):
-            remaining += reversed([(f"{pointer}/{place}", member) for place, member in enumerate(one)])
+        elif isinstance(one, Mapping | list | tuple) and id(one) not in expanded:
+            expanded.add(id(one))
+            members = one.items() if isinstance(one, Mapping) else enumerate(one)
+            remaining += reversed([(f"{pointer}/{name}", member) for name, member in members])
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:

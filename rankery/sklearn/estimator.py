@@ -106,8 +106,15 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         from core.data import RankingDataset
 
         _refuse_categories(X)
-        groups = f"{given.prefix}groups"
-        check_same_order({"X": X, "y": y, groups: given.ids, "sample_weight": weights})
+        place = "eval_set, " if given.prefix else ""
+        check_same_order(
+            {
+                f"{place}X": X,
+                f"{place}y": y,
+                f"{given.prefix}groups": given.ids,
+                "sample_weight": weights,
+            }
+        )
         features, labels = validate_data(
             self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
         )

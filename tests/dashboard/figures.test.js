@@ -2,10 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boxOf } from "../../app/dashboard/static/figures/dragging.js";
 import { frameOf } from "../../app/dashboard/static/figures/frame.js";
+import { featureValue } from "../../app/dashboard/static/figures/marks.js";
 import { pairLabel } from "../../app/dashboard/static/figures/profiles.js";
 import { nearestStop, stopsOf, wordsOf } from "../../app/dashboard/static/figures/reading.js";
 import { exactScale, extent, linearScale } from "../../app/dashboard/static/figures/scales.js";
 import { bandPath, isolated, linePath, thinned } from "../../app/dashboard/static/figures/shapes.js";
+
+test("a category is shown as its text, without the mark of an infinite value", () => {
+  assert.equal(featureValue("acme"), "acme");
+  assert.equal(featureValue(0.25), "0.25");
+});
 
 test("the ends of a scale are round and hold all values", () => {
   const { low, high, ticks, format } = linearScale([0.413, 0.487]);

@@ -11,7 +11,7 @@ from core.data import RankingDataset
 from core.doctor.report import Finding
 from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, format_p, t_test_p
-from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
+from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
@@ -19,7 +19,7 @@ from core.training.models import IterationReport
 from core.types import Float64Array
 from worker.job.run import JobRun
 from worker.job.systems import scores_of
-from worker.job.training_data import TrainingData
+from worker.job.training_data import TrainingData, is_other_dataset
 
 _DEFAULT_CUTOFF = 10  # cutoff of an estimate if the metric has none
 
@@ -139,7 +139,7 @@ def compare_with_naive(
         if iterations is not None:
             uncorrected = replace(uncorrected.with_iterations(iterations), early_stopping=None)
         naive = read_model(_train_naive(run, uncorrected, data).content)
-        compare = _compare_by_labels if _is_judged(job, role) else _compare_by_clicks
+        compare = _compare_by_labels if is_other_dataset(job, role) else _compare_by_clicks
         comparison = compare(run, spec, role, held_out.dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
 
@@ -147,10 +147,6 @@ def compare_with_naive(
 def comparison_json(comparison: NaiveComparison) -> dict[str, Any]:
     """Return a comparison as an entry of a job's result."""
     return {**asdict(comparison), "sentence": comparison.sentence}
-
-
-def _is_judged(job: BaseTrainingJob, role: str) -> bool:
-    return job.test is None if role == "test" else isinstance(job.validation, HeldOutDataset)
 
 
 def _train_naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:

@@ -166,7 +166,7 @@ class TrainingData:
         if base is not None:
             training = _align_with_base(base, training, str(job.init_model))
 
-        def map_labels(
+        def with_label_map(
             part: KeyedDataset, loss: Loss | None, measures: Measures = job.measures
         ) -> KeyedDataset:
             return part.relabelled(apply_label_map(measures, part.dataset, loss))
@@ -176,9 +176,9 @@ class TrainingData:
             replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         )
         return cls(
-            map_labels(training, spec.loss if spec.learns else None, training_measures),
-            map_labels(validation, None) if validation else None,
-            map_labels(test, None) if test else None,
+            with_label_map(training, spec.loss if spec.learns else None, training_measures),
+            with_label_map(validation, None) if validation else None,
+            with_label_map(test, None) if test else None,
             base,
             folds,
             teacher_findings,
@@ -277,14 +277,11 @@ class TrainingData:
 
         Args:
             threads: Threads to use.
-            job: The job, None for an automatic training. If it learns from clicks, the labels of its test
-                data are judgments. Held-out lists of its click log share the documents of their queries.
+            job: The job, None for an automatic training. If it learns from clicks, labels of other datasets
+                are judgments. Held-out lists of its click log share the documents of their queries.
         """
         learns_clicks = job is not None and job.training.clicks is not None
-        lists = set[str]()
-        if job is not None and job.click_log_ids:
-            lists |= set() if isinstance(job.validation, HeldOutDataset) else {"validation"}
-            lists |= set() if job.test is None else {"test"}
+        is_click_log = job is not None and bool(job.click_log_ids)
         others: dict[str, RankingDataset] = {
             role: part.dataset
             for role, part in (("validation", self.validation), ("test", self.test))
@@ -300,12 +297,19 @@ class TrainingData:
                     dataset,
                     role,
                     threads=threads,
-                    compares_labels=not (learns_clicks and role == "test"),
-                    compares_documents=role not in lists,
-                    query_of=query_of_list if job is not None and job.click_log_ids else None,
+                    compares_labels=not (learns_clicks and is_other_dataset(job, role)),
+                    compares_documents=not is_click_log or is_other_dataset(job, role),
+                    query_of=query_of_list if is_click_log else None,
                 )
             ),
         ]
+
+
+def is_other_dataset(job: BaseTrainingJob | None, role: str) -> bool:
+    """Return whether validation or test data are a dataset of their own; always in an automatic training."""
+    if job is None:
+        return True
+    return job.test is None if role == "test" else isinstance(job.validation, HeldOutDataset)
 
 
 def load_and_align(run: JobRun, job: BaseTrainingJob) -> tuple[TrainingData, TrainingData]:

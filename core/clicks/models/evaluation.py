@@ -185,31 +185,31 @@ def compare_click_models(
     use_threads(threads)
     shared = ClickModelSpec() if spec is None else spec
     lists = QueryBlocks.of(log, shared.max_rank)
-    is_held_out = held_out_lists(log, held_out, shared.seed)
-    is_held_out[~lists.has_impressions] = 0.0
-    if not (is_held_out == 0.0).any():
+    held_out_weights = held_out_lists(log, held_out, shared.seed)
+    held_out_weights[~lists.has_impressions] = 0.0
+    if not (held_out_weights == 0.0).any():
         raise InvalidInput.at("/held_out", "leaves no list for the estimation; decrease it")
     evaluations = []
     for done, name in enumerate(models):
         report("models", done, len(models))
-        fitted = estimate(lists, replace(shared, model=name), lists.in_order(1.0 - is_held_out))
-        evaluations.append(_evaluate(fitted, lists, is_held_out))
+        fitted = estimate(lists, replace(shared, model=name), lists.in_order(1.0 - held_out_weights))
+        evaluations.append(_evaluate(fitted, lists, held_out_weights))
         seen = fitted.impressions > 0
     report("models", len(models), len(models))
     ordered = sorted(evaluations, key=lambda evaluation: -evaluation.log_likelihood)
-    users = None if log.list_users is None else log.list_users[is_held_out != 0.0]
+    users = None if log.list_users is None else log.list_users[held_out_weights != 0.0]
     differences = tuple(_difference(ordered[0], other, users, len(models) - 1) for other in ordered[1:])
     return ModelComparison(
         evaluations=tuple(ordered),
         differences=differences,
-        held_out_lists=int(is_held_out.sum()),
-        unseen_share=_unseen_share(log, is_held_out, seen),
+        held_out_lists=int(held_out_weights.sum()),
+        unseen_share=_unseen_share(log, held_out_weights, seen),
         sentence=_sentence(ordered, differences),
     )
 
 
-def _unseen_share(log: ClickLog, is_held_out: Float64Array, seen: BoolArray) -> float:
-    pairs = log.pairs[is_held_out[log.list_of_impression] != 0.0]
+def _unseen_share(log: ClickLog, held_out_weights: Float64Array, seen: BoolArray) -> float:
+    pairs = log.pairs[held_out_weights[log.list_of_impression] != 0.0]
     return float(1.0 - seen[pairs].mean()) if len(pairs) else 0.0
 
 

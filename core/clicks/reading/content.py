@@ -53,7 +53,10 @@ def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
         for name in (requested, detected.format)
     )
     if kind != detected_kind:
-        raise DatasetError.at(f"expected {requested}, {kind}, but found {detected_kind}", file=file, line=1)
+        line = None if start.startswith(_PARQUET) else 1
+        raise DatasetError.at(
+            f"expected {requested}, {kind}, but found {detected_kind}", file=file, line=line
+        )
     return Content(file, requested, detected.delimiter)
 
 

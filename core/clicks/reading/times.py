@@ -74,7 +74,9 @@ def _of_text(text: str) -> int | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
+    milliseconds = abs(microseconds) // 1000  # truncated, as by Arrow
+    return milliseconds if microseconds >= 0 else -milliseconds
 
 
 def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:

@@ -152,6 +152,7 @@ class AsyncUploadCalls(AsyncCalls):
 
         Raises:
             DataUnusable: The shapes do not match.
+            InvalidArgument: Indexes of pandas are in different orders.
             RankeryApiError: The service refused the request.
         """
         if query_sizes is None and query_ids is None:

@@ -23,7 +23,7 @@ OnJob = Callable[[Job], None]
 
 
 def is_wanted(progress: bool | None) -> bool:
-    """Return whether to draw progress bars.
+    """Return whether to draw progress bars; never if the command is quiet.
 
     Args:
         progress: The request of the caller; None draws bars if standard error is a terminal or in a notebook.

@@ -115,7 +115,14 @@ def table_of_arrays(
             raise DataUnusable("query_ids and query_sizes exclude each other; give one of them")
         query_ids = _ids_of_sizes(np.asarray(query_sizes))
     columns = {"query_id": query_ids, "document_id": document_ids, "label": labels}
-    check_same_order({"features": features, **columns})
+    check_same_order(
+        {
+            "features": features,
+            "query_ids": query_ids,
+            "document_ids": document_ids,
+            "labels": labels,
+        }
+    )
     table: dict[str, Any] = {}
     for name, column in columns.items():
         if column is not None:

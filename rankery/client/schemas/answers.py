@@ -1830,7 +1830,7 @@ class ProblemCause(Answer):
     """Whether `count` is a lower bound, since reading stopped early"""
 
     lines: list[int] | None = None
-    """Line numbers of the first problems"""
+    """Numbers of the lines of the first problems, or of the rows of a Parquet file"""
 
     texts: list[str] | None = None
     """Examples of invalid texts"""

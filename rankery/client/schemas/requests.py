@@ -44,7 +44,7 @@ class AddressDatasetRequest(TypedDict):
     """Name of the credentials for the download, which are configured on the workers"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 class AddressLogRequest(TypedDict):
@@ -75,7 +75,7 @@ class AddressLogRequest(TypedDict):
     """Name of the credentials for the download, which are configured on the workers"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 class AliasRequest(TypedDict):
@@ -375,7 +375,7 @@ class ExperimentRequest(TypedDict):
     """Train only five trees or epochs of each loss, and estimate the total time"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 ExperimentStatus: TypeAlias = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
@@ -490,7 +490,7 @@ class FolderDatasetRequest(TypedDict):
     """Display name, followed by the part if there are several; by default the path of the folder, and the part or `files`"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
     files: NotRequired[str | None]
     """Pattern of up to 1,000 file names, which become one dataset: LETOR text, or tables of the same columns"""
@@ -768,7 +768,7 @@ class InterleavedLogRequest(TypedDict):
     """Display name; by default the name of the interleaving"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 class InterleavedQuery(TypedDict):
@@ -1309,7 +1309,7 @@ class QueuedRequest(TypedDict):
     """Notes on the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 class AutomaticTrainingRequest(QueuedRequest):
@@ -1866,7 +1866,7 @@ class ServedLogRequest(TypedDict):
     """Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 class StudyChanges(TypedDict):
@@ -1904,7 +1904,7 @@ class SyntheticDatasetRequest(TypedDict):
 
     name: NotRequired[str | None]
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
     queries: int
     """Number of queries"""
@@ -2345,7 +2345,7 @@ class TuningRequest(TypedDict):
     """Alias to move to the winner if it is significantly better than the default"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its teacher, its dataset or its click log, or else the only project of the API key"""
 
 
 class ScheduledStudyRequest(TuningRequest):

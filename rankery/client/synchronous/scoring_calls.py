@@ -256,6 +256,7 @@ class ScoringCalls(Calls):
 
         Raises:
             DataUnusable: The shapes do not match, or ids are missing.
+            InvalidArgument: Indexes of pandas are in different orders.
             WrongType: `features` is not an array.
             RankeryApiError: There is no such model, or the candidates do not match its features.
         """

@@ -48,6 +48,10 @@ def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
         nested = [nested]
     with pytest.raises(InvalidArgument, match="nested too deeply"):
         json_body({"tags": nested})
+    itself: dict[str, Any] = {}
+    itself["tags"] = itself
+    with pytest.raises(InvalidArgument, match="Circular reference"):
+        json_body(itself)
 
 
 @pytest.mark.parametrize("texts", [["mu"], ["=5"], ["mu="], ["mu=5", "mu=6"]])

@@ -158,10 +158,10 @@ def test_columns_of_another_order_than_their_frame_are_refused() -> None:
     table = table_of_arrays(features, labels=labels, query_ids=FRAME["query"])
     assert table.column("label").to_pylist() == [0, 2, 1, 0, 1]
     with pytest.raises(
-        InvalidArgument, match=r"^label: the index has the labels of the index of features in"
+        InvalidArgument, match=r"^labels: the index has the labels of the index of features in"
     ):
         table_of_arrays(features, labels=labels.sort_values(), query_ids=FRAME["query"])
-    with pytest.raises(InvalidArgument, match=r"^query_id: the index"):
+    with pytest.raises(InvalidArgument, match=r"^query_ids: the index"):
         table_of_arrays(features, **sizes_or_ids(FRAME["query"][::-1], len(features)))
 
 

@@ -149,9 +149,9 @@ const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
 /** @param {number | string | null} value as the API writes it */
 export function featureValue(value) {
   if (typeof value === "number") return short(value);
-  return value === null
-    ? h("span.missing", { title: "missing" }, "–")
-    : h("span.unusual", { title: "infinite" }, INFINITE_LABELS[value] || value);
+  if (value === null) return h("span.missing", { title: "missing" }, "–");
+  const infinite = INFINITE_LABELS[value];
+  return infinite ? h("span.unusual", { title: "infinite" }, infinite) : value;
 }
 
 /** @param {{severity: string}[]} findings */

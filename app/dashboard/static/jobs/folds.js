@@ -1,4 +1,4 @@
-/** Table of the folds of a cross-crossValidation, with the means over all queries and over the folds. @module */
+/** Table of the folds of a cross-validation, with the means over all queries and over the folds. @module */
 import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";

@@ -6,7 +6,7 @@ import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/addresses.js";
-import { get, request } from "../page/api.js";
+import { creator, get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
 import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
@@ -267,15 +267,18 @@ export async function exportView(model) {
   choose();
   await offerReady([dataset], null);
   dataset.prepend(h("option", { value: "", selected: true }, "the model's test data, else its training data"));
-  return [form, report, ...(ANY_ENGINE.includes(model.kind) ? [] : [distillation(model)])];
+  return [form, report, ...(model.kind === "trees" ? [] : [distillation(model, dataset)])];
 }
 
-// Kinds of models that every search engine reads.
-const ANY_ENGINE = ["trees", "linear"];
-
-/** Offer to train a forest on the scores of a model. @param {Schemas["Model"]} model */
-function distillation(model) {
+/**
+ * Offer to train a forest on the scores of a model.
+ *
+ * @param {Schemas["Model"]} model
+ * @param {HTMLSelectElement} dataset choice of the data, empty for the model's own
+ */
+function distillation(model, dataset) {
   const refused = h("div");
+  const create = creator();
   return h(
     "section.panel",
     { "aria-label": "Distillation" },
@@ -285,7 +288,7 @@ function distillation(model) {
       helpLink("how-to/networks/#distillation", "Distillation"),
     ),
     hint(
-      "Elasticsearch and OpenSearch read trees and linear models only, Solr no sums. Distillation trains a forest on the scores of this model, and shows the difference of both on test queries.",
+      "Elasticsearch and OpenSearch read trees and some linear scorers, Solr no sums. Distillation trains a forest on the scores of this model, and shows the difference of both on test queries.",
     ),
     h(
       "div.actions",
@@ -293,8 +296,10 @@ function distillation(model) {
         "Distil into a forest",
         "",
         async () => {
-          const queued = await request(modelApi(model.id, "/distil"), { method: "POST", json: {} });
-          openPage(jobPage(queued.body.id));
+          replace(refused);
+          const chosen = dataset.value ? { dataset_id: dataset.value } : {};
+          const job = await create(modelApi(model.id, "/distil"), chosen);
+          openPage(jobPage(job.id));
         },
         (error, retry) => replace(refused, failureBox(error, retry)),
       ),

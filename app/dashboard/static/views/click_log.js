@@ -93,7 +93,7 @@ function faults(problem) {
       h(
         "ul",
         ...errors.map(({ line, unit = "line", column, detail }) =>
-          h("li", joined([line !== null && `${unit} ${line}`, column, detail], ", ")),
+          h("li", joined([line != null && `${unit} ${line}`, column, detail], ", ")),
         ),
       ),
     );

@@ -160,7 +160,12 @@ def queries_without_a_user() -> list[dict[str, object]]:
 
 def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
     """An object and a cell of a table with the same text have the same time."""
-    texts = ["1978-09-02T20:53:17.821Z", "1974-04-30T19:46:06.619+00:00", "2004-08-02T07:40:08.985123Z"]
+    texts = [
+        "1978-09-02T20:53:17.821Z",
+        "1974-04-30T19:46:06.619+00:00",
+        "2004-08-02T07:40:08.985123Z",
+        "1969-12-31T23:59:58.000100Z",
+    ]
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 
