@@ -102,9 +102,9 @@ def test_values_that_are_no_categories_are_refused(tmp_path: Path) -> None:
     for column, detail in (
         (
             pa.array([1.0, 0.5]),
-            r"line 2, column brand: expected a text, true, false or a whole number.*'0\.5'",
+            r"row 2, column brand: expected a text, true, false or a whole number.*'0\.5'",
         ),
-        (pa.array(["x", "y" * 1_001]), "line 2, column brand: expected at most 1,000 characters"),
+        (pa.array(["x", "y" * 1_001]), "row 2, column brand: expected at most 1,000 characters"),
         (pa.array([[1], [2]]), "list"),
     ):
         pq.write_table(pa.table({**rows, "brand": column}), tmp_path / "data")

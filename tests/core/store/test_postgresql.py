@@ -172,6 +172,7 @@ def _wait_for_a_blocked_session(store: Store) -> None:
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    with store._engine.connect() as connection:
+    # Within one transaction, PostgreSQL shows the activity of its first look only.
+    with store._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         while not connection.scalar(blocked):
             time.sleep(0.01)
