@@ -114,6 +114,20 @@ def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None
     assert "click-correction" in codes
 
 
+def test_judged_validation_data_are_not_compared_with_clicks(inline_worker: InlineWorker) -> None:
+    """Their grades differ from clicks; a finding about different label scales would be wrong."""
+    dataset_id = inline_worker.add(judged(), "judged")
+    log_id, _ = simulate_log(inline_worker, dataset_id)
+    job = inline_worker.train(
+        dataset_id,
+        clicks={"log": log_id},
+        hyperparameters={"num_iterations": 2, "num_leaves": 6},
+        validation_dataset_id=dataset_id,
+    )
+    assert job.status == "succeeded", job.problem
+    assert "label-scale" not in [finding["code"] for finding in job.findings or ()]
+
+
 @pytest.mark.parametrize(("correction", "estimated"), [("ips", True), ("additive", False)])
 def test_without_judgments(inline_worker: InlineWorker, correction: str, estimated: bool) -> None:
     """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased."""
