@@ -122,7 +122,7 @@ def test_judged_validation_data_are_not_compared_with_clicks(inline_worker: Inli
         dataset_id,
         clicks={"log": log_id},
         hyperparameters={"num_iterations": 2, "num_leaves": 6},
-        validation_dataset_id=dataset_id,
+        validation={"dataset_id": dataset_id},
     )
     assert job.status == "succeeded", job.problem
     assert "label-scale" not in [finding["code"] for finding in job.findings or ()]
