@@ -211,8 +211,8 @@ bench-lifecycle: develop ## measure the deletion of 10,000 jobs and 1,000 models
 	$(BIN)/python -m benchmarks.lifecycle
 
 .PHONY: bench-dashboard
-bench-dashboard: develop ## measure seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
-	$(BIN)/python -m benchmarks.dashboard
+bench-dashboard: develop ## measure seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium; MINUTES= also the memory of open pages
+	$(BIN)/python -m benchmarks.dashboard $(if $(MINUTES),--followed-minutes $(MINUTES))
 
 .PHONY: bench-scoring
 bench-scoring: develop ## measure microseconds to score documents with forests of two sizes, compared with LightGBM, ONNX Runtime and treelite, and with sums of models
