@@ -306,7 +306,7 @@ class TrainingData:
 
 
 def is_other_dataset(job: BaseTrainingJob | None, role: str) -> bool:
-    """Return whether validation or test data are a dataset of their own; always in an automatic training."""
+    """Return whether validation or test data are a separate dataset; always in an automatic training."""
     if job is None:
         return True
     return job.test is None if role == "test" else isinstance(job.validation, HeldOutDataset)
