@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from app.jobs.requests.inspecting import InspectRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
-    contract_of,
+    conventions_of,
     label_map_problems,
     metric_without_differences,
     require_ready,
@@ -25,7 +25,7 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
         WrongState: When the dataset is not ready.
     """
     problems = [*metric_without_differences("/metric", request.metric)]
-    contract = contract_of(request.contract, problems)
+    contract = conventions_of(request.contract, problems)
     system = model_named(tx, request.model)
     model_features = tx.models.get(system["model_id"]).feature_names
     problems += [
