@@ -186,7 +186,10 @@ def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: i
 
 @pytest.mark.parametrize("format", ["vespa", "opensearch-xgboost", "elastic-learning-to-rank"])
 def test_infinite_thresholds_in_json_are_reported(format: str) -> None:
-    """It separates missing values from others; in JSON, infinite values then go the way of missing ones."""
+    """An infinite threshold separates missing values from others.
+
+    With the JSON of an engine, infinite values go the way of missing ones; with LightGBM, of the others.
+    """
     text = ModelText.read(trained(missing=True))
     (tree, *_) = text.trees
     tree.thresholds[0], tree.decisions[0] = np.inf, 8
