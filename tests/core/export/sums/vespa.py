@@ -21,7 +21,7 @@ _ONNX = re.compile(
 
 
 def vespa(profile: bytes, files: Mapping[str, bytes], names: list[str], *, single: bool) -> Scorer:
-    """Evaluate the first phase as content nodes (`single`) or containers do.
+    """Return a function that evaluates the first phase as content nodes (`single`) or containers do.
 
     Args:
         profile: The rank profile.
