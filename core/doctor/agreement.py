@@ -44,7 +44,7 @@ def compare(
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
             judgments.
         compares_documents: Whether shared documents are a leak. Lists of one query share documents without
-                a leak.
+            a leak.
         query_of: Query by id of the training data, where these ids are those of result lists.
 
     Returns:

@@ -41,10 +41,10 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
 
 
 def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> Iterable[InputProblem]:
-    known = set(model_features)
+    valid_names = set(model_features)
     for i, name in enumerate(names):
         pointer = f"/partial_dependence/features/{i}"
-        if name not in known:
+        if name not in valid_names:
             yield InputProblem(
                 pointer, f"the model has no feature {name[:40]!r}; its `feature_names` list all features"
             )
