@@ -186,7 +186,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(reencrypt_secrets, store, cipher)
             await run_in_threadpool(wake_ups.warm_up)
             await run_in_threadpool(kernels.start)
-            users = UserHashes(await run_in_threadpool(_hash_key, store))
+            users = UserHashes(await run_in_threadpool(_key_of_user_hashes, store))
             lists.start()
             stored_models = StoredModels(store)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
@@ -275,9 +275,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
     return application
 
 
-def _hash_key(store: Store) -> bytes:
+def _key_of_user_hashes(store: Store) -> bytes:
     with store.begin() as tx:
-        tx.notifies_clients = False
+        tx.notifies_clients = False  # no page shows the key
         return tx.served.hash_key()
 
 

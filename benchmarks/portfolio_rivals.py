@@ -1,4 +1,4 @@
-"""Rivals of an automatic training: a study, FLAML, and other ways to fit its members."""
+"""Rivals of an automatic training: a study, FLAML, and other ways to fit its best candidates."""
 
 import importlib.util
 import itertools
@@ -92,19 +92,21 @@ def other_fits(
 
     The ways: the average of the folds' models, one fit on all queries, and the average of fits by five seeds.
     """
-    seeds = [Trials(replace(spec, seed=spec.seed + more), training, **_ONE_THREAD) for more in range(_SEEDS)]
-    held_out = seeds[0].held_out
+    trials_by_seed = [
+        Trials(replace(spec, seed=spec.seed + more), training, **_ONE_THREAD) for more in range(_SEEDS)
+    ]
+    held_out = trials_by_seed[0].held_out
     folds = itertools.islice(held_out.folds(), held_out.n_folds)
-    parts = [Trials(spec, training.select_queries(fold.training), **_ONE_THREAD) for fold in folds]
+    trials_by_fold = [Trials(spec, training.select_queries(fold.training), **_ONE_THREAD) for fold in folds]
     for kind, best in _best_of_kinds(tried):
-        yield f"{kind}, folds' models averaged", _average_scores(parts, best, test)
-        yield f"{kind}, one fit", fitted_scores(seeds[0], best.candidate, best.iterations, test)
+        yield f"{kind}, folds' models averaged", _average_scores(trials_by_fold, best, test)
+        yield f"{kind}, one fit", fitted_scores(trials_by_seed[0], best.candidate, best.iterations, test)
         if kind != "linear":
-            yield f"{kind}, five seeds averaged", _average_scores(seeds, best, test)
+            yield f"{kind}, five seeds averaged", _average_scores(trials_by_seed, best, test)
 
 
-def _average_scores(fits: list[Trials], best: Tried, test: RankingDataset) -> Float64Array:
-    scores = [fitted_scores(trials, best.candidate, best.iterations, test) for trials in fits]
+def _average_scores(many_trials: list[Trials], best: Tried, test: RankingDataset) -> Float64Array:
+    scores = [fitted_scores(trials, best.candidate, best.iterations, test) for trials in many_trials]
     average: Float64Array = np.mean([each / (each.std() or 1.0) for each in scores], axis=0)
     return average
 

@@ -1,8 +1,8 @@
-"""Milliseconds of `/rank` alone, with kept rankings, and with interleaved lists of two models.
+"""Milliseconds of `/rank` alone, with logged rankings, and with interleaved lists of two models.
 
-100 documents of 136 features and 500 trees of 64 leaves, in one process. Each request has a new user,
-except in the row `interleaved, kept list`. Requests are sequential and alternate between the rows, which
-share the noise of the machine.
+100 documents of 136 features and 500 trees of 64 leaves, in one process. Rows with a user have a new one in
+each request, except the row `/rank, interleaved, same user again`. Requests are sequential and alternate
+between the rows, which share the noise of the machine.
 """
 
 import argparse
@@ -31,18 +31,18 @@ def loads(port: int) -> dict[str, Load]:
     """Return the requests by name; the first is the baseline."""
     body = json.loads(json_body(draw_features(DOCUMENTS)))
     models = {"name": "bench", "models": ["web", "other"]}
-    made = Connection(port)
-    interleaving = _create_interleaving(made, models)
-    made.close()
+    connection = Connection(port)
+    interleaving = _create_interleaving(connection, models)
+    connection.close()
     query = {**body["queries"][0]}
     lists = f"/v1/interleavings/{interleaving}/lists"
     shown = {**body, "interleaving": interleaving}
     bodies: Mapping[str, tuple[str, object]] = {
         "/rank": (_RANK, body),
-        "/rank, kept": (_RANK, {**body, "keep": True, "user": _USER, "session": _USER}),
+        "/rank, logged": (_RANK, {**body, "keep": True, "user": _USER, "session": _USER}),
         "/rank by the other model as well": (_RANK, body),
         "/rank, interleaved, new users": (_RANK, {**shown, "user": _USER}),
-        "/rank, interleaved, kept list": (_RANK, {**shown, "user": "always the same"}),
+        "/rank, interleaved, same user again": (_RANK, {**shown, "user": "always the same"}),
         "/lists, new users": (lists, {"query": query, "user": _USER}),
     }
     return {

@@ -55,7 +55,10 @@ def is_writable(folder: Path) -> bool:
 
 
 def warmed_parts(cache: Path) -> Path:
-    """Return the folder of marker files of compiled parts, for these sources, numba, Python and processor."""
+    """Return the folder of the marker files of `core.warm_up.parts`, one for each part that is compiled.
+
+    It depends on these sources, and on the versions of numba, Python and the processor.
+    """
     return cache / f"warm-{_cache_digest()}"
 
 
@@ -138,7 +141,8 @@ class KernelCache(FunctionCache):
     Attributes:
         failures: Errors of storing kernels in this process, such as a full disk; kernels that are not stored
             still run.
-        has_wrapper: Whether the code to store or load next has a wrapper for calls by Python.
+        has_wrapper: Whether the next code to store or load has a wrapper for calls by Python. Set by
+            `KernelDispatcher` before each compilation, and part of the key of the cache.
     """
 
     failures: ClassVar[list[OSError]] = []

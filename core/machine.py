@@ -16,8 +16,8 @@ _KIBIBYTE = 1024
 class ControlGroups:
     """The control groups of this process on Linux, of version 1, 2 or both; elsewhere there are none.
 
-    A limit of a group also applies to all groups below it. In a container, the path of a group may be that of
-    the host, of which only the lowest folder is mounted: missing folders are skipped.
+    A limit of a group also applies to all groups below it. In a container, the path of a group may be the
+    path on the host, though only its last folder is mounted: missing folders are skipped.
 
     Attributes:
         membership: The file with the groups of this process.
@@ -126,7 +126,7 @@ def process_memory_bytes() -> int | None:
 def peak_memory_bytes() -> int | None:
     """Return the peak memory of this process in RAM, including mapped files; None if unknown.
 
-    The `ru_maxrss` of `getrusage` is no less than the memory of the parent when it started this process.
+    `getrusage` is not used: its `ru_maxrss` begins with the memory of the parent process.
     """
     return status_bytes("VmHWM")
 

@@ -15,8 +15,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # Paths of health probes, which need no key and accept any Host header.
 HEALTH = frozenset({"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"})
 METRICS = "/metrics"
-# Paths that score documents.
-SCORING = (
+SCORING_PATHS = (
     "/v1/models/{ref}/rank",
     "/v2/models/{name}/infer",
     "/v2/models/{name}/versions/{version}/infer",
@@ -77,7 +76,7 @@ RULES = (
         reading=ADMIN,
         writing=ADMIN,
     ),
-    _rule(SCORING, reading=READ, writing=SCORE),
+    _rule(SCORING_PATHS, reading=READ, writing=SCORE),
     _rule(
         [
             *(f"/v1/interleavings/{{interleaving_id}}/{part}" for part in ("lists", "events")),

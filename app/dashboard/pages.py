@@ -25,7 +25,7 @@ class Page:
         path: URL path. If it contains an id, the script of the page shows that the id does not exist.
         name: Name of the template and the script.
         title: Title of the window; by default the ids in the path.
-        section: Name of the list that the page belongs to, None for a list itself.
+        list_page: Name of the list that the page belongs to, None for a list itself.
         guide: Page of the guide that explains it; by default the first one.
         context: Variables of the template.
         label: Text of the links to it in the header and in tabs; by default the title.
@@ -34,7 +34,7 @@ class Page:
     path: str
     name: str
     title: str = ""
-    section: str | None = None
+    list_page: str | None = None
     guide: str = ""
     context: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""

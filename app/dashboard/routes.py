@@ -27,7 +27,7 @@ def _add(page: Page) -> None:
         if page.name == "overview" and "kind" in request.query_params:  # earlier releases listed jobs here
             return RedirectResponse(f"/jobs?{request.url.query}")
         title = page.title or " · ".join(reversed(request.path_params.values()))
-        return page_response(request, page.name, title, page.section, **page.context)
+        return page_response(request, page.name, title, page.list_page, **page.context)
 
     router.add_api_route(page.path, answer, name=page.name)
 
@@ -40,7 +40,7 @@ def page_response(
     request: Request,
     name: str,
     title: str,
-    section: str | None = None,
+    list_page: str | None = None,
     *,
     status: int = HTTPStatus.OK,
     **context: object,
@@ -51,7 +51,7 @@ def page_response(
         request: The request for the page.
         name: Name of its template and its script.
         title: Title of the window.
-        section: Name of the list that the page belongs to, None for a list itself.
+        list_page: Name of the list that the page belongs to, None for a list itself.
         status: HTTP status.
         context: Further variables of the template.
     """
@@ -62,7 +62,7 @@ def page_response(
         {
             "page": name,
             "title": title,
-            "current_list": section or name,
+            "current_list": list_page or name,
             "sections": SECTIONS,
             "files_url": files_url(),
             "modules": modules_of(name),

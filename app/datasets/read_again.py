@@ -53,8 +53,8 @@ def read_again(
 ) -> Response:
     """Read the uploaded bytes of an invalid dataset again, without some columns.
 
-    The bytes of a table are kept if one of the `causes` of its `problem` has `can_ignore`, until the dataset
-    is ready or deleted.
+    The uploaded bytes are kept until the dataset is ready or deleted, if one of the `causes` of its `problem`
+    has `can_ignore`. Only tables have such causes.
     """
     settings = services.settings
     with idempotency.begin(services.store) as tx:

@@ -148,7 +148,8 @@ class PaperTable(PaperTableEntry):
     claims: list[PaperClaim]
     deviations: list[str]
     printed: dict[str, dict[str, dict[str, Json]]] = Field(
-        description="Published numbers by corpus, row and column: `value`, `mark` and `half_width`",
+        description="Published numbers by corpus, row and column: `value`, `mark` of significance, and"
+        " `half_width` of the 95% interval",
         examples=[{"WEB30K": {"LambdaMART": {"NDCG@5": {"value": 46.0, "mark": "", "half_width": None}}}}],
     )
 
@@ -176,7 +177,9 @@ class ExperimentCounts(ResponseModel):
     failed: int = 0
     cancelled: int = 0
     shared: int = Field(
-        0, description="Number of these trainings that are reused from this or another experiment"
+        0,
+        description="Number of these trainings that reuse the job of an equal training, of this or another"
+        " experiment",
     )
 
 
@@ -239,7 +242,7 @@ class ExperimentTraining(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    digest: str = Field(description="Digest of the run, as in the field `run` of the report's cells")
+    digest: str = Field(description="Digest of the training: the field `run` of the report's cells")
     fold: int
     method: str = Field(examples=["LambdaMART"])
     loss: Json

@@ -1,4 +1,4 @@
-"""Tags, notes and projects in requests and responses."""
+"""Labels of objects in requests and responses: tags, notes and projects, not relevance labels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

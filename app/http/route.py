@@ -97,7 +97,7 @@ class DeferredRoute(APIRoute):
 
 
 class JsonRoute(DeferredRoute):
-    """A route that reads JSON strictly within bounds and answers GET conditionally."""
+    """A route that parses JSON strictly, limits its size, and answers GET with an `ETag` or 304."""
 
     def get_route_handler(self) -> Handle:
         """Wrap FastAPI's handler."""

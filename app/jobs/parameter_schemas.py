@@ -210,7 +210,8 @@ class ScorerDescription(ResponseModel):
     kind: str = Field(description="As written in requests", examples=["mlp"])
     summary: str = Field(description="One-line summary", examples=["Feed-forward network"])
     is_network: bool = Field(
-        description="Whether an iteration is an epoch: true for networks and linear scorers",
+        description="Whether it is trained in epochs: true for networks and linear scorers, false for trees"
+        " and sums",
         examples=[True],
     )
     parameters: list[ParameterDescription] = Field(

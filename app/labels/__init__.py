@@ -1,1 +1,1 @@
-"""Bulk labelling over HTTP: tags and projects of many jobs or models."""
+"""Bulk labelling over HTTP: tags and projects of many jobs or models, not relevance labels."""

@@ -35,11 +35,11 @@ RequestedExport = TypeVar("RequestedExport", bound=ExportQuery)
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 formats_router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
-_NAMES = {"bm25": "bm25(title)", "price": "attribute(price)"}
+_EXAMPLE_OF_NAMES = {"bm25": "bm25(title)", "price": "attribute(price)"}
 _EXAMPLES: Any = {
     "vespa": {
         "summary": "With the feature names of Vespa",
-        "value": {"format": "vespa", "feature_names": _NAMES},
+        "value": {"format": "vespa", "feature_names": _EXAMPLE_OF_NAMES},
     },
     "solr": {
         "summary": "For Solr's model store, without negative scores",

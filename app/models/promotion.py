@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from app.http.schemas import Json
 from app.jobs.submission.checks import (
     check_dataset_labels,
-    contract_of,
+    conventions_of,
     has_no_features,
     label_map_problems,
     metric_without_differences,
@@ -30,7 +30,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     problems: list[InputProblem] = list(_field_problems(request))
     if request.metric is not None:
         problems += metric_without_differences("/metric", request.metric)
-    contract = contract_of(request.contract, problems)
+    contract = conventions_of(request.contract, problems)
     problems += label_map_problems(request.label_map)
     if problems:
         raise InvalidInput(*problems)

@@ -28,7 +28,7 @@ class JsonCandidates:
             leaf as in training; NaN where missing.
         top_k: Documents to return per query, or None for all.
         explain: Whether to add the contributions of the features to each score.
-        keep: Whether users see the rankings; if so, the service stores a share of them.
+        keep: Whether to store a share of the rankings, which users see.
         viewer: User and session that see the rankings.
         interleaving: Id of the interleaving that makes the lists, or None.
     """
@@ -75,7 +75,7 @@ class JsonCandidates:
         ranking_ids: Sequence[str] | None = None,
         explainer: Explainer | None = None,
     ) -> Response:
-        """Return the ranking of each query.
+        """Return the response with the ranking of each query.
 
         Args:
             model: The model that scored.
@@ -83,7 +83,7 @@ class JsonCandidates:
             ranking_ids: Ids of the rankings by query; None if they are not kept.
             explainer: Explains the scores; None without `explain`.
         """
-        queries = _ranking(model, self, scores, explainer)
+        queries = _ranked_queries(model, self, scores, explainer)
         for query, ranking_id in zip(queries, ranking_ids or (), strict=False):
             query["ranking_id"] = ranking_id
         return response_of(model, queries)
@@ -105,7 +105,7 @@ def response_of(model: ServedModel, queries: list[dict[str, Any]]) -> Response:
     return Response(content, media_type=MEDIA_TYPE)
 
 
-def _ranking(
+def _ranked_queries(
     model: ServedModel, candidates: JsonCandidates, scores: Float64Array, explainer: Explainer | None
 ) -> list[dict[str, Any]]:
     queries: list[dict[str, Any]] = []

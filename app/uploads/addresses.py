@@ -1,4 +1,4 @@
-"""Requests with URLs or finished resumable uploads instead of files."""
+"""Requests with addresses or finished resumable uploads instead of files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class NamedUpload:
 def requested_addresses(
     requested: str | Sequence[str], pointer: str, allowed: AllowedAddresses, *, with_pattern: bool
 ) -> list[str]:
-    """Check and return the URLs of a request.
+    """Check and return the addresses of a request.
 
     Args:
         requested: One address, or several.

@@ -63,7 +63,7 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
         yield Finding.of_share(
             "actions-without-impression",
             "warning",
-            (report.orphaned_actions.count, report.action_rows, "weighted actions"),
+            (report.orphaned_actions.count, report.weighted_actions, "weighted actions"),
             ("is on a document that its list did not show", "are on documents that their lists did not show"),
             advice="Log all impressions, including those of the second page and of other widgets. These"
             " actions are left out.",
@@ -71,27 +71,27 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
             example_kind="pair",
         )
     yield from _left_out(report)
-    if report.without_query:
+    if report.events_without_query:
         yield Finding(
             "queries-joined",
             "info",
-            f"{report.without_query:,} events have no query text; {report.joined:,} of them were joined with"
-            " a query by query_id",
+            f"{report.events_without_query:,} events have no query text; {report.joined_events:,} of them"
+            " were joined with a query by query_id",
             "Send user_query with each event, or all queries with the events.",
-            report.without_query,
-            sum(report.actions.values()),
+            report.events_without_query,
+            sum(report.rows_by_action.values()),
             "events",
         )
     yield from _unweighted(report)
 
 
 def _left_out(report: ReadingReport) -> Iterator[Finding]:
-    rows = sum(report.actions.values()) or report.rows
+    rows = sum(report.rows_by_action.values()) or report.rows
     for code, severity, examples, predicate, advice in (
         (
             "unknown-queries",
             "warning",
-            report.unknown_queries,
+            report.rows_without_query,
             (
                 "belongs to a list without a query and is left out",
                 "belong to lists without a query and are left out",
@@ -153,7 +153,7 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
 
 
 def _unweighted(report: ReadingReport) -> Iterator[Finding]:
-    actions = {name: n for name, n in report.actions.items() if name not in IMPRESSION_ACTIONS}
+    actions = {name: n for name, n in report.rows_by_action.items() if name not in IMPRESSION_ACTIONS}
     unweighted = sorted(actions.keys() - report.weights.keys(), key=lambda name: (-actions[name], name))
     if unweighted:
         yield Finding.of_share(

@@ -46,7 +46,7 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
             "rows": report.rows,
             "rank_base": report.rank_base,
             "rank_base_detected": report.rank_base_detected,
-            "actions": dict(sorted(report.actions.items(), key=lambda item: -item[1])[:_MAX_ENTRIES]),
+            "actions": dict(sorted(report.rows_by_action.items(), key=lambda item: -item[1])[:_MAX_ENTRIES]),
         }
     return counts
 

@@ -20,8 +20,9 @@ class LabelRange:
     """Properties of labels that a job checks before it uses them.
 
     Attributes:
-        minimum: The smallest label, in its shortest spelling (0.1), None where all labels are NaN.
-        maximum: The largest label, None where all labels are NaN.
+        minimum: The smallest label, as the float64 of its shortest text: 0.1, not 0.10000000149. None if all
+            labels are NaN.
+        maximum: The largest label in the same form, None if all labels are NaN.
         missing: Number of documents whose label is NaN.
         whole: Whether all labels other than NaN are whole numbers.
     """
@@ -61,8 +62,8 @@ class LabelRange:
     def representatives(self) -> Float64Array:
         """Return the smallest and the largest label and, where labels have fractions, a fractional label.
 
-        A check of size and wholeness that refuses any label of the range also refuses one of the returned
-        labels.
+        They suffice for a check that depends only on size and wholeness: if it refuses some label, it also
+        refuses one of these.
         """
         if self.minimum is None or self.maximum is None:
             return np.empty(0)
@@ -150,9 +151,8 @@ def map_range(label_range: LabelRange, known_labels: Iterable[float], mapping: L
 
     Args:
         label_range: The range of all labels.
-        known_labels: Labels that certainly occur. The result is exact if these are all labels. Otherwise it
-            covers only these labels and the ends of the range, so that a label that its `check` refuses
-            certainly occurs.
+        known_labels: Labels that certainly occur. The result is exact if these are all labels. Otherwise,
+            other labels of the range are ignored: `check` never refuses a label that does not occur.
         mapping: The map, as `label_map` returns it.
     """
     if not mapping:

@@ -43,7 +43,8 @@ def compare(
         threads: Threads to use.
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
             judgments.
-        compares_documents: Whether shared documents are a leak; lists of one query share them anyhow.
+        compares_documents: Whether shared documents are a leak. Lists of one query share documents without
+            a leak.
         query_of: Query by id of the training data, where these ids are those of result lists.
 
     Returns:

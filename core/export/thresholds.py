@@ -32,7 +32,10 @@ def ceiling32(thresholds: Float64Array) -> Float32Array:
 
 
 def strict_thresholds(thresholds: Float64Array) -> Float64Array:
-    """Return finite thresholds for `x < t`, in float32 or float64, that JSON can represent."""
+    """Return thresholds u that JSON can represent; `x < u` equals `x <= t` for every finite float32 x.
+
+    An engine may compare them in float32 or in float64.
+    """
     return np.where(thresholds >= LARGEST, BEYOND_FLOAT32, ceiling32(thresholds).astype(np.float64))
 
 
@@ -78,7 +81,7 @@ def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Fl
 
 
 def splits_that_separate_zeros(thresholds: Float64Array, missing_go: Int64Array) -> Int64Array:
-    """Return the splits that send 0, as a missing value, to a different child than values close to 0."""
+    """Return the splits that send 0, as a missing value, to the other child than `x <= t` does."""
     left, right = missing_go == MissingGo.LEFT_IF_ZERO, missing_go == MissingGo.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 

@@ -24,8 +24,8 @@ class Measures:
     """Metrics of a job with their options.
 
     Attributes:
-        metrics: Spellings of the metrics, `ndcg@10`; the first one decides.
-        contract: The conventions of the metrics.
+        metrics: Spellings of the metrics, `ndcg@10`; the first one decides a comparison.
+        contract: The conventions of the metrics; `contract` is their name in JSON and on the command line.
         label_map: The requested replacements of labels.
         seed: Seed of every random choice.
     """

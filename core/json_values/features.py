@@ -21,8 +21,8 @@ _NO_BLOCKS: Mapping[str, range] = MappingProxyType({})
 class FeatureValues:
     """Parsed features, and the rest of the text.
 
-    Every member with the name was read. If the rest is JSON with as many such members as there are rows, the
-    rows belong to these members in order. The parsed rest has fewer members if an object repeats the name.
+    `rows` has one row for each member with the name, in the order of the text. The caller has to check that
+    the parsed rest has as many such members. It has fewer if an object repeats the name.
 
     Attributes:
         rest: The text with null in place of each array or object.
@@ -68,8 +68,9 @@ class FeatureReader:
         self._names = np.frombuffer(filled, "<u8").reshape(len(encoded), -1)
         self._name_sizes = np.array([len(name) for name in encoded])
         self._slots = np.empty(1 << (2 * len(encoded)).bit_length(), np.int64)
-        self._key = np.frombuffer(secrets.token_bytes(2 * _WORD), "<u8")
-        kernel.place_names(self._names, self._name_sizes, self._slots, self._key)
+        # Secret, so that no request can cause collisions of its names.
+        self._hash_key = np.frombuffer(secrets.token_bytes(2 * _WORD), "<u8")
+        kernel.place_names(self._names, self._name_sizes, self._slots, self._hash_key)
         spans = [(columns.start, columns.stop) for columns in blocks.values()]
         self._blocks = np.array(spans, np.int64).reshape(-1, 2)
         self._n_features = len(feature_names)
@@ -97,7 +98,7 @@ class FeatureReader:
         """
         max_members = min(len(text) // self._min_bytes, max_rows)
         values, spans = np.empty((max_members, self._n_features)), np.empty((max_members, 2), np.int64)
-        table = (self._names, self._name_sizes, self._slots, self._key, self._blocks, self._is_in_block)
+        table = (self._names, self._name_sizes, self._slots, self._hash_key, self._blocks, self._is_in_block)
         n_members = kernel.read_features(*_padded(text), self._member, *table, values, spans)
         if n_members == UNSUPPORTED:
             return None

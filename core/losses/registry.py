@@ -83,8 +83,8 @@ def stored_loss(name: str, **hyperparameters: Any) -> Loss:
         >>> stored_loss("listmle"), make_loss("listmle").ties
         (ListMle(ties='input', seed=None), 'random')
     """
-    known = stored_values(LOSSES[name], hyperparameters) if name in LOSSES else hyperparameters
-    return make_loss(name, **known)
+    completed = stored_values(LOSSES[name], hyperparameters) if name in LOSSES else hyperparameters
+    return make_loss(name, **completed)
 
 
 def check_combination(loss: Loss) -> None:

@@ -4,6 +4,9 @@ Every function here is inlined into the query kernel. Indices are unsigned, so t
 negative indices around, and loops have no branches, so that LLVM vectorises them. Except in the exact sums
 of losses, ranges run in whole blocks, so that no loop has a remainder: entries between the end of a range and
 the end of its last block must have weight or gradient zero.
+
+The document at i is paired with each partner at j. `score` is σs, z is s_i − s_j, `exponential` is E as in
+`core.losses.pairwise`, and `weight` is w. For positive weights, the gradient falls at i and rises at j.
 """
 
 import numpy as np
@@ -143,20 +146,20 @@ def add_rank_gradient(
     i: int,
     begin: int,
     blocks: int,
-    v: float,
-    d: float,
+    own_value: float,
+    own_discount: float,
     value: Float64Array,
     discount: Float64Array,
     exponential: Float64Array,
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> None:
-    """Do `weigh_ranks` and `add_logistic_gradient` in one pass, for the fast path of LambdaRank."""
+    """Do `pair_weights.weigh_ranks` and `add_logistic_gradient` in one pass: the fast path of LambdaRank."""
     e = exponential[i]
     own_gradient, own_hessian = 0.0, 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         inverse = 1.0 / (e + exponential[j])
-        pair_gradient = (v - value[j]) * abs(d - discount[j]) * exponential[j] * inverse
+        pair_gradient = (own_value - value[j]) * abs(own_discount - discount[j]) * exponential[j] * inverse
         pair_hessian = pair_gradient * (e * inverse)
         gradient[j] += pair_gradient
         hessian[j] += pair_hessian
@@ -171,7 +174,7 @@ def add_rank_gradients_of_two(
     i: int,
     begin: int,
     blocks: int,
-    v: float,
+    own_value: float,
     value: Float64Array,
     discount: Float64Array,
     exponential: Float64Array,
@@ -190,7 +193,7 @@ def add_rank_gradients_of_two(
         a, b = e + exponential[j], e2 + exponential[j]
         inverse = 1.0 / (a * b)
         inverse_a, inverse_b = inverse * b, inverse * a
-        common = (v - value[j]) * exponential[j]
+        common = (own_value - value[j]) * exponential[j]
         pair_gradient = common * abs(d - discount[j]) * inverse_a
         pair_gradient2 = common * abs(d2 - discount[j]) * inverse_b
         pair_hessian = pair_gradient * (e * inverse_a)
@@ -256,13 +259,16 @@ def sum_rank_losses_of_two(
     i: int,
     begin: int,
     blocks: int,
-    v: float,
+    own_value: float,
     value: Float64Array,
     discount: Float64Array,
     score: Float64Array,
     exponential: Float64Array,
 ) -> float:
-    """Return the losses of the documents at i and i + 1, of one label: `weigh_ranks`, `sum_logistic_near`."""
+    """Return the sum of the losses of the documents at i and i + 1, of one label and the same partners.
+
+    Weights are those of `pair_weights.weigh_ranks`, and losses are as precise as in `sum_logistic_near`.
+    """
     following = np.uint64(i) + np.uint64(1)
     e, e2 = exponential[i], exponential[following]
     d, d2 = discount[i], discount[following]
@@ -273,7 +279,7 @@ def sum_rank_losses_of_two(
         inverse = 1.0 / (a * b)
         loss = abs(d - discount[j]) * _softplus(abs(e - exponential[j]) * (inverse * b), s, score[j])
         loss2 = abs(d2 - discount[j]) * _softplus(abs(e2 - exponential[j]) * (inverse * a), s2, score[j])
-        total += (v - value[j]) * (loss + loss2)
+        total += (own_value - value[j]) * (loss + loss2)
     return total
 
 

@@ -1,4 +1,4 @@
-"""Selection of documents whose pairs count: the top ranks and, with Lambda-eX, documents missing there.
+"""Selection of documents whose pairs count: the top ranks and, with Lambda-eX, documents missing from them.
 
 A pair is kept when at least one of its documents is selected. Plain truncation selects the ranks up to τ. The
 Lambda-eX strategies add documents below τ whose label the current top τ lacks. The deficit of a label is the

@@ -128,9 +128,9 @@ def _check_timezone(name: str) -> None:
             raise ValueError(f"{name} depends on the machine")
         ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        known = available_timezones()
-        hint = did_you_mean(name, {zone: zone for zone in known}) or "use a name such as Europe/Zurich or UTC"
-        if not known:
+        zones = available_timezones()
+        hint = did_you_mean(name, {zone: zone for zone in zones}) or "use a name such as Europe/Zurich or UTC"
+        if not zones:
             hint = "this machine has no time zone database; install the package tzdata, or use UTC"
         raise InvalidInput.at("/timezone", f"{name[:100]!r} is not a time zone; {hint}") from error
 

@@ -51,7 +51,7 @@ class CachedBins:
     Attributes:
         cache: The cache.
         training: Key of the training features, unique for their matrix and names.
-        validation: Key of the validation features, likewise.
+        validation: Key of the validation features, unique in the same way.
     """
 
     cache: BinCache

@@ -21,7 +21,7 @@ from rankery.cli.texts import object_of_file
 if TYPE_CHECKING:
     from rankery.client.schemas.answers import EngineParity, ExportParity
 
-_NAMES = '{"f1": "bm25(title)"}'
+_EXAMPLE_OF_NAMES = '{"f1": "bm25(title)"}'
 
 
 @on_service
@@ -99,8 +99,8 @@ def export(
         return
     if model is None or format is None or output is None:
         raise WrongUsage("give MODEL, --format and --output; --list shows the formats")
-    names = None if feature_names is None else object_of_file(feature_names, _NAMES)
-    judged = None if dataset is None else dataset_of(session, dataset)
+    names = None if feature_names is None else object_of_file(feature_names, _EXAMPLE_OF_NAMES)
+    dataset_id = None if dataset is None else dataset_of(session, dataset)
     options: dict[str, Any] = {
         "target_version": target_version,
         "model_name": model_name,
@@ -111,7 +111,7 @@ def export(
     }
     options = {name: value for name, value in options.items() if value is not None}
     session.client.export(model, format, output, archive=archive, **options)
-    parity = session.client.parity(model, format, dataset=judged, **options)
+    parity = session.client.parity(model, format, dataset=dataset_id, **options)
     say(f"wrote {parity.model.name}:{parity.model.version} to {output}")
     document = {"file": str(output), "bytes": output.stat().st_size, "parity": parity}
     session.show(document, *_parity_report(parity))

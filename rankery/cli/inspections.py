@@ -41,7 +41,9 @@ def inspect(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Metric whose loss is measured.", show_default="ndcg@10", rich_help_panel=_PERMUTATION_PANEL
+            help="Metric whose decrease is measured.",
+            show_default="ndcg@10",
+            rich_help_panel=_PERMUTATION_PANEL,
         ),
     ] = None,
     repeats: Annotated[
@@ -118,14 +120,14 @@ def _show_gains(session: ServiceConnection, model: str, top: int) -> None:
 
 def inspection_tables(found: "Inspection", top: int) -> list[RenderableType]:
     """Return the tables of an inspection."""
-    numbers = (f"{found.metric} lost", "lower", "upper")
+    numbers = (f"decrease of {found.metric}", "lower", "upper")
     shown = table("feature", *numbers, right=numbers)
     for one in islice(found.importance, top):
         shown.add_row(plain(one.feature), *(number(value) for value in (one.mean, one.lower, one.upper)))
     baseline = number(found.baseline.mean)
     return [
         titled(
-            f"{plain(found.metric)} is {baseline}; loss by shuffling each feature, with its 95% interval",
+            f"{plain(found.metric)} is {baseline}; decrease by shuffling each feature, with its 95% interval",
             shown,
         )
     ]

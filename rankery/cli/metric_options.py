@@ -62,7 +62,7 @@ JudgedOnly = Annotated[
 def contract_of(
     preset: str, relevance_level: float | None, max_documents: int | None, judged_only: bool
 ) -> "Contract":
-    """Return the metric conventions that the options select."""
+    """Return the contract, the conventions of the metrics, that the options select."""
     changes: dict[str, Any] = {}
     if relevance_level is not None:
         # The threshold of a contract is exclusive: the next smaller float includes the level itself.

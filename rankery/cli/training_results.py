@@ -353,10 +353,10 @@ def _spread(trained: Sequence[TrainingResult], varied: Sequence[str]) -> Rendera
     for settings, repeats in groups.items():
         for data in ("validation", "test"):
             for metric in dict.fromkeys(name for one in repeats for name in one.values(data)):
-                known = [value for one in repeats if (value := one.values(data).get(metric)) is not None]
-                if len(known) > 1:
-                    found = (fmean(known), stdev(known), min(known), max(known))
-                    shown.add_row(*settings, data, plain(metric), str(len(known)), *map(number, found))
+                values = [value for one in repeats if (value := one.values(data).get(metric)) is not None]
+                if len(values) > 1:
+                    statistics = (fmean(values), stdev(values), min(values), max(values))
+                    shown.add_row(*settings, data, plain(metric), str(len(values)), *map(number, statistics))
     return titled("over repeated trainings; differences below the standard deviation may be chance", shown)
 
 

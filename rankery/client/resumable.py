@@ -15,12 +15,12 @@ import httpx
 
 from rankery.errors import RankeryApiError
 
-# Larger files are sent in chunks, and resumed after an interruption.
+# Larger files are sent in pieces, and resumed after an interruption.
 RESUMABLE_BYTES = 100_000_000
-CHUNK_BYTES = 64 * 2**20
+PIECE_BYTES = 64 * 2**20
 BLOCK_BYTES = 2**20
 TUS: Mapping[str, str] = MappingProxyType({"Tus-Resumable": "1.0.0"})
-CHUNK_TYPE = "application/offset+octet-stream"
+PIECE_TYPE = "application/offset+octet-stream"
 
 # A service restarts within minutes, and a laptop reconnects to its network within minutes.
 _MAX_SECONDS_WITHOUT_PROGRESS = 300.0

@@ -188,7 +188,7 @@ def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path
 
 
 def test_chosen_numbers_of_threads_stay() -> None:
-    """A library's environment variable sets its threads, and a user's setting sets those of the others."""
+    """A library's environment variable stays, and a user's setting applies to the other libraries."""
     environment = {"OMP_NUM_THREADS": "7"}
     limit_threads(environment, requested=1_000)
     assert environment == {"OMP_NUM_THREADS": "7", "OPENBLAS_NUM_THREADS": "1000"}

@@ -201,7 +201,7 @@ def test_a_read_only_cache_is_read(cache: Path, read_only: Callable[[Path], Path
 def test_a_read_only_cache_of_another_processor_is_left_for_one_of_the_user(
     cache: Path, tmp_path: Path, read_only: Callable[[Path], Path]
 ) -> None:
-    """Its kernels would not run on this processor; new ones are kept in the cache folder of the user."""
+    """The cached kernels would not run on this processor; new ones go to the cache folder of the user."""
     home = tmp_path / "home"
     other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "XDG_CACHE_HOME": str(home)}
     assert run(COMPILE + LOAD, read_only(cache), **other) == ["0", str(home / "rankery" / "kernels")]

@@ -14,7 +14,7 @@ test("the source of a dataset is a file, a folder, addresses, a click log, a see
   assert.equal(datasets.sourceLabel(pattern), "s3://clicks/2026-05/part-*, delimited table");
   assert.equal(datasets.sourceLabel({ source: { kind: "clicks", click_log_id: "7" } }), "judgments of a click log");
   const synthetic = { source: { kind: "synthetic", seed: 0, polynomial_seed: 7 } };
-  assert.equal(datasets.sourceLabel(synthetic), "synthetic, seed 0, polynomials 7");
+  assert.equal(datasets.sourceLabel(synthetic), "synthetic, seed 0, polynomial seed 7");
   assert.equal(datasets.sourceLabel({ source: null, size_bytes: null }), "upload");
 });
 

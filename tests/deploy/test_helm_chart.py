@@ -294,7 +294,7 @@ def test_rank_workers_have_no_credentials_of_the_service() -> None:
 
 
 def test_rank_workers_have_no_credentials_among_their_variables() -> None:
-    """Variables that a rank worker would remove are left out of its manifest, not of the others."""
+    """The manifest of a rank worker omits variables that it would remove; other manifests keep them."""
     secret = {"valueFrom": {"secretKeyRef": {"name": "keys", "key": "keys"}}}
     withheld = (*WITHHELD_VARIABLES, f"{IMPORT_CREDENTIALS}WAREHOUSE")
     first, *others = withheld

@@ -38,7 +38,7 @@ class ApiProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id of the API."""
         assert self._process.pid is not None
         return self._process.pid
 

@@ -159,7 +159,7 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
 
 
 def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: InlineWorker) -> None:
-    """It has the number of trees that cross-validation chose, and continues the same model."""
+    """The naive model has the number of trees that cross-validation chose, and continues the same model."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, _ = simulate_log(inline_worker, dataset_id)
     inline_worker.trained(dataset_id, model_name="net", scorer={"kind": "linear"}, hyperparameters={})

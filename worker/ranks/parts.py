@@ -102,6 +102,7 @@ class Part:
             features=features,
             labels=self.labels,
             query_boundaries=self.query_boundaries,
+            # No rank needs the ids.
             query_ids=("",) * (len(self.query_boundaries) - 1),
             document_ids=self.document_ids,
             feature_names=feature_names,

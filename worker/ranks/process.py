@@ -1,4 +1,4 @@
-"""Run the process of one rank.
+"""Run one rank: one process of a distributed training, as in MPI.
 
 The process ends immediately when it loses its driver or another rank, since its state can be rebuilt from a
 checkpoint.
@@ -112,7 +112,7 @@ class RankProcess:
         os._exit(LEFT)
 
     async def _beat(self) -> None:
-        """Send heartbeats with the state of the rank to the driver."""
+        """Send heartbeats with the condition of the rank to the driver."""
         pause = self._invitation.silence_seconds / BEATS
         with contextlib.suppress(OSError):
             while True:
@@ -242,7 +242,8 @@ def main() -> None:
     """Read the invitation from the standard input and run the rank."""
     if len(sys.argv) > 1:
         die_with_parent(int(sys.argv[1]))
-    logging.basicConfig(stream=sys.stderr)  # without effect where the log is in JSON
+    # This does nothing if `capture_output` has installed the handler for JSON.
+    logging.basicConfig(stream=sys.stderr)
     logging.getLogger().setLevel(logging.WARNING)
     invitation = read_as(Invitation, json.loads(sys.stdin.buffer.readline()))
     RankProcess(invitation).run()

@@ -36,7 +36,7 @@ class Sharing:
     Args:
         run: Job.
         spec: Specification of the training.
-        distribution: Number of ranks.
+        distribution: Requested bounds on the number of ranks.
         datasets: "train", and optionally "validation", with the features of the training data.
     """
 
@@ -108,7 +108,7 @@ class Sharing:
             team: Ranks, with their binned documents.
             state: Checkpoint to resume from, or None.
         """
-        cuts = {
+        document_cuts = {
             name: self._datasets[name].dataset.query_boundaries[queries]
             for name, queries in self._cuts(team).items()
         }
@@ -122,7 +122,7 @@ class Sharing:
 
         def scores_of_rank(rank: int) -> Values:
             return {
-                name: packed(values[slice(*cuts[name][rank : rank + 2].tolist())])
+                name: packed(values[slice(*document_cuts[name][rank : rank + 2].tolist())])
                 for name, values in scores.items()
             }
 
@@ -181,7 +181,9 @@ class Sharing:
 
 
 def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes: float | None) -> None:
-    """Raise if a shard needs more than its machine or the job's limit allows, or all shards of a machine do.
+    """Raise if a shard needs more than its machine or the job's limit allows.
+
+    Also raise if the shards on one machine together need more than it has.
 
     Args:
         members: Ranks.

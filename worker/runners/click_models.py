@@ -19,7 +19,7 @@ from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.runners.ingestion import store_reading, take_over
+from worker.runners.ingestion import share_stored_content, store_reading
 
 _VERSION = 1  # incremented whenever the same log and options give other grades
 
@@ -80,7 +80,7 @@ def run_judging(run: JobRun, spec: JudgeJob) -> None:
     if spec.judged_dataset_id is not None:
         judged = load_dataset(run.store, run.caches, spec.judged_dataset_id).dataset
         result["agreement"] = asdict(agreement_with(judgments, log, judged))
-    if take_over(run, spec.dataset_id, digest, result):
+    if share_stored_content(run, spec.dataset_id, digest, result):
         return
     features = load_dataset(run.store, run.caches, spec.features_dataset_id).dataset
     dataset = judged_dataset(features, log, judgments, spec.unjudged)

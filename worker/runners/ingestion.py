@@ -37,7 +37,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     with opened_source(row, run, spec.max_bytes) as source:
         digest = source.digest(on_progress)
         damaged_key = _damaged_copy(run, dataset_id, digest)
-        if damaged_key is None and take_over(run, dataset_id, digest):
+        if damaged_key is None and share_stored_content(run, dataset_id, digest):
             return
         run.reporter.phase("reading")
         try:
@@ -67,7 +67,7 @@ class _ContentNotStored(Exception):
     """Raised to roll back the transaction that ends the job, since no content has the digest."""
 
 
-def take_over(run: JobRun, dataset_id: str, digest: str, result: Values | None = None) -> bool:
+def share_stored_content(run: JobRun, dataset_id: str, digest: str, result: Values | None = None) -> bool:
     """Share the stored content of a digest and end the job; return False if no such content is stored.
 
     Args:

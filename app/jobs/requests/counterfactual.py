@@ -41,8 +41,8 @@ class EstimationRequest(RequestModel):
         "item_position",
         description="Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of"
         " documents at ranks. `reward_interaction`: of documents at a rank and all ranks above."
-        " `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a"
-        " log with a single ranking",
+        " `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a"
+        " rank, which needs no logged propensities",
     )
     normalised: bool = Field(
         False, description="Whether to divide by the mean weight of each rank (self-normalised)"

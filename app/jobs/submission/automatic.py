@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
-    contract_of,
+    conventions_of,
     has_no_features,
     label_map_problems,
     require_ready,
@@ -30,7 +30,7 @@ def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJ
         *label_map_problems(request.label_map),
         *_candidate_problems(request),
     ]
-    contract = contract_of(request.contract, problems)
+    contract = conventions_of(request.contract, problems)
     if request.test_dataset_id == request.dataset_id:
         problems.append(
             InputProblem("/test_dataset_id", "is the training dataset; test on data the model has not seen")

@@ -60,8 +60,8 @@ def ineffective_parameter_problems(loss: Loss, pointer: str) -> Iterable[InputPr
     return ()
 
 
-def contract_of(requested: str | ContractRequest, problems: list[InputProblem]) -> Conventions:
-    """Resolve a metric contract and add its errors to the problems."""
+def conventions_of(requested: str | ContractRequest, problems: list[InputProblem]) -> Conventions:
+    """Return the conventions of a requested contract; add its errors to the problems."""
     try:
         return conventions(
             requested if isinstance(requested, str) else requested.model_dump(exclude_none=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from app.jobs.requests.inspecting import InspectRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
-    contract_of,
+    conventions_of,
     label_map_problems,
     metric_without_differences,
     require_ready,
@@ -25,7 +25,7 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
         WrongState: When the dataset is not ready.
     """
     problems = [*metric_without_differences("/metric", request.metric)]
-    contract = contract_of(request.contract, problems)
+    contract = conventions_of(request.contract, problems)
     system = model_named(tx, request.model)
     model_features = tx.models.get(system["model_id"]).feature_names
     problems += [
@@ -41,10 +41,10 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
 
 
 def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> Iterable[InputProblem]:
-    known = set(model_features)
+    valid_names = set(model_features)
     for i, name in enumerate(names):
         pointer = f"/partial_dependence/features/{i}"
-        if name not in known:
+        if name not in valid_names:
             yield InputProblem(
                 pointer, f"the model has no feature {name[:40]!r}; its `feature_names` list all features"
             )

@@ -12,7 +12,7 @@ from app.jobs.requests.measuring import (
 )
 from app.jobs.submission.checks import (
     check_dataset_labels,
-    contract_of,
+    conventions_of,
     has_no_features,
     ineffective_parameter_problems,
     label_map_problems,
@@ -102,7 +102,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
 
 
 def _checked_contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
-    contract = contract_of(request.contract, problems)
+    contract = conventions_of(request.contract, problems)
     problems += [
         *repeated_metrics(request.metrics),
         *unknown_metrics(request.metrics),

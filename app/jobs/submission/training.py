@@ -7,7 +7,7 @@ from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
-    contract_of,
+    conventions_of,
     has_no_features,
     ineffective_parameter_problems,
     label_map_problems,
@@ -106,7 +106,7 @@ def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *_sum_problems(request),
         *_teacher_problems(request),
     ]
-    contract = contract_of(request.contract, problems)
+    contract = conventions_of(request.contract, problems)
     if request.early_stopping and request.validation is None:
         problems.append(InputProblem("/early_stopping", "needs validation data to watch; set validation"))
     try:

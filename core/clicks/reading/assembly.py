@@ -93,9 +93,9 @@ class Assembly:
 
     def _join_actions(self, first: int, rows: Rows) -> _ShownImpressions:
         """Join the actions of a part with their impressions."""
-        self._report.action_rows += int((rows["action"] > 0).sum())
+        self._report.weighted_actions += int((rows["action"] > 0).sum())
         has_query = self._queries[rows["list"]] != UNKNOWN
-        self._count(self._report.unknown_queries, rows[~has_query])
+        self._count(self._report.rows_without_query, rows[~has_query])
         rows = rows[has_query]
         is_shown = self._are_impressions(first, rows)
         rows["rank"][rows["action"] == HIT] += self._report.rank_base

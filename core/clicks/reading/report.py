@@ -27,7 +27,7 @@ class Examples:
 
 @dataclass
 class ReadingReport:
-    """Counts of rows that were read and ignored.
+    """Counts of the rows that were read, and of those that were ignored.
 
     Attributes:
         format: Format of the files.
@@ -38,15 +38,15 @@ class ReadingReport:
         lists_from_1: Lists whose lowest valid rank is 1 in the files; lists of search hits do not count.
         ranks_0: Events of rank 0 in the files; in formats whose clicks have no rank, impressions only.
         ranks_1: Events of rank 1 in the files.
-        actions: Number of rows by action.
+        rows_by_action: Number of rows by action.
         weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
-        action_rows: Weighted actions.
+        weighted_actions: Number of weighted actions.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
-        unknown_queries: Rows of lists without a query.
-        without_query: Events of UBI without the text of the query.
-        joined: Events without the text of the query whose list has a query from another row.
+        rows_without_query: Rows of lists without a query.
+        events_without_query: Events of UBI without the text of the query.
+        joined_events: Those of `events_without_query` whose list has its query from another row.
         without_document: Impressions and actions without a document.
         without_list: Actions without a list.
         shared_ranks: Impressions at the same rank as another document of the list.
@@ -62,15 +62,15 @@ class ReadingReport:
     lists_from_1: int = 0
     ranks_0: int = 0
     ranks_1: int = 0
-    actions: Mapping[str, int] = field(default_factory=dict)
+    rows_by_action: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     orphaned_actions: Examples = field(default_factory=Examples)
-    action_rows: int = 0
+    weighted_actions: int = 0
     repeated_impressions: Examples = field(default_factory=Examples)
     unranked: Examples = field(default_factory=Examples)
-    unknown_queries: Examples = field(default_factory=Examples)
-    without_query: int = 0
-    joined: int = 0
+    rows_without_query: Examples = field(default_factory=Examples)
+    events_without_query: int = 0
+    joined_events: int = 0
     without_document: int = 0
     without_list: int = 0
     shared_ranks: Examples = field(default_factory=Examples)

@@ -104,7 +104,7 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
 
 def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
     before = policy.before(name, utc_now())
-    for page in _pages(store, lambda tx, after: tx.trash.outdated(KINDS[name], before, after, CHUNK)):
+    for page in _pages(store, lambda tx, after: tx.trash.past_retention(KINDS[name], before, after, CHUNK)):
         yield from page
 
 
@@ -115,14 +115,14 @@ def _expired(store: Store, before: datetime) -> Iterator[list[str]]:
     purged together.
     """
     with store.read() as tx:
-        if not tx.trash.has_expired(before):
+        if not tx.trash.has_overdue_trash(before):
             return
     for kind in OWNERS_FIRST:
         yield from _pages(store, partial(_expired_page, kind, before))
 
 
 def _expired_page(kind: Kind, before: datetime, tx: Transaction, after: str) -> list[str]:
-    return tx.trash.expired(kind, before, after, CHUNK)
+    return tx.trash.overdue_trash(kind, before, after, CHUNK)
 
 
 def _pages(store: Store, list_ids: Callable[[Transaction, str], list[str]]) -> Iterator[list[str]]:

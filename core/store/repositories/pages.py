@@ -149,8 +149,8 @@ class PageRequest:
         if self.cursor is None or last is not None:
             keys, last_keys = [by, id], [literal(last, by.type), literal(self.cursor)]
             with_value = only_ids.where(by.is_not(None))
-            known = self._after_cursor(with_value, keys, last_keys, order, wanted)
-            found = list(session.scalars(known))
+            selected = self._after_cursor(with_value, keys, last_keys, order, wanted)
+            found = list(session.scalars(selected))
         if len(found) < wanted:
             without_value = only_ids.where(by.is_(None))
             request = self if self.cursor is not None and last is None else PageRequest(None, self.limit)

@@ -73,7 +73,7 @@ class Comparison(InProject, Trashable, Base):
         sentence: The result as a sentence.
         systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each system, whose ranking
             is always stored.
-        metrics: Spellings of the metrics; the first one decides.
+        metrics: Spellings of the metrics; the first one decides the verdict.
         contract: The metric conventions.
         pairs: See `core.evaluation.Pair.to_json`.
     """

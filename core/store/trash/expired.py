@@ -13,7 +13,7 @@ from core.store.visibility import with_trash
 
 KEEP = "keep"
 # One statement for all kinds, since most sweeps of the workers find nothing.
-_HAS_EXPIRED = select(
+_HAS_OVERDUE_TRASH = select(
     or_(*(exists().where(kind.table.deleted_at < bindparam("before")) for kind in OWNERS_FIRST))
 )
 
@@ -24,7 +24,7 @@ class ExpiredObjects:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def outdated(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
+    def past_retention(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
         """List ids of objects without the tag `keep` that are older than a moment, in ascending order.
 
         Leave out results of jobs with this tag, and models that the rollback of an alias would restore.
@@ -49,12 +49,12 @@ class ExpiredObjects:
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_has_keep_tag(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
 
-    def has_expired(self, before: datetime) -> bool:
+    def has_overdue_trash(self, before: datetime) -> bool:
         """Return whether an object of any kind was moved to the trash before a moment."""
         with with_trash(self._session):
-            return bool(self._session.scalar(_HAS_EXPIRED, {"before": before}))
+            return bool(self._session.scalar(_HAS_OVERDUE_TRASH, {"before": before}))
 
-    def expired(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
+    def overdue_trash(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
         """List ids of objects that were moved to the trash before a moment, in ascending order.
 
         Args:

@@ -56,7 +56,7 @@ class AsyncClient(
             service has no keys.
         timeout_seconds: Timeout of one response. Uploads may take an hour.
         retries: Maximum number of retries of a request, with increasing pauses.
-        resumable_bytes: Larger files are uploaded in chunks, and interrupted uploads resume.
+        resumable_bytes: Larger files are uploaded in pieces, and interrupted uploads resume.
         transport: Custom httpx transport, such as one that calls an application in this process.
 
     Example:

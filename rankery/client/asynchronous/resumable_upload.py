@@ -1,4 +1,4 @@
-"""Resumable upload of one file in chunks, by the tus protocol."""
+"""Resumable upload of one file in pieces, by the tus protocol."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,8 +9,8 @@ from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.reading import Document, document_of
 from rankery.client.resumable import (
     BLOCK_BYTES,
-    CHUNK_BYTES,
-    CHUNK_TYPE,
+    PIECE_BYTES,
+    PIECE_TYPE,
     TUS,
     StoredUploadId,
     UploadRetries,
@@ -58,7 +58,7 @@ class AsyncResumableUpload:
             try:
                 offset = await self._offset()
                 while offset < self._size_bytes:
-                    offset = await self._send_chunk(offset)
+                    offset = await self._send_piece(offset)
                 return f"upload:{self._id}"
             except RankeryApiError as error:
                 if self._id is not None and is_gone(error):
@@ -98,8 +98,8 @@ class AsyncResumableUpload:
         found = await self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
         return self._record_offset(int(found.headers["Upload-Offset"]))
 
-    async def _send_chunk(self, offset: int) -> int:
-        size = min(CHUNK_BYTES, self._size_bytes - offset)
+    async def _send_piece(self, offset: int) -> int:
+        size = min(PIECE_BYTES, self._size_bytes - offset)
         with opened(self._path) as file:
             file.seek(offset)
             response = await self._transport.send_once(
@@ -108,7 +108,7 @@ class AsyncResumableUpload:
                 content=self._blocks(file, size),
                 headers={
                     **TUS,
-                    "Content-Type": CHUNK_TYPE,
+                    "Content-Type": PIECE_TYPE,
                     "Content-Length": str(size),
                     "Upload-Offset": str(offset),
                 },
@@ -138,7 +138,7 @@ class AsyncResumableUpload:
 
 
 async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_bytes: OnBytes) -> Document:
-    """Create an object from files by one POST; upload large files before it, in chunks.
+    """Create an object from files by one POST; upload large files before it, in pieces.
 
     Args:
         transport: Transport of the requests.

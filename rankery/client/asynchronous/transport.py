@@ -39,7 +39,7 @@ class AsyncTransport:
         api_key: Secret of an API key; RANKERY_API_KEY if None.
         timeout_seconds: Timeout of one response. Uploads may take an hour.
         retries: Maximum number of retries of a request.
-        resumable_bytes: Larger files are uploaded in chunks.
+        resumable_bytes: Larger files are uploaded in pieces.
         transport: Custom httpx transport.
     """
 

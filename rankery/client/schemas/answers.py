@@ -322,7 +322,7 @@ class CounterfactualRule(Answer):
     estimator: Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"] = (
         "item_position"
     )
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
+    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, which needs no logged propensities"""
 
     normalised: bool = False
     """Whether to divide by the mean weight of each rank (self-normalised)"""
@@ -708,7 +708,7 @@ class ExperimentCounts(Answer):
     failed: int = 0
     cancelled: int = 0
     shared: int = 0
-    """Number of these trainings that are reused from this or another experiment"""
+    """Number of these trainings that reuse the job of an equal training, of this or another experiment"""
 
 
 class ExperimentDataset(Answer):
@@ -1694,7 +1694,7 @@ class PaperTable(PaperTableEntry):
     claims: list[PaperClaim]
     deviations: list[str]
     printed: dict[str, dict[str, dict[str, dict[str, Any]]]]
-    """Published numbers by corpus, row and column: `value`, `mark` and `half_width`"""
+    """Published numbers by corpus, row and column: `value`, `mark` of significance, and `half_width` of the 95% interval"""
 
 
 class Paper(Answer):
@@ -2012,7 +2012,7 @@ class ExperimentTraining(Answer):
     """A training that an experiment needs."""
 
     digest: str
-    """Digest of the run, as in the field `run` of the report's cells"""
+    """Digest of the training: the field `run` of the report's cells"""
 
     fold: int
     method: str
@@ -2688,7 +2688,7 @@ class ScorerDescription(Answer):
     """One-line summary"""
 
     is_network: bool
-    """Whether an iteration is an epoch: true for networks and linear scorers"""
+    """Whether it is trained in epochs: true for networks and linear scorers, false for trees and sums"""
 
     parameters: list[ParameterDescription]
     """Hyperparameters that a job sets in `scorer`; empty for trees, whose hyperparameters a job sets in `hyperparameters`"""

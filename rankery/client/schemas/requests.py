@@ -317,7 +317,7 @@ class EstimationRequest(TypedDict):
     """Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
 
     estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
+    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, which needs no logged propensities"""
 
     normalised: NotRequired[bool]
     """Whether to divide by the mean weight of each rank (self-normalised)"""

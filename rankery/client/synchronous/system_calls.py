@@ -26,7 +26,7 @@ from rankery.masked_arrays import with_nan
 
 # A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any
-_RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {document: score}}"
+_FORMS_OF_A_RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {document: score}}"
 _REFERENCES = frozenset({"model", "ranking_id", "name"})
 _SCATTERED = "scattered-queries"
 _INVALID_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
@@ -64,8 +64,10 @@ class SystemCalls(DatasetReferences):
             WrongType: `model` is not a model of LightGBM.
             RankeryApiError: The service refused the request.
         """
-        labels = {"tags": None if tags is None else json.dumps(dict(tags))}
-        fields = without_none({"name": name, "description": description, "project": project, **labels})
+        encoded_tags = None if tags is None else json.dumps(dict(tags))
+        fields = without_none(
+            {"name": name, "description": description, "project": project, "tags": encoded_tags}
+        )
         text = text_of(model)
         if text is None and feature_names is not None:
             text = _text_in(Path(model))
@@ -105,7 +107,7 @@ class SystemCalls(DatasetReferences):
             RankeryApiError: The service refused the request.
 
         Warns:
-            DataWarning: Scores are matched by their order, but an index of pandas numbers them in another.
+            DataWarning: Scores are matched by their order, but their pandas index is not in that order.
 
         Example:
             ```python
@@ -115,7 +117,7 @@ class SystemCalls(DatasetReferences):
         """
         dataset_id = self._dataset_id(dataset)
         if isinstance(run, str | Path) or hasattr(run, "__fspath__"):
-            path = path_of(run, _RUN)
+            path = path_of(run, _FORMS_OF_A_RUN)
             fields = without_none({"dataset_id": dataset_id, "name": name, "project": project})
             return self._send("/v1/rankings", Upload({"file": path}, fields), progress)
         fields = without_none({"dataset_id": dataset_id, "name": name or "scores", "project": project})
@@ -135,7 +137,7 @@ class SystemCalls(DatasetReferences):
             return runs.run_of_scores(runs.scores_of_rows(table, queries), queries, documents)
         if not (hasattr(run, "__array__") or isinstance(run, Sequence)) or isinstance(run, str | bytes):
             scores = "; pass its scores, such as model.predict(X)" if hasattr(run, "predict") else ""
-            raise WrongType(f"{_RUN} is expected here, not {described(run)}{scores}")
+            raise WrongType(f"{_FORMS_OF_A_RUN} is expected here, not {described(run)}{scores}")
         from rankery.client.frames.arrow import np
 
         runs.warn_if_reordered(run)

@@ -23,7 +23,7 @@ class Inspection(Displayable, answers.Inspection, Tabular):
         """Return the card of the resource."""
         facts = {**self.summary(), "created": moment(self.created_at)}
         rows = [[one.feature, number(one.mean), interval(one.lower, one.upper)] for one in self.importance]
-        columns = ["feature", f"#{self.metric} lost", "#95% interval"]
+        columns = ["feature", f"#decrease of {self.metric}", "#95% interval"]
         return Card("permutation importance", facts, tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
@@ -33,7 +33,7 @@ class Inspection(Displayable, answers.Inspection, Tabular):
         return pa.Table.from_pylist([one.model_dump() for one in self.importance])
 
     def plot(self, top: int = 20) -> Any:
-        """Draw the permutation importance of the features: the loss of the metric when each is shuffled.
+        """Draw the permutation importance of the features: the decrease of the metric when each is shuffled.
 
         Args:
             top: Number of features.

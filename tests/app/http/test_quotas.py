@@ -87,7 +87,7 @@ def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
 
 
 def test_files_of_query_sizes_count(client: TestClient) -> None:
-    """They are part of the size of their dataset."""
+    """The file of query sizes is part of the size of its dataset."""
     sizes = {"file": ("1.txt", LETOR), "file_query": ("1.txt.query", b"1\n" * len(LETOR))}
     for size_bytes in (3 * len(LETOR), None):
         answer = client.post("/v1/datasets", files=sizes)

@@ -160,7 +160,7 @@ def test_an_id_with_nul_is_unknown(client: TestClient, models: list[str]) -> Non
 
 
 def test_models_of_an_interleaving_are_not_deleted(client: TestClient, models: list[str]) -> None:
-    """Its lists would be answered by 404; they can be deleted after the interleaving."""
+    """Requests for its lists would fail; the models can be deleted after the interleaving."""
     interleaving = create(client, models=models, rankings=None)
     refused = client.delete(f"/v1/models/{models[0]}")
     assert refused.status_code == 409, refused.text

@@ -55,7 +55,7 @@ def test_the_server_and_its_models_describe_themselves(client: TestClient, score
 def test_an_imported_model_asks_for_float64(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """Its trees were trained on float64, so that float32 would round the values."""
+    """The trees were trained on float64, so that float32 would round the values."""
     model = add_model("web")
     with store.begin() as tx:
         tx.models.get(model.id).dataset_id = None  # as of every imported one

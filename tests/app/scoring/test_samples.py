@@ -145,7 +145,7 @@ def test_documents_of_large_requests_are_drawn(
 def test_a_full_chunk_waits_while_the_database_is_unavailable(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is written again after an interval, not immediately, and a failed write leaves no artifact."""
+    """The chunk is written again after an interval, not immediately; a failed write leaves no artifact."""
     monkeypatch.setattr(sample_writer, "CHUNK_BYTES", 100)
     failed, begin = threading.Event(), store.begin
     tries: list[float] = []

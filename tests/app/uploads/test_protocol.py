@@ -47,7 +47,7 @@ def test_the_protocol_describes_itself(client: TestClient) -> None:
     }
 
 
-# Method, path of an upload or none, headers, body, status
+# Method, whether of an existing upload, headers, body, status
 REFUSED: dict[str, tuple[str, bool, dict[str, str], bytes, int]] = {
     "create without version": ("POST", False, {"Upload-Length": "1"}, b"", 412),
     "create of another version": ("POST", False, {"Tus-Resumable": "0.2.2", "Upload-Length": "1"}, b"", 412),
@@ -198,7 +198,7 @@ def test_the_length_may_come_later(client: TestClient) -> None:
 @pytest.mark.servers
 @pytest.mark.usefixtures("client")
 def test_a_part_is_recorded_before_the_quota_is_locked(application: FastAPI, store: Store) -> None:
-    """A request that stores a part waits for one that takes the upload over; they do not deadlock."""
+    """Both requests lock the upload first and the quota second, so they do not deadlock."""
     with store.begin() as tx:
         key_id = tx.api_keys.create("ours", ["write"], max_stored_bytes=60)[0].id
         upload = tx.uploads.add(None, utc_now() + timedelta(hours=1), key_id=key_id)

@@ -96,19 +96,19 @@ _PLAIN = b"1 qid:1 1:2 3:4 # a\n0 qid:2 2:5\n"
     ],
 )
 def test_layout_does_not_matter(content: bytes) -> None:
-    """Line ends, blanks, blank and comment lines, a byte order mark and earlier repeats change nothing."""
+    """Line ends, blanks, comments, a byte order mark and an earlier value of a feature change nothing."""
     assert_same(_read(content), _read(_PLAIN))
 
 
 def test_the_last_of_repeated_features_counts_whatever_its_digits() -> None:
-    """A later value replaces an earlier one that was left to Python, and the reverse."""
+    """This holds whether the kernel or, for many digits, Python parses the first or the last value."""
     halfway = "1.000000059604644775390625"
     assert _read(f"0 qid:1 1:{halfway} 1:7").matrix.tolist() == [[7.0]]
     assert _read(f"0 qid:1 1:7 1:{halfway}").matrix.tolist() == [[np.float32(float(halfway))]]
 
 
 def test_the_text_of_scikit_learn_is_read_from_feature_0(tmp_path: Path) -> None:
-    """Its default counts from 0. Features are named by their ids, so that a file without feature 0 agrees."""
+    """`dump_svmlight_file` counts from 0; a test file without feature 0 still agrees."""
     features = np.array([[0.5, 0.0, 2.0], [1.5, 1.0, 0.0], [0.0, 3.0, 4.0], [0.0, 5.0, 6.0]])
     parts = {"train": slice(0, 2), "test": slice(2, 4)}  # the test part has no value of feature 0
     for name, rows in parts.items():
@@ -291,7 +291,7 @@ def test_chunks_do_not_change_the_dataset(monkeypatch: pytest.MonkeyPatch, chunk
 
 
 def test_features_take_the_names_given() -> None:
-    """Names belong to feature ids; names of absent features are refused."""
+    """Names belong to feature ids; names of absent features, and names given twice, are refused."""
     names = _reading(b"1 qid:1 1:1 3:1\n", feature_names={"1": "bm25"}).dataset.feature_names
     assert names == ("bm25", "f2", "f3")
     for wrong in ({"4": "x"}, {"1": "f2"}):
@@ -300,7 +300,7 @@ def test_features_take_the_names_given() -> None:
 
 
 def test_progress_is_reported_and_may_stop_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes rise to the total; an exception of the listener ends the reading."""
+    """The text is read twice: bytes rise to twice its size. An exception of the listener ends the reading."""
     monkeypatch.setattr("core.data.rows.CHUNK_BYTES", 100)
     text = np.frombuffer(_OK.encode() * 1000, np.uint8)
     seen: list[tuple[int, int]] = []

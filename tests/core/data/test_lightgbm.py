@@ -62,7 +62,7 @@ def test_sizes_whose_sum_wraps_around_to_the_rows_are_refused() -> None:
     ],
 )
 def test_sizes_that_are_no_numbers_are_reported(content: bytes, message: str) -> None:
-    """Each line that is not a whole number has its place in the message."""
+    """The message places the first wrong line and counts the others; a file without a document is refused."""
     with pytest.raises(DatasetError, match=message):
         read_query_sizes(_bytes(content), "q")
 
@@ -109,7 +109,7 @@ def test_rows_beside_a_query_file_need_no_header(tmp_path: Path, label: str) -> 
 
 
 def test_a_header_beside_a_query_file_may_have_long_names(tmp_path: Path) -> None:
-    """The first name may begin with a number, and be longer than the texts of messages."""
+    """The first name may begin with a number, and be longer than what error messages quote."""
     data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
     name = "relevance of the document to the query, from 0 to 4"
     data.write_text(f'"{name}",1st,2nd\n1,5,1\n0,6,2\n')

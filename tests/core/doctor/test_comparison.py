@@ -50,15 +50,15 @@ def test_shared_numbers_from_one_are_information(gap: int) -> None:
     assert (finding.code, finding.severity, finding.count) == ("shared-queries", "info", QUERIES)
 
 
-def test_very_long_numbers_are_ids() -> None:
+def test_shared_ids_of_very_many_digits_are_a_warning() -> None:
     """Python does not convert texts of more than 4,300 digits to int."""
     counted = [*map(str, range(1, QUERIES)), "9" * 5_000]
     assert _only_finding(sound(query_ids=counted), _other(query_ids=counted)).severity == "warning"
 
 
 @pytest.mark.parametrize("factor", [3, 15])
-def test_sparse_numbers_are_ids(factor: int) -> None:
-    """Numbers with large gaps count as assigned ids."""
+def test_shared_numbers_with_large_gaps_are_a_warning(factor: int) -> None:
+    """Such numbers count as assigned ids, which are not equal by chance."""
     sparse = [str(1 + factor * number) for number in range(QUERIES)]
     assert _only_finding(sound(query_ids=sparse), _other(query_ids=sparse)).severity == "warning"
 
@@ -106,7 +106,7 @@ def test_few_shared_documents_are_information() -> None:
 
 
 def test_documents_that_queries_share_anyhow_are_information() -> None:
-    """With coarse features, training queries share as many documents; the title has their share."""
+    """With coarse features, training queries have as many documents in common; the title has their share."""
     coarse = np.round(sound().features)
     finding = _only_finding(sound(features=coarse), _other(features=np.round(_other().features)))
     assert (finding.code, finding.severity) == ("shared-documents", "info")

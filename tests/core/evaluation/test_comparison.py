@@ -146,7 +146,7 @@ def _against(reference: int, correction: Correction = "holm") -> Comparison:
 
 
 def test_a_reference_is_compared_with_each_other_system_alone() -> None:
-    """It is A of every pair, and the correction counts these pairs only."""
+    """The reference is A of every pair, and the correction counts these pairs only."""
     comparison = _against(0)
     assert [(pair.a, pair.b) for pair in comparison.pairs] == [(0, 1), (0, 2), (0, 3)]
     assert comparison.sentence == (

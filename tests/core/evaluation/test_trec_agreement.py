@@ -1,4 +1,4 @@
-"""Metrics of runs with unjudged documents and without some judged ones equal those of trec_eval."""
+"""For runs that retrieve unjudged documents and miss judged ones, metrics equal trec_eval's."""
 
 import functools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from core.evaluation import evaluate, measure
 from core.metrics import PRESETS, conventions
 
 N_QUERIES = 500
-SPELLINGS = {
+OUR_NAMES = {
     "ndcg": "ndcg",
     "map": "map",
     "recip_rank": "mrr",
@@ -48,7 +48,7 @@ MEASURES = {
     "ndcg_cut.1,5,10,20",
 }
 
-# Names that both tools use: here they follow the preset, unlike the other names of trec_eval.
+# trec_eval's own names have its conventions with any preset, except these names, which are also ours.
 SHARED = {"ndcg", "map", "bpref"}
 
 Qrels = dict[str, dict[str, int]]
@@ -114,13 +114,13 @@ def _top(run: Scores, depth: int) -> Scores:
 def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset: str) -> None:
     """Values differ by at most 1e-9, at levels of relevance (-l) and depths (-M).
 
-    The preset `trec_eval` is tested by our names of metrics, another preset by trec_eval's names. A query for
-    which nothing was retrieved counts 0, as with -c.
+    With the preset `trec_eval`, metrics have our names. With another preset, they have trec_eval's names,
+    which imply its conventions. A query for which nothing was retrieved counts 0, as with -c.
     """
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     spellings = (
-        SPELLINGS if preset == "trec_eval" else {name: name for name in SPELLINGS if name not in SHARED}
+        OUR_NAMES if preset == "trec_eval" else {name: name for name in OUR_NAMES if name not in SHARED}
     )
     contract = conventions({"preset": preset, "relevance_threshold": level - 0.5, "max_documents": depth})
     ours = measure(joined.scores, joined, list(spellings.values()), contract)
@@ -140,9 +140,9 @@ def test_judged_only_is_trec_evals_option(preset: str) -> None:
     """
     qrels, run = _drawn()
     joined = _joined(qrels, run)
-    spellings = {name: name for name in SPELLINGS if name not in SHARED}
+    spellings = {name: name for name in OUR_NAMES if name not in SHARED}
     if preset == "trec_eval":
-        spellings = {name: _judged(spelling) for name, spelling in SPELLINGS.items()}
+        spellings = {name: _judged(spelling) for name, spelling in OUR_NAMES.items()}
     for level in (1, 2):
         contract = conventions(
             {
@@ -166,7 +166,7 @@ def _judged(spelling: str) -> str:
     return f"{name}(judged){at}{cutoff}"
 
 
-def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
+def test_bpref_is_exactly_zero_where_trec_evals_is() -> None:
     """Rounding errors, such as -5.55e-17, do not replace a value of 0."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)

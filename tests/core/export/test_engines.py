@@ -28,7 +28,7 @@ def cc() -> None:
     require_program("cc", "gcc libc6-dev")
 
 
-def by_row(score: engines.Score) -> Scores:
+def by_row(score: engines.Scorer) -> Scores:
     """Score documents one by one."""
     return lambda rows: [score(row) for row in rows.tolist()]
 

@@ -52,7 +52,7 @@ def tampered(export: Export, change: Callable[[dict[str, Any]], None]) -> Export
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("format", TREE_FORMATS)
 def test_no_decision_differs(format: str, missing: bool) -> None:
-    """No document and no neighbour of a threshold differs; only Solr's residue is left, and counted."""
+    """Only the splits differ that Solr cannot express with its slack of 1e-6, and they are counted."""
     options = ExportOptions(never_missing=missing and format == "ranklib")
     export = export_model(trained(missing=missing), format, NAMES, options=options)
     report = parity(export, judged(missing=missing and format != "ranklib"))
@@ -100,14 +100,14 @@ def test_a_copied_default_direction_is_found() -> None:
     assert not report.exact
 
 
-def test_a_threshold_that_is_only_nearest_is_found() -> None:
+def test_a_threshold_one_float_too_low_is_found() -> None:
     """Documents would hardly ever show the difference; neighbours of thresholds do."""
 
-    def nearest(node: dict[str, Any]) -> None:
+    def one_below(node: dict[str, Any]) -> None:
         below = np.nextafter(np.float32(node["threshold"]), np.float32(-np.inf))
         node["threshold"] = float(below)  # as if `<=` were `<`
 
-    naive = tampered(export_model(trained(), "vespa", NAMES), nearest)
+    naive = tampered(export_model(trained(), "vespa", NAMES), one_below)
     report = parity(naive)
     for engine in report.engines:
         assert engine.data is None
@@ -186,7 +186,10 @@ def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: i
 
 @pytest.mark.parametrize("format", ["vespa", "opensearch-xgboost", "elastic-learning-to-rank"])
 def test_infinite_thresholds_in_json_are_reported(format: str) -> None:
-    """Such a threshold separates missing values from all others; infinite values go with the missing ones."""
+    """An infinite threshold separates missing values from others.
+
+    With the JSON of an engine, infinite values go the way of missing ones; with LightGBM, of the others.
+    """
     text = ModelText.read(trained(missing=True))
     (tree, *_) = text.trees
     tree.thresholds[0], tree.decisions[0] = np.inf, 8
@@ -213,8 +216,8 @@ def test_ndcg_is_that_of_the_metrics() -> None:
     )
 
 
-def test_of_categories_only_the_bytes_are_compared() -> None:
-    """Only LightGBM's own file can have them."""
+def test_a_model_with_categories_is_compared_byte_by_byte() -> None:
+    """Only LightGBM's own format can express categorical splits."""
     import lightgbm
 
     rows = documents(1)
@@ -233,7 +236,7 @@ def test_of_categories_only_the_bytes_are_compared() -> None:
 
 
 def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
-    """A model of LightGBM's example has the same leaves in every format; only Solr's residue is left."""
+    """A model of LightGBM's example has the same leaves in every format; only Solr's slack is left."""
     folder = shared_data / "lightgbm-rank"
     training, test = (read_dataset(folder / f"{part}.letor.txt") for part in ("train", "test"))
     test = align_features(test, training.feature_names)

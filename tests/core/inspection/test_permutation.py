@@ -73,7 +73,7 @@ _KINDS: tuple[Within, Within] = ("query", "dataset")
 @pytest.mark.parametrize("within", _KINDS)
 @pytest.mark.parametrize("metric", [METRIC, "arp"])
 def test_importance_equals_the_difference_after_shuffling_by_hand(within: Within, metric: str) -> None:
-    """It is the mean over the repeats of (metric before - after), or (after - before) if lower is better."""
+    """Importance is the mean over repeats of (metric before - after), or the negative if lower is better."""
     dataset, random = judged(30, 4, seed=2), np.random.default_rng(3)
     stumps = (stump(int(random.integers(3)), *random.normal(size=3)) for _ in range(60))
     text = forest_of(*staircase(0, 4).trees, *stumps, n_features=4)

@@ -174,7 +174,7 @@ def test_the_main_metric_is_that_of_early_stopping_or_the_first_requested(
     ],
 )
 def test_a_job_names_the_artifacts_to_clean_up(kind: str, folders: list[str]) -> None:
-    """They are uploads, checkpoints and files of claims, even if the specification cannot be parsed."""
+    """Uploads, checkpoints and files of claims are named even if the specification cannot be parsed."""
     assert orphaned_artifacts(UnfinishedJob(kind, CURRENT[kind])) == folders
     assert set(orphaned_artifacts(UnfinishedJob(kind))) <= set(folders)
 

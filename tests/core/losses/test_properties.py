@@ -109,7 +109,7 @@ def test_queries_without_pairs_contribute_zero(name: str, labels: list[float]) -
 @pytest.mark.parametrize("name", RANKED)
 @pytest.mark.parametrize("label", [0.0, 2.0])
 def test_a_query_of_one_document_contributes_zero(name: str, label: float) -> None:
-    """Its document has no other document to be ranked above."""
+    """The document has no other document to be ranked above."""
     terms = make_loss(name)(np.array([0.7]), np.array([label]), np.array([0, 1]))
     assert [*terms.value, *terms.gradient, *terms.hessian] == [0.0, 0.0, 0.0]
 

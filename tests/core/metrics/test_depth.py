@@ -1,4 +1,4 @@
-"""Metrics with a cutoff rank documents no further than the cutoff, and have the values of a whole ranking."""
+"""A metric with a cutoff needs only the documents up to it, and has the value of a whole ranking."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -67,7 +67,7 @@ def test_values_are_those_of_the_whole_ranking(contract: str | dict[str, Any], s
                 np.testing.assert_array_equal(values, expected[spelling], err_msg=spelling)
 
 
-def test_documents_are_ranked_up_to_the_deepest_cutoff() -> None:
+def test_the_depth_is_the_cutoff_where_one_suffices() -> None:
     """A metric without a cutoff, or with averages over ties, needs the whole ranking."""
     scores, labels, boundaries, _ = queries(0.0)
     ranked = rank_labels(scores, ideal_labels(labels, boundaries), depth=10)

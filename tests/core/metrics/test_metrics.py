@@ -104,7 +104,7 @@ def test_contracts_without_numbers_are_refused(contract: dict[str, Any]) -> None
 
 
 def test_gains_below_0_are_refused() -> None:
-    """They would put NDCG outside the range from 0 to 1, as the loss refuses them, too."""
+    """Such gains would put NDCG outside the range from 0 to 1; the loss refuses them, too."""
     ndcg = parse_metric("ndcg", {"gain": [0.0, -1.0, 3.0]})
     for labels in (np.array([1.0, 2.0]), np.array([0.0, 2.0])):
         with pytest.raises(InvalidInput, match="/contract/gain: must hold gains of at least 0"):
@@ -326,7 +326,7 @@ def test_max_documents_limits_the_documents_that_are_measured() -> None:
     ],
 )
 def test_ir_measures_names_are_other_names_of_ours(theirs: str, ours: str) -> None:
-    """They follow the contract as Rankery's names do, and are stored as Rankery's names."""
+    """Names of ir_measures follow the contract as Rankery's names do, and are stored as Rankery's names."""
     assert str(ir_measures.parse_measure(theirs))  # a name that ir_measures knows
     for contract in ("default", "trec_eval"):
         assert parse_metric(theirs, contract) == parse_metric(ours, contract)

@@ -37,7 +37,7 @@ def test_a_model_of_lightgbm_passes(model_text: str) -> None:
 
 
 def test_a_model_without_trees_passes() -> None:
-    """It has no trees and can be explained."""
+    """A model without trees can be tried out and explained."""
     found = try_out(ModelText(("bm25",), ()).write(), max_features=1)
     assert (found.n_trees, found.explainability.problem) == (0, None)
 

@@ -98,7 +98,7 @@ def test_a_removed_alias_leaves_its_history(store: Store, web: list[Model]) -> N
 
 
 def test_a_promotion_requires_the_compared_champion(store: Store, web: list[Model], job: Job) -> None:
-    """It fails if the alias has another version or none; a refusal moves nothing, and rollbacks skip it."""
+    """The promotion fails if the alias has another version or none; rollbacks skip refused promotions."""
     move(store, 1, 2)
 
     def promotion(champion: int, challenger: int) -> Promotion:

@@ -142,7 +142,7 @@ def test_a_failure_while_writing_leaves_nothing(folder: Path) -> None:
 
 @pytest.mark.long
 def test_a_process_killed_while_writing_leaves_nothing_for_long(folder: Path) -> None:
-    """Its partial entry is never seen, and the next writer deletes it."""
+    """The partial entry of the process is never seen, and the next writer deletes it."""
     killed = subprocess.run(
         [sys.executable, "-c", DIE_WHILE_WRITING, str(folder)], env=ENVIRONMENT, check=False
     )

@@ -68,7 +68,7 @@ def enqueue(store: Store, dataset_id: str, model_name: str = "web", **labels: An
 
 
 def test_a_job_takes_the_project_of_its_dataset(store: Store) -> None:
-    """Its model, evaluation and ranking belong to the project as well."""
+    """The model, evaluation and ranking of the job belong to the project as well."""
     job = enqueue(store, ready(store, "search"))
     model = finish(store, job)
     with store.read() as tx:

@@ -73,7 +73,7 @@ def test_a_large_object(artifacts: Artifacts) -> None:
 
 
 def test_a_large_object_is_sent_from_the_disk(artifacts: Artifacts) -> None:
-    """Its parts are not held in memory, however many are sent at the same time."""
+    """The parts of objects are not held in memory, however many are sent at the same time."""
     with artifacts.writing(KEY) as file:
         for _ in range(45):
             file.write(bytes(2**20))
@@ -87,7 +87,7 @@ def test_a_large_object_is_sent_from_the_disk(artifacts: Artifacts) -> None:
 def test_a_large_object_that_was_cut_short_is_sent_again(
     artifacts: Artifacts, proxy: TcpProxy, storage_url: str
 ) -> None:
-    """It appears whole, and nothing is left of the first attempt."""
+    """The object appears whole, and nothing is left of the first attempt."""
     content = np.random.default_rng(1).bytes(45 * 2**20)
     before = proxy.passed_bytes
 

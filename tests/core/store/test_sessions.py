@@ -56,7 +56,7 @@ def test_sessions_end_separately(store: Store, key: ApiKey) -> None:
 
 
 def test_revoking_a_key_ends_its_sessions_for_good(store: Store, key: ApiKey) -> None:
-    """Their rows are gone; those of other keys stay."""
+    """Rows of the key's sessions are deleted; those of other keys stay."""
     with store.begin() as tx:
         second, _ = tx.api_keys.create("other", ["read"])
     token, kept_token = begin(store, key), begin(store, second)

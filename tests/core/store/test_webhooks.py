@@ -293,7 +293,7 @@ def test_a_redelivery_is_not_overtaken(store: Store, webhook: Webhook) -> None:
 def test_an_event_that_waits_for_an_enabled_webhook_is_kept_for_a_week(
     store: Store, webhook: Webhook
 ) -> None:
-    """It is kept with the later events, so that none is missing between; a disabled webhook keeps none."""
+    """The event and later ones are kept, so that none is missing between; a disabled webhook keeps none."""
 
     def remove(later: timedelta) -> int:
         with store.begin() as tx:

@@ -75,7 +75,7 @@ def test_models_are_those_of_lightgbms_own_bins(sample: int) -> None:
 
 
 def test_categories_may_be_in_any_block_of_columns() -> None:
-    """Their bins are values, in LightGBM's own dataset as in ours."""
+    """Bins of categories are values, in LightGBM's own dataset as in ours."""
     features, categorical = matrix(), [3, 38]
     own = lightgbm.Dataset(features, categorical_feature=categorical, params=parameters()).construct()
     edges = bin_edges.bin_edges(features, Hyperparameters().binning(), parameters(), categorical)

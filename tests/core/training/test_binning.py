@@ -68,7 +68,7 @@ def entries(cache: LocalCache) -> set[str]:
 
 
 def test_the_model_is_the_same_to_the_byte(datasets: Datasets, cache: LocalCache) -> None:
-    """It is the same without kept bins, while they are created, and with them, also for another seed."""
+    """Kept bins may be absent, being created or present, also for another seed."""
     plain = model_text(datasets)
     assert [model_text(datasets, cache) for _ in range(3)] == [plain] * 3
     assert len(entries(cache)) == 2  # to train on, and to validate on

@@ -143,7 +143,7 @@ def test_many_labels_are_checked_by_their_range() -> None:
 
 
 def test_statistics_of_older_datasets_suffice() -> None:
-    """They list labels, all of them from 0, and no range."""
+    """Older statistics list labels, all of them from 0, and no range."""
     statistics = _statistics(0, 1, 40)
     del statistics["label_range"]
     assert list(_refusals(check_job_labels, statistics, {}, make_loss("lambdarank"), [])) == ["/loss/gain"]

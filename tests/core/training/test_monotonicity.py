@@ -69,7 +69,7 @@ def largest_fall(tree: Tree, n_features: int, feature: int, sign: int) -> float 
 
 
 def test_the_largest_fall_equals_that_of_a_search_of_all_values() -> None:
-    """They are equal bit for bit for random trees with categories and all treatments of missing values."""
+    """Both are equal bit for bit, for random trees with categories and all treatments of missing values."""
     random = np.random.default_rng(0)
     compared = fallen = 0
     for _ in range(250):

@@ -209,11 +209,11 @@ def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: Em
     ).document
     assert {one["feature"] for one in measured["importance"]} == {"f1", "f2", "f3"}
     printed = rankery(stack, "models", "inspect", "ops", "--dataset", "orders.txt").output
-    assert "loss by shuffling each feature, with its 95% interval" in printed
+    assert "decrease by shuffling each feature, with its 95% interval" in printed
     assert rankery(stack, "models", "inspect", "ops:1", "--repeats", "1").code == 2
     (listed, *_) = rankery(stack, "inspections", "list", "ops:1", "--json").document
     shown = rankery(stack, "inspections", "show", listed["id"], "--top", "1")
-    assert "loss by shuffling each feature, with its 95% interval" in shown.output
+    assert "decrease by shuffling each feature, with its 95% interval" in shown.output
 
 
 def test_events_are_listed_and_followed(trained: dict[str, Any], stack: EmbeddedStack) -> None:

@@ -57,7 +57,7 @@ function sumRow(items, conclusion) {
   ];
 }
 
-/** Return the candidates that are not ranked, those with a value first. @param {Leaderboard} leaderboard */
+/** Return the candidates that are not ranked, in the order of `UNRANKED`. @param {Leaderboard} leaderboard */
 export function unranked({ items }) {
   const statuses = Object.keys(UNRANKED);
   return items

@@ -70,7 +70,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
   ];
 }
 
-/** From this number on, the service groups users, or lists of a log without users. */
+/** Maximum number of clusters: if there are more users or lists, the service draws this number of groups of lists. */
 const MAX_CLUSTERS = 20_000;
 
 /** Return what the bootstrap draws: "1,204 users". @param {number} clusters @param {number} lists */
@@ -81,9 +81,10 @@ export function clustersLabel(clusters, lists) {
 
 /** @param {Difference} difference */
 function verdict({ better, sentence }) {
-  const state = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";
-  const words = better ? "better" : state === "refused" ? "no verdict" : "no difference";
-  return h("li", statusBadge(state, words), h("p", sentence));
+  // The styles of the badge are those of job statuses.
+  const style = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";
+  const words = better ? "better" : style === "refused" ? "no verdict" : "no difference";
+  return h("li", statusBadge(style, words), h("p", sentence));
 }
 
 /** Return "supported", or the reason why the log does not support an estimate. @param {string | null} missing */

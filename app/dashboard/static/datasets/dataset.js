@@ -14,7 +14,7 @@ const FORMATS = { letor: "LETOR text", lightgbm: "LightGBM data", csv: "delimite
 export function sourceLabel({ source, size_bytes: bytes }) {
   if (source?.kind === "synthetic") {
     const kind = source.generator === "sparse" ? "sparse" : "synthetic";
-    return `${kind}, seed ${source.seed}, polynomials ${source.polynomial_seed}`;
+    return `${kind}, seed ${source.seed}, polynomial seed ${source.polynomial_seed}`;
   }
   if (source?.kind === "clicks") return "judgments of a click log";
   return filesLabel(source, bytes, FORMATS);

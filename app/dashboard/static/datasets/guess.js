@@ -38,7 +38,7 @@ const LIKELY_NAMES = [
   ["document", /doc|sku|item|product|asin|url/i],
 ];
 
-/** Missing values, and values that count as numbers, as in the service. A decimal comma is refused with a message. */
+/** Missing values, and values that count as numbers, as in the service. A decimal comma counts, too, since the service refuses it with a message. */
 const MISSING = new Set(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT"]);
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?\d*,\d+$|^[+-]?(nan|inf|infinity)$|^(true|false)$/i;
 

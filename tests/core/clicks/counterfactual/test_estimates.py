@@ -320,7 +320,7 @@ def test_ranks_below_all_documents_take_no_memory(estimator: Estimator) -> None:
 
 @pytest.mark.parametrize("cutoff", ["1000000", "99999999999999"])
 def test_the_cutoff_of_clicks_is_bounded(cutoff: str) -> None:
-    """It has the bounds of the cutoffs of other metrics, so that the weights fit into memory."""
+    """The bounds are those of the cutoffs of other metrics, so that the weights fit into memory."""
     with pytest.raises(InvalidInput, match="from 1 to 999999"):
         rank_weights(f"clicks@{cutoff}")
     assert len(rank_weights("clicks@999999")) == 999_999

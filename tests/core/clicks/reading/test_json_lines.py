@@ -66,9 +66,9 @@ def test_irregular_events_of_ubi_are_counted(read: Read) -> None:
     assert (report.ranks_0, report.ranks_1) == (2, 5)
     assert (report.lists_from_0, report.lists_from_1) == (1, 1)
     # z was never shown; y is in the results of a search without impressions, so that its click counts.
-    assert (report.orphaned_actions.count, report.action_rows) == (1, 4)
+    assert (report.orphaned_actions.count, report.weighted_actions) == (1, 4)
     assert report.orphaned_actions.names == ["shoes: z"]
-    assert (report.without_query, report.joined, report.unknown_queries.count) == (3, 2, 1)
+    assert (report.events_without_query, report.joined_events, report.rows_without_query.count) == (3, 2, 1)
     found = {finding.code: finding for finding in examine_log(reading.log, report)}
     assert found["mixed-rank-bases"].title.startswith("2 events have rank 0, 5 have rank 1, and 1 of 2")
     assert found["actions-without-impression"].title == (

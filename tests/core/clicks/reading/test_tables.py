@@ -105,7 +105,7 @@ def test_actions_are_weighed_and_count_once(read: Read) -> None:
     reading = read(text, actions={"click": 1, "purchase": 5})
     np.testing.assert_array_equal(reading.log.gains, [6.0, 0.0])
     np.testing.assert_array_equal(reading.log.clicks, [True, False])
-    assert reading.report.actions["hover"] == 1
+    assert reading.report.rows_by_action["hover"] == 1
     assert (reading.report.orphaned_actions.count, reading.report.orphaned_actions.names) == (1, ["q: z"])
 
 

@@ -1,7 +1,7 @@
 """Re-implement how engines score exported linear scorers and networks, following the engines' source code.
 
-Each function reads a file as strictly as its engine does and scores a document at a time. They share nothing
-with the exports' own readers.
+Each function reads a file as strictly as its engine does, and returns a function that scores a document. They
+share nothing with the exports' own readers.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.core.export.engines import F, Json, Score, only
+from tests.core.export.engines import Json, Scorer, checked, float32
 
 _MODEL = "org.apache.solr.ltr.model"
 
@@ -19,7 +19,7 @@ _MODEL = "org.apache.solr.ltr.model"
 def _float_of_double(value: Any) -> Any:
     """Return a JSON number as float32; refuse an integer, as Java's cast of a Long to Double does."""
     assert isinstance(value, float)
-    return F(value)
+    return float32(value)
 
 
 def _activated(x: Any, activation: str) -> Any:
@@ -27,11 +27,11 @@ def _activated(x: Any, activation: str) -> Any:
         case "identity":
             return x
         case "relu":
-            return F(0.0) if x < 0 else x
+            return float32(0.0) if x < 0 else x
         case "tanh":
-            return F(math.tanh(x))
+            return float32(math.tanh(x))
         case "sigmoid":
-            return F(1 / (1 + np.exp(-np.float64(x))))
+            return float32(1 / (1 + np.exp(-np.float64(x))))
     raise AssertionError(activation)
 
 
@@ -39,58 +39,58 @@ def _normalised(x: Any, feature: Json) -> Any:
     if "norm" not in feature:
         return x
     assert feature["norm"]["class"] == "org.apache.solr.ltr.norm.StandardNormalizer"
-    average, deviation = (F(feature["norm"]["params"][key]) for key in ("avg", "std"))
+    average, deviation = (float32(feature["norm"]["params"][key]) for key in ("avg", "std"))
     assert deviation > 0
-    return F(F(x - average) / deviation)
+    return float32(float32(x - average) / deviation)
 
 
 def _linear_model(params: Json, names: list[str], inputs: list[Any]) -> Any:
-    weights, total = only(params, {"weights"})["weights"], F(0.0)
+    weights, total = checked(params, {"weights"})["weights"], float32(0.0)
     for name, x in zip(names, inputs, strict=True):
-        total = F(total + F(x * _float_of_double(weights[name])))
+        total = float32(total + float32(x * _float_of_double(weights[name])))
     return total
 
 
 def _network_model(params: Json, _: list[str], inputs: list[Any]) -> Any:
-    for layer in only(params, {"layers"})["layers"]:
-        only(layer, {"matrix", "bias", "activation"})
+    for layer in checked(params, {"layers"})["layers"]:
+        checked(layer, {"matrix", "bias", "activation"})
         outputs = []
         for row, bias in zip(layer["matrix"], layer["bias"], strict=True):
             total = _float_of_double(bias)
             for weight, x in zip(row, inputs, strict=True):
-                total = F(total + F(_float_of_double(weight) * x))
+                total = float32(total + float32(_float_of_double(weight) * x))
             outputs.append(_activated(total, layer["activation"]))
         inputs = outputs
     (found,) = inputs
     return found
 
 
-def solr(content: bytes, names: list[str], features: bytes) -> Score:
-    """Score like Solr's LinearModel and NeuralNetworkModel after StandardNormalizer, in float32.
+def solr(content: bytes, names: list[str], features: bytes) -> Scorer:
+    """Return a function that scores like Solr's LinearModel and NeuralNetworkModel, in float32.
 
-    A missing feature has its default value.
+    A missing feature has its default value; StandardNormalizer normalises the features first.
     """
-    model = only(json.loads(content), {"class", "name", "store", "features", "params"})
-    assert [only(feature, {"name"}, frozenset({"norm"}))["name"] for feature in model["features"]] == names
+    model = checked(json.loads(content), {"class", "name", "store", "features", "params"})
+    assert [checked(feature, {"name"}, frozenset({"norm"}))["name"] for feature in model["features"]] == names
     stored = {feature["name"]: feature["params"] for feature in json.loads(features)}
-    defaults = [F(stored[name].get("defaultValue", "0")) for name in names]
+    defaults = [float32(stored[name].get("defaultValue", "0")) for name in names]
     scored = {f"{_MODEL}.LinearModel": _linear_model, f"{_MODEL}.NeuralNetworkModel": _network_model}
 
     def score(row: list[float]) -> float:
-        values = [default if math.isnan(x) else F(x) for x, default in zip(row, defaults, strict=True)]
+        values = [default if math.isnan(x) else float32(x) for x, default in zip(row, defaults, strict=True)]
         inputs = [_normalised(x, feature) for x, feature in zip(values, model["features"], strict=True)]
         return float(scored[model["class"]](model["params"], names, inputs))
 
     return score
 
 
-def ltr_plugin(content: bytes, names: list[str]) -> Score:
-    """Score like LinearRanker of the Elasticsearch and OpenSearch LTR plugins.
+def ltr_plugin(content: bytes, names: list[str]) -> Scorer:
+    """Return a function that scores like LinearRanker of Elasticsearch's and OpenSearch's LTR plugins.
 
-    FeatureNormalizingRanker normalises the features before; a missing feature is 0 there.
+    Missing features are replaced by 0, before FeatureNormalizingRanker normalises the features.
     """
-    model = only(only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
-    only(model, {"type", "definition"}, frozenset({"feature_normalizers"}))
+    model = checked(checked(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
+    checked(model, {"type", "definition"}, frozenset({"feature_normalizers"}))
     assert model["type"] == "model/linear"
     assert isinstance(model["definition"], str)
     weights = json.loads(model["definition"])
@@ -98,20 +98,20 @@ def ltr_plugin(content: bytes, names: list[str]) -> Score:
     norms = model.get("feature_normalizers", {})
 
     def score(row: list[float]) -> float:
-        total = F(0.0)
+        total = float32(0.0)
         for name, x in zip(names, row, strict=True):
-            value = F(0.0) if math.isnan(x) else F(x)
+            value = float32(0.0) if math.isnan(x) else float32(x)
             if name in norms:
-                norm = only(only(norms[name], {"standard"})["standard"], {"mean", "standard_deviation"})
-                value = F(F(value - F(norm["mean"])) / F(norm["standard_deviation"]))
-            total = F(total + F(F(weights.get(name, 0.0)) * value))
+                norm = checked(checked(norms[name], {"standard"})["standard"], {"mean", "standard_deviation"})
+                value = float32(float32(value - float32(norm["mean"])) / float32(norm["standard_deviation"]))
+            total = float32(total + float32(float32(weights.get(name, 0.0)) * value))
         return float(total)
 
     return score
 
 
-def vespa(content: bytes, names: list[str]) -> Score:
-    """Evaluate the first-phase expression, which refers to features by name."""
+def vespa(content: bytes, names: list[str]) -> Scorer:
+    """Return a function that evaluates the first-phase expression, which refers to features by name."""
     text = content.decode()
     (expression,) = re.findall(r"first-phase \{\s+expression \{(.*?)\}", text, re.DOTALL)
     for place, name in enumerate(names):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.core.export import engines
-from tests.core.export.engines import Score
+from tests.core.export.engines import Scorer
 
 _FUNCTION = re.compile(
     r"^    function (\w+)\(\) \{\n        expression(: .*?| \{.*?\n        \})\n    \}$", re.M | re.S
@@ -20,8 +20,8 @@ _ONNX = re.compile(
 )
 
 
-def vespa(profile: bytes, files: Mapping[str, bytes], names: list[str], *, single: bool) -> Score:
-    """Evaluate the first phase as content nodes (`single`) or containers do.
+def vespa(profile: bytes, files: Mapping[str, bytes], names: list[str], *, single: bool) -> Scorer:
+    """Return a function that evaluates the first phase as content nodes (`single`) or containers do.
 
     Args:
         profile: The rank profile.

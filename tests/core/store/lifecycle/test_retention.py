@@ -176,7 +176,7 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, results: T
 def test_folders_that_cannot_be_deleted_do_not_block_others(
     store: Store, results: TrainingResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their deletions stay pending and are tried again after the others."""
+    """The deletions of these folders stay pending and are tried again after the others."""
     age(store, 31, *everything(results))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     broken, delete = [f"models/broken_{number}" for number in range(CHUNK)], store.artifacts.delete

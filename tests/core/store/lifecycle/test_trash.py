@@ -136,11 +136,11 @@ def test_expired_objects_are_found_by_age(store: Store, results: TrainingResults
     job, now = KINDS["job"], utc_now()
     before, after = now - timedelta(days=7), now + timedelta(seconds=1)
     with store.read() as tx:
-        assert not tx.trash.has_expired(before)
-        assert tx.trash.expired(job, before, "", 10) == []
-        assert tx.trash.has_expired(after)
-        assert tx.trash.expired(job, after, "", 10) == [results.training.id]
-        assert tx.trash.expired(job, after, results.training.id, 10) == []
+        assert not tx.trash.has_overdue_trash(before)
+        assert tx.trash.overdue_trash(job, before, "", 10) == []
+        assert tx.trash.has_overdue_trash(after)
+        assert tx.trash.overdue_trash(job, after, "", 10) == [results.training.id]
+        assert tx.trash.overdue_trash(job, after, results.training.id, 10) == []
 
 
 def test_results_of_another_project_prevent_a_deletion(store: Store, results: TrainingResults) -> None:

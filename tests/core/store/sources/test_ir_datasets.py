@@ -23,7 +23,7 @@ with RemoteFiles(["ir_datasets:"], [], None) as remote:
 
 
 def test_vaswani_is_read(tmp_path: Path) -> None:
-    """Its judgments are read as TREC judgments."""
+    """The judgments of Vaswani are read as TREC judgments."""
     home = tmp_path / "vaswani"
     home.mkdir()
     (home / "qrels.txt").write_text("1\n 1239 1502\n 4462\n   /\n2\n 1872\n   /\n")

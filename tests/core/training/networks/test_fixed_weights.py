@@ -55,7 +55,7 @@ def test_a_feature_that_did_not_vary_in_training_moves_no_score(inputs: str, sco
 @pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_the_last_bias_moves_only_if_the_loss_depends_on_the_level_of_scores(optimizer: str) -> None:
-    """Its gradient is otherwise 0 except for rounding errors, which Adam would turn into steps."""
+    """Otherwise the gradient is 0 except for rounding errors, which Adam would turn into steps."""
     scorer = {"kind": "mlp", "hidden": [6], "optimizer": optimizer, "learning_rate": 0.01}
     for loss in ("ranknet", "listnet"):
         assert _trained(loss, **scorer).layers[-1].bias.tolist() == [0.0]

@@ -122,7 +122,7 @@ def test_a_linear_scorer_with_mse_finds_least_squares() -> None:
 def test_the_metric_of_the_stored_network_is_that_of_the_training(
     data: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """Its metric on the validation data is that of the best epoch."""
+    """On the validation data, the stored network has the metric of the best epoch."""
     from core.evaluation import measure
 
     trained = train_network(specification(scorer=KINDS["adam"]), *data)
