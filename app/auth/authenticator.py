@@ -63,14 +63,14 @@ UseAuthenticator = Annotated[Authenticator, injected(Authenticator)]
 
 
 class OpenNetwork(Exception):
-    """Raised when the service would listen beyond loopback without an API key."""
+    """Raised when the service would listen beyond loopback before an API key was ever created."""
 
 
 async def refuse_open_network(host: str, authenticator: Authenticator) -> None:
-    """Refuse to start beyond loopback while there is no API key.
+    """Refuse to start beyond loopback before an API key was ever created.
 
     Raises:
-        OpenNetwork: The service would listen on another address than loopback, and there is no API key.
+        OpenNetwork: The service would listen on another address than loopback, and never had an API key.
     """
     if not is_loopback(host) and not await authenticator.keys_exist():
         raise OpenNetwork(

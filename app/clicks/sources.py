@@ -46,7 +46,7 @@ def import_click_log(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Create a click log from files at URLs, which a worker downloads and reads."""
+    """Create a click log from files at addresses, or from a resumable upload, which a worker reads."""
     if body.is_upload:
         return _create_from_upload(services, caller.key_id, idempotency, body)
     settings, options = services.settings, body.options()
@@ -79,7 +79,7 @@ def import_click_log(
 def _create_from_upload(
     services: Services, key_id: str | None, idempotency: IdempotentRequest, body: AddressLogRequest
 ) -> Response:
-    """Create a click log from a resumable upload, as a form that refers to it does."""
+    """Create a click log from a resumable upload, as an uploaded form that names it does."""
     reference = UPLOAD_REFERENCE.fullmatch(str(body.source))
     if reference is None:
         raise InvalidInput.at("/source", "must be upload:upl_…, the id of a resumable upload")

@@ -51,9 +51,9 @@ def read_again(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Read the uploaded bytes of an invalid dataset again, without some columns.
+    """Read the upload of an invalid dataset, or the files at its addresses, again without some columns.
 
-    The uploaded bytes are kept until the dataset is ready or deleted, if one of the `causes` of its `problem`
+    Uploaded bytes are kept until the dataset is ready or deleted, if one of the `causes` of its `problem`
     has `can_ignore`. Only tables have such causes.
     """
     settings = services.settings

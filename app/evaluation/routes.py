@@ -248,14 +248,14 @@ def get_evaluation_metrics(
         Query(
             min_length=1,
             max_length=MAX_BATCH_JOBS,
-            description="Ids of evaluations, such as the tests of trainings",
+            description="Ids of evaluations, such as those of trainings on their test data",
             examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
         ),
     ],
 ) -> EvaluationMetricsList:
-    """Show the means of several evaluations with their 95 % intervals, such as a metric by cutoff.
+    """Show the means of several evaluations with their 95 % intervals, such as those of a metric by cutoff.
 
-    Overlapping intervals are no test of a difference; a comparison tests pairs by query.
+    Overlapping intervals are no test of a difference; a comparison tests two systems query by query.
     """
     ids = list(dict.fromkeys(evaluation))
     with services.store.read() as tx:

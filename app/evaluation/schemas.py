@@ -42,7 +42,7 @@ class Baseline(ResponseModel):
 
 
 class Slice(ResponseModel):
-    """A segment of the queries."""
+    """A segment of the queries, in the list `slices`."""
 
     by: str = Field(description="Property that defines the segment", examples=["documents a query"])
     value: str = Field(description="Value of the property", examples=["11 to 20"])
@@ -135,9 +135,7 @@ class Evaluation(ResponseModel):
     )
     metrics: dict[str, MetricSummary] = Field(validation_alias="summaries")
     baselines: list[Baseline] | None
-    slices: list[Slice] | None = Field(
-        description="Segments of at least 5 queries, grouped by kind, in order"
-    )
+    slices: list[Slice] | None = Field(description="Segments of at least 5 queries, grouped by property")
     diagnostics: LossDiagnostics | None
     findings: ModelFindings = None
     project: ShownProject

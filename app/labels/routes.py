@@ -15,7 +15,7 @@ from core.store.trash.kinds import JOB, KINDS, MODEL
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
-_MANY = problems(*BODY_PROBLEMS)
+_PROBLEMS = problems(*BODY_PROBLEMS)
 
 
 def _examples(filter: dict[str, Any], object_id: str) -> Any:
@@ -31,7 +31,7 @@ def _examples(filter: dict[str, Any], object_id: str) -> Any:
     }
 
 
-@router.post("/jobs/labels", summary="Label several jobs", tags=["jobs"], responses=_MANY)
+@router.post("/jobs/labels", summary="Label several jobs", tags=["jobs"], responses=_PROBLEMS)
 def label_jobs(
     body: Annotated[
         LabelRequest[JobFilter],
@@ -46,7 +46,7 @@ def label_jobs(
     return _label(services, JOB, body)
 
 
-@router.post("/models/labels", summary="Label several models", tags=["models"], responses=_MANY)
+@router.post("/models/labels", summary="Label several models", tags=["models"], responses=_PROBLEMS)
 def label_models(
     body: Annotated[
         LabelRequest[ModelFilter],

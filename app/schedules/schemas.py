@@ -96,7 +96,7 @@ class ScheduledStudyRequest(TuningRequest):
     kind: Literal["study"]
     dataset: DisplayName = Field(examples=["clicks"])
     test_dataset: DisplayName | None = Field(
-        None, description="Another dataset to test on by name, instead of `test`"
+        None, description="Name of another dataset to test on, instead of `test`"
     )
 
 
@@ -112,8 +112,8 @@ class PromoteRequest(RequestModel):
     alias: str = Field(
         min_length=1,
         max_length=100,
-        description="Alias to move to the new version if the version passes its gate; the alias must have a"
-        " gate",
+        description="Alias to move to the new version if the version passes the gate of the alias, which must"
+        " have one",
         examples=["champion"],
     )
 
@@ -168,7 +168,7 @@ _TRAINING: Json = {
 }
 REQUEST_EXAMPLES: dict[str, Any] = {
     "own-clicks": {
-        "summary": "A nightly training on the clicks on served rankings, promoted by its gate",
+        "summary": "A nightly training on the clicks on served rankings, promoted by the gate of its alias",
         "value": {
             "name": "nightly clicks",
             "cron": "0 2 * * *",

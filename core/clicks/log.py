@@ -140,6 +140,7 @@ class ClickLog:
         wanted = np.where((queries < 0) | (documents < 0), -1, queries * width + documents)
         keys = self.pair_queries.astype(np.int64) * width + self.pair_documents
         order = np.argsort(keys)
+        # Beyond the last key is position -1, whose key -2 equals no wanted one.
         pairs = np.append(order, -1)[np.searchsorted(keys, wanted, sorter=order)]
         return np.where(np.append(keys, -2)[pairs] == wanted, pairs, -1)
 

@@ -74,6 +74,7 @@ def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Fl
     """
     zero_left = thresholds >= 0.0
     goes_left = (missing_go == MissingGo.LEFT_IF_ZERO) | (missing_go == MissingGo.LEFT_IF_NAN)
+    # Without a missing type, LightGBM reads NaN as 0.
     nan_left = np.where(missing_go == MissingGo.NOWHERE, zero_left, goes_left)
     below_zero = np.nextafter(-ZERO, -np.inf)
     moved = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
@@ -81,7 +82,7 @@ def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Fl
 
 
 def splits_that_separate_zeros(thresholds: Float64Array, missing_go: Int64Array) -> Int64Array:
-    """Return the splits that send 0, as a missing value, to the other child than `x <= t` does."""
+    """Return the indices of splits that send 0, as a missing value, to the other child than `x <= t` does."""
     left, right = missing_go == MissingGo.LEFT_IF_ZERO, missing_go == MissingGo.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 

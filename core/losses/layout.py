@@ -40,7 +40,8 @@ class Scratch(NamedTuple):
         order: Document offset at each rank.
         spare_order: Scratch of the sort and of the selection.
         counters: Scratch of the sort.
-        weight: w of the current document with each partner; scratch of the sort before that.
+        weight: Weight w of the current document's pair with each partner, see `core.losses.plan`; scratch of
+            the sort before that.
         part: w in one of several rankings.
         selected: 1 for selected ranks, else 0.
         deficit: Number of documents of each level that the top τ lacks.
@@ -50,7 +51,7 @@ class Scratch(NamedTuple):
         level: Level of the label at each position.
         score: σ s at each position.
         exponential: e^{σ(s − max s)} at each position.
-        value: v at each position.
+        value: Gain or other value of the label at each position.
         document_weight: Weight of the document at each position, where documents are weighted.
         gradient: Sum of the pairs' gradients at each position.
         hessian: Sum of the pairs' second derivatives at each position.
@@ -59,7 +60,7 @@ class Scratch(NamedTuple):
         member: (samples, n) 1 where selected, else 0, at each position.
         discount: (samples, n) 1/D at each position.
         before: (samples, n) value at each position from which changes of a target metric are computed.
-        above: (samples, n) a second such value.
+        above: (samples, n) a second value for the same purpose, see `_fill_target_values`.
     """
 
     order: Int64Array
@@ -227,7 +228,7 @@ def _store_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) ->
     if plan.weighting not in (BY_RANKS, BY_DISCOUNTED_ROW):  # these weightings need discounts only
         for r in range(np.uint64(n)):
             rank[position[order[r]]] = np.int64(r)
-    _sum_target(plan, n, sample, scratch)
+    _fill_target_values(plan, n, sample, scratch)
 
 
 @bare
@@ -239,7 +240,7 @@ def _store_selection(n: int, sample: int, scratch: Scratch) -> None:
 
 
 @bare
-def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
+def _fill_target_values(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
     """Fill `before` and `above`, from which changes of a target metric are computed, for one ranking."""
     if plan.weighting == MRR_TARGET:
         _fill_reciprocal_ranks(n, sample, scratch)
@@ -269,7 +270,10 @@ def _fill_reciprocal_ranks(n: int, sample: int, scratch: Scratch) -> None:
 
 @bare
 def _sum_precisions(n: int, sample: int, scratch: Scratch) -> None:
-    """Fill `before` with n(r)/r − S(r), S the sum of 1/rank over relevant ranks; add 1/r for `above`."""
+    """Fill `before` with R(r)/r − S(r) and `above` with 1/r more.
+
+    R counts the relevant ranks up to r; S sums their 1/rank.
+    """
     relevant, reciprocals = 0.0, 0.0
     for r in range(n):
         place = scratch.position[scratch.order[r]]
@@ -302,7 +306,7 @@ def _rank(scores: Float64Array, first: int, n: int, scratch: Scratch) -> None:
 
 @bare
 def _select(plan: PairwisePlan, query: int, n: int, key: int, scratch: Scratch) -> None:
-    """Mark the ranks whose pairs are kept."""
+    """Mark the selected ranks."""
     selected = scratch.selected
     if plan.selection == TOP:
         top = min(plan.truncation_level, n)

@@ -102,7 +102,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
     environment = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
         "RANKERY_LOG_FORMAT": "json",
-        "RANKERY_LEASE_SECOND": "3",
+        "RANKERY_LEASE_SECOND": "3",  # no setting: each process warns
         "RANKERY_SWEEP_SECONDS": "3600",
         "RANKERY_LEASE_SECONDS": "600",  # a worker counts as running for this time after a sweep
     }
@@ -201,7 +201,12 @@ def test_a_job_that_fails_is_an_error(traced: Traced) -> None:
 def test_requests_of_monitors_have_no_trace(traced: Traced) -> None:
     """Requests for health, metrics and pages, which repeat every few seconds, have no spans."""
     assert [span.name for _, span in traced.spans[OTHER_TRACE]] == ["GET /v1/models"]
-    names = {span.name for spans in traced.spans.values() for _, span in spans if span.kind == 2}
+    names = {
+        span.name
+        for spans in traced.spans.values()
+        for _, span in spans
+        if span.kind == Span.SPAN_KIND_SERVER
+    }
     assert names
     assert {name.split(" ")[1][:3] for name in names} == {"/v1"}
 

@@ -1,4 +1,4 @@
-"""Requests without a key, with keys of others, and beyond the scope of a key."""
+"""Requests without a key, with an invalid key, beyond the scope of a key, and in sessions."""
 
 import itertools
 from datetime import timedelta
@@ -30,7 +30,7 @@ def required_scope(method: str, path: str) -> str:
 
 @pytest.fixture(scope="module")
 def operations(target: Target) -> list[tuple[str, str]]:
-    """Return method and path of every operation of the OpenAPI document, without ids in the path."""
+    """Return method and path of every operation that needs a key, its path with placeholders for ids."""
     with target.client() as http:
         paths: dict[str, Any] = http.get("/openapi.json").json()["paths"]
     return [
@@ -38,7 +38,7 @@ def operations(target: Target) -> list[tuple[str, str]]:
     ]
 
 
-# tests/app/auth/test_rules.py calls every route with each scope.
+# Only one scope is tested here by default: tests/app/auth/test_rules.py calls every route with each scope.
 @pytest.mark.parametrize(
     "scope", [scope if scope == "write" else pytest.param(scope, marks=pytest.mark.slow) for scope in SCOPES]
 )
@@ -61,7 +61,7 @@ def test_a_scope_grants_only_the_documented_operations(
 def test_operations_pages_and_files_require_a_key(
     target: Target, send: Send, operations: list[tuple[str, str]]
 ) -> None:
-    """Operations, pages and files are refused, except the files of the sign-in page."""
+    """Operations, pages and files are refused."""
     others = [
         "/",
         "/jobs/x",
@@ -145,7 +145,7 @@ def test_an_invalid_credential_is_refused(target: Target, authorization: str) ->
 
 
 def test_unknown_expired_and_revoked_keys_get_equal_answers(target: Target) -> None:
-    """The three answers are equal except for the request's id."""
+    """The three answers are equal except for the request's id and the date."""
     expired = target.make_key("read", expires_at=(utc_now() + timedelta(days=1)).isoformat())
     revoked = target.make_key("read")
     with target.client() as http:

@@ -82,7 +82,7 @@ def stored(target: Target) -> dict[str, str]:
     dataset = target.upload(f"{MARKUP}.csv", content, name=f"data {MARKUP}")
     assert dataset["status"] == "ready", dataset
     broken = target.upload(f"{MARKUP}.txt", f"2 qid:1 1:{MARKUP}\n".encode(), name=f"broken {MARKUP}")
-    trained = target.run(
+    failed = target.run(  # the test data have other features
         kind="train", model_name="markup", dataset_id=dataset["id"], test_dataset_id=target.ids["measured"],
         loss={"name": "mse"}, hyperparameters={"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 2},
     )  # fmt: skip
@@ -108,7 +108,7 @@ def stored(target: Target) -> dict[str, str]:
         assert job["status"] == "succeeded", job
     return {
         "dataset": dataset["id"], "broken": broken["id"], "broken_job": broken["job_id"],
-        "failed": trained["id"], "job": model["id"], "compare_job": compared["id"],
+        "failed": failed["id"], "job": model["id"], "compare_job": compared["id"],
         "inspect_job": inspected["id"], "ranking": ranking,
         "evaluation": evaluated["result"]["evaluation_id"], "comparison": compared["result"]["comparison_id"],
     }  # fmt: skip

@@ -2908,7 +2908,7 @@ class ExportParity(Answer):
 
 
 class Slice(Answer):
-    """A segment of the queries."""
+    """A segment of the queries, in the list `slices`."""
 
     by: str
     """Property that defines the segment"""
@@ -2941,7 +2941,7 @@ class Evaluation(Answer):
     metrics: dict[str, MetricSummary]
     baselines: list[Baseline] | None = None
     slices: list[Slice] | None = None
-    """Segments of at least 5 queries, grouped by kind, in order"""
+    """Segments of at least 5 queries, grouped by property"""
 
     diagnostics: LossDiagnostics | None = None
     findings: list[Finding] | None = None

@@ -1292,7 +1292,7 @@ class PromoteRequest(TypedDict):
     """Promotion of the model of each run."""
 
     alias: str
-    """Alias to move to the new version if the version passes its gate; the alias must have a gate"""
+    """Alias to move to the new version if the version passes the gate of the alias, which must have one"""
 
 
 class QueuedRequest(TypedDict):
@@ -2356,7 +2356,7 @@ class ScheduledStudyRequest(TuningRequest):
     """Display name; need not be unique"""
 
     test_dataset: NotRequired[str | None]
-    """Another dataset to test on by name, instead of `test`"""
+    """Name of another dataset to test on, instead of `test`"""
 
 
 class ScheduleChange(TypedDict):

@@ -40,7 +40,7 @@ def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddMod
 def test_the_test_data_are_new_to_the_teacher(
     client: TestClient, add_model: AddModel, ready_dataset: Callable[[], str]
 ) -> None:
-    """The test data are the teacher's, unless the request names test data or another training dataset."""
+    """They are the held-out data of the teacher, unless the request names test or other training data."""
     first, second = ready_dataset(), ready_dataset()
     add_model("web", first, test={"fraction": 0.5}, seed=7)
     assert {"test": {"fraction": 0.5}, "seed": 7}.items() <= distillation_spec(client).items()

@@ -40,7 +40,7 @@ def dataset_pages(prepared: Prepared) -> dict[str, str]:
 
 @pytest.fixture
 def result_pages(prepared: Prepared) -> dict[str, str]:
-    """Create an evaluation and comparisons of two and of three systems, and return their pages by name."""
+    """Create a result of each kind; return the pages of the results and of a model by name."""
     systems = [{"model": prepared.model(1)}, {"model": prepared.model(2)}]
     metrics = ["ndcg@10", "arp"]
     evaluation = prepared.evaluation(
@@ -68,7 +68,7 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
     }
 
 
-def test_every_page_is_accessible_in_every_look(
+def test_dataset_and_result_pages_are_accessible_in_each_look(
     visit: Visit, result_pages: dict[str, str], dataset_pages: dict[str, str]
 ) -> None:
     """Pages follow the preferred colour scheme, do not scroll sideways, and pass axe-core."""

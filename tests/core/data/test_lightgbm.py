@@ -68,7 +68,7 @@ def test_sizes_that_are_no_numbers_are_reported(content: bytes, message: str) ->
 
 
 def test_a_row_with_a_query_is_refused() -> None:
-    """The query token of LETOR text that is sent as LightGBM's format is not a feature."""
+    """A token `qid:1` is not read as a feature: the file is LETOR text."""
     with pytest.raises(
         DatasetError, match="line 1, column 3: expected <feature id>:<value>, but found 'qid:1'"
     ):
@@ -89,7 +89,7 @@ def test_both_forms_of_a_public_file_are_equal(shared_data: Path, part: str) -> 
 
 
 def test_rows_that_look_like_judgments_are_features_beside_a_query_file(tmp_path: Path) -> None:
-    """Four whole numbers, the second 0 or 1, are TREC qrels by themselves."""
+    """Four whole numbers, the second 0 or 1, are TREC qrels only without a query file."""
     data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
     data.write_bytes(b"2\t0\t5\t1\n0\t1\t6\t2\n")
     sizes.write_bytes(b"2\n")
@@ -99,7 +99,7 @@ def test_rows_that_look_like_judgments_are_features_beside_a_query_file(tmp_path
 
 @pytest.mark.parametrize("label", ["1", '"1"', f"1.{'0' * 40}", "nan"])
 def test_rows_beside_a_query_file_need_no_header(tmp_path: Path, label: str) -> None:
-    """A first line that begins with a number, however long, is a row."""
+    """A first line whose first field is a number or nan, however long, is a row."""
     data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
     data.write_text(f"{label},5,1\n0,6,2\n")
     sizes.write_bytes(b"2\n")
@@ -109,7 +109,7 @@ def test_rows_beside_a_query_file_need_no_header(tmp_path: Path, label: str) -> 
 
 
 def test_a_header_beside_a_query_file_may_have_long_names(tmp_path: Path) -> None:
-    """The first name may begin with a number, and be longer than what error messages quote."""
+    """The first name may be longer than error messages quote, and another may begin with a digit."""
     data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
     name = "relevance of the document to the query, from 0 to 4"
     data.write_text(f'"{name}",1st,2nd\n1,5,1\n0,6,2\n')

@@ -59,7 +59,7 @@ def test_a_dataset_reads_back_to_the_same_bits(dataset: RankingDataset) -> None:
     np.testing.assert_array_equal(found.matrix.view(np.uint32), dataset.matrix.view(np.uint32))
 
 
-def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
+def test_a_file_of_layout_1_is_read(tmp_path: Path) -> None:
     """A file that was stored before documents had weights and queries had columns stays readable."""
     path = tmp_path / "data.parquet"
     columns: dict[str, Any] = {
@@ -86,7 +86,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
 
 
 def test_a_span_of_queries_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any span of queries equals these queries of the whole dataset, wherever row groups end."""
+    """A span equals these queries of the whole dataset, wherever row groups end; others are refused."""
     monkeypatch.setattr("core.data.parquet._ROW_GROUP_ROWS", (1, 7))
     dataset = synthetic_dataset(5, seed=1, documents_per_query=10, n_features=3)
     path = tmp_path / "data.parquet"

@@ -87,7 +87,7 @@ async function findName(id) {
   return names.get(id);
 }
 
-/** Read pages of datasets, the newest first, until the dataset is found; most requested datasets are recent. @param {string} datasetId */
+/** Read pages of datasets, the newest first, until the dataset is found; it is usually recent. @param {string} datasetId */
 async function readNames(datasetId) {
   let cursor = "";
   for (let page = 0; page < MAX_PAGES && !names.has(datasetId); page += 1) {

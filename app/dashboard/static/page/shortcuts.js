@@ -20,10 +20,10 @@ const WAIT_MILLISECONDS = 1500;
 let pressedAt = -Infinity;
 
 /**
- * Open the page of a key, if G was pressed shortly before.
+ * Remember that G was pressed, or open the page of the key that follows it shortly.
  *
  * @param {KeyboardEvent} event without modifiers, and not in a field
- * @returns {boolean} whether the key was used
+ * @returns {boolean} whether a page was opened
  */
 export function goByKey({ key, timeStamp }) {
   const page = timeStamp - pressedAt < WAIT_MILLISECONDS && Object.hasOwn(PAGES, key) ? PAGES[key] : null;
