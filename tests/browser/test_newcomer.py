@@ -62,6 +62,7 @@ def _upload_and_correct(visit: Visit, page: Page) -> None:
     lines = judged_table(51).splitlines()
     corrected = "\n".join(lines)
     lines[MISTAKE - 1] += ",7"
+    expect(page.locator("#upload")).to_be_visible()  # the link of the overview opens the form
     choose_files(page, file=("shop.csv", "\n".join(lines)))
     expect(page.locator("#roles")).to_contain_text(f"Line {MISTAKE}")
     visit.fit("newcomer-1-upload", WIDTHS)
