@@ -43,6 +43,10 @@ def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: 
     page.get_by_role("link", name="Export").click()
     expect(page.locator("h1")).to_contain_text("searched:1")
     expect(page.locator("#exports")).to_contain_text("ONNX")
+    page.get_by_role("button", name="Distil into a forest").click()
+    expect(page.locator("h1")).to_contain_text("searched-distilled")
+    page.go_back()
+    expect(page.locator("h1")).to_contain_text("searched:1")
 
     page.go_back()
     page.get_by_role("link", name="Schedule", exact=True).click()
