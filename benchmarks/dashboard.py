@@ -187,12 +187,18 @@ def chromium(program: str | None) -> Iterator[Browser]:
         browser.close()
 
 
+def new_context(browser: Browser) -> BrowserContext:
+    """Open a window with an empty cache, whose pages measure when they are usable."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.add_init_script(_WATCH)
+    return context
+
+
 def measure(browser: Browser, address: str, rounds: int) -> dict[str, list[Visit]]:
     """Open a page several times, each time first with an empty browser cache and then with a warm one."""
     visits: dict[str, list[Visit]] = {"cold": [], "warm": []}
     for _ in range(rounds):
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        context.add_init_script(_WATCH)
+        context = new_context(browser)
         for cache in visits:
             visits[cache].append(visit(context, address))
         context.close()
@@ -215,8 +221,7 @@ def visit(context: BrowserContext, address: str) -> Visit:
 
 def requests_a_second(browser: Browser, address: str) -> float:
     """Count the requests of an open page while it follows jobs."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.add_init_script(_WATCH)
+    context = new_context(browser)
     page = context.new_page()
     page.goto(address)
     page.evaluate("window.usable")
@@ -234,7 +239,7 @@ def memory_growth(
     """Open pages together; return the memory of each after one minute and some minutes later."""
     pages = {}
     for name, address in addresses.items():
-        pages[name] = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        pages[name] = new_context(browser).new_page()
         pages[name].goto(address)
     any_page = next(iter(pages.values()))
     any_page.wait_for_timeout(60_000)

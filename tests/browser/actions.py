@@ -107,6 +107,16 @@ def start_training(page: Page) -> str:
     return page.url.rsplit("/", 1)[1]
 
 
+def compare_export(page: Page, format_name: str, verdict: str | re.Pattern[str]) -> Locator:
+    """Compare an export with the open model in a format; return the report with this verdict."""
+    page.locator("#views").get_by_role("link", name="Exports").click()
+    page.locator("#exports").get_by_label("Format").select_option(format_name)
+    page.get_by_role("button", name="Export and compare").click()
+    report = page.locator(".parity")
+    expect(report.get_by_role("heading", name=verdict)).to_be_visible()
+    return report
+
+
 def job_spec(visit: Visit, job_id: str, *, cancel: bool = False) -> dict[str, Any]:
     """Return the specification of a job; with `cancel`, also cancel the job."""
     path = f"{visit.url}/v1/jobs/{job_id}"

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from rankery.embedded.stack import EmbeddedStack
-from tests.browser.actions import choose_files, send_upload, wait_until_read
+from tests.browser.actions import choose_files, compare_export, send_upload, wait_until_read
 from tests.browser.prepared import judged_table
 from tests.browser.visit import PHONE, Visit
 
@@ -116,11 +116,7 @@ def _try(visit: Visit, page: Page) -> None:
 
 def _export(visit: Visit, page: Page, name: str, verdict: str | re.Pattern[str]) -> None:
     """Compare an export with the model in a format, and download it."""
-    page.locator("#views").get_by_role("link", name="Exports").click()
-    page.locator("#exports").get_by_label("Format").select_option(name)
-    page.get_by_role("button", name="Export and compare").click()
-    report = page.locator(".parity")
-    expect(report.get_by_role("heading", name=verdict)).to_be_visible()
+    report = compare_export(page, name, verdict)
     visit.fit(f"newcomer-10-{name}", WIDTHS)
     with page.expect_download() as file:
         report.get_by_role("button", name="Download").first.click()

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import (
     choose_files,
+    compare_export,
     open_training,
     open_training_form,
     send_upload,
@@ -119,11 +120,7 @@ def _try(visit: Visit, page: Page) -> None:
 
 
 def _export(visit: Visit, page: Page) -> None:
-    page.locator("#views").get_by_role("link", name="Exports").click()
-    page.locator("#exports").get_by_label("Format").select_option("onnx")
-    page.get_by_role("button", name="Export and compare").click()
-    report = page.locator(".parity")
-    expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
+    report = compare_export(page, "onnx", "The export decides as the model does")
     visit.photograph("story-8-export")
     with page.expect_download() as archive:
         report.get_by_role("button", name="Download with parity files").click()

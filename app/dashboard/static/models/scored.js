@@ -211,7 +211,7 @@ export const categoriesIn = (candidates) =>
   );
 
 /**
- * Return the value that a field has: null if it is empty, NaN if it is not a number, which only a category need not be.
+ * Return the value of a field: null if it is empty, the text of a category, else a number, NaN for other texts.
  *
  * @param {string} text
  * @param {boolean} isCategory
