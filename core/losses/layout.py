@@ -193,8 +193,8 @@ def _place_by_label(
 
 
 @inlined
-def _clear_sums(plan: PairwisePlan, start: int, n: int, n_selected: int, scratch: Scratch) -> None:
-    """Zero the sums of a layout, compute its exponentials, and pad it."""
+def _prepare_sums(plan: PairwisePlan, start: int, n: int, n_selected: int, scratch: Scratch) -> None:
+    """Set the sums of a layout to zero, compute its exponentials, and pad it."""
     score, exponential, position = scratch.score, scratch.exponential, scratch.position
     gradient, hessian, highest = scratch.gradient, scratch.hessian, scratch.extremes[1]
     for place in range(np.uint64(n + BLOCK)):
@@ -375,7 +375,7 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
         _select(plan, query, n, mix(query_key, _SELECTION_KEY), scratch)
         n_selected = _place_by_rank(plan, start, n, n_levels, scores, scratch)
     _find_extremes(start, n, plan.sigma, scores, scratch)
-    _clear_sums(plan, start, n, n_selected, scratch)
+    _prepare_sums(plan, start, n, n_selected, scratch)
     if soft:
         _draw_rankings(query, plan, scores, start, n, query_key, scratch)
     elif needs_ranks:

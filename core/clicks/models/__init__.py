@@ -10,7 +10,7 @@ if TYPE_CHECKING:
         ModelComparison,
         compare_click_models,
         evaluate_click_model,
-        held_out_lists,
+        held_out_list_weights,
     )
     from core.clicks.models.fitting import fit_click_model
     from core.clicks.models.intervals import relevance_interval
@@ -29,13 +29,13 @@ __all__ = [
     "compare_click_models",
     "evaluate_click_model",
     "fit_click_model",
-    "held_out_lists",
+    "held_out_list_weights",
     "relevance_interval",
 ]
 _MODULES = {
     "evaluation": (
         *("Evaluation", "ModelComparison"),
-        *("compare_click_models", "evaluate_click_model", "held_out_lists"),
+        *("compare_click_models", "evaluate_click_model", "held_out_list_weights"),
     ),
     "fitting": ("fit_click_model",),
     "intervals": ("relevance_interval",),

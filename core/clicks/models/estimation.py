@@ -41,7 +41,7 @@ def estimate(
     if spec.kind.iterates:
         parameters, sums, changes = _iterate(lists, spec, weights, report)
     else:
-        sums, by_rank = _counted(lists, spec, weights, totals, by_rank)
+        sums, by_rank = _observed_sums(lists, spec, weights, totals, by_rank)
         parameters, changes = _closed_form(spec, sums, by_rank), ()
     return ClickModel(
         spec=spec,
@@ -54,13 +54,14 @@ def estimate(
     )
 
 
-def _counted(
+def _observed_sums(
     lists: QueryBlocks,
     spec: ClickModelSpec,
     weights: Float64Array,
     totals: PairSums,
     by_rank: Float64Array,
 ) -> tuple[PairSums, Float64Array]:
+    """Return the sums by pair and by rank that a model without iterations needs."""
     if spec.model == "ctr":
         return totals, by_rank
     if spec.model == "coec":

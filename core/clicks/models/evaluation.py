@@ -124,7 +124,7 @@ def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> E
     likelihood = likelihoods(model, lists, lists.in_order(weights))
     ranks = np.flatnonzero(likelihood.by_rank[:, 0])
     if not len(ranks):
-        raise InvalidInput.at("/held_out", "leaves no list with impressions for the evaluation; increase it")
+        raise InvalidInput.at("/weights", "must be above 0 for a list with impressions")
     logs = likelihood.by_rank[ranks, 1:] / likelihood.by_rank[ranks, :1]
     perplexities = 2.0**-logs
     by_list = likelihood.by_list[lists.has_impressions & (weights != 0.0)]
@@ -138,7 +138,7 @@ def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> E
     )
 
 
-def held_out_lists(log: ClickLog, share: float, seed: int = 0) -> Float64Array:
+def held_out_list_weights(log: ClickLog, share: float, seed: int = 0) -> Float64Array:
     """Draw held-out lists: the lists of a share of the users, or a share of lists in a log without users.
 
     Args:
@@ -185,10 +185,12 @@ def compare_click_models(
     use_threads(threads)
     shared = ClickModelSpec() if spec is None else spec
     lists = QueryBlocks.of(log, shared.max_rank)
-    held_out_weights = held_out_lists(log, held_out, shared.seed)
+    held_out_weights = held_out_list_weights(log, held_out, shared.seed)
     held_out_weights[~lists.has_impressions] = 0.0
     if not (held_out_weights == 0.0).any():
         raise InvalidInput.at("/held_out", "leaves no list for the estimation; decrease it")
+    if not held_out_weights.any():
+        raise InvalidInput.at("/held_out", "leaves no list with impressions for the evaluation; increase it")
     evaluations = []
     for done, name in enumerate(models):
         report("models", done, len(models))

@@ -157,9 +157,9 @@ def test_the_database_is_read_at_most_once_per_interval(
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("put_away", [TcpProxy.shut, TcpProxy.block])
+@pytest.mark.parametrize("make_unreachable", [TcpProxy.shut, TcpProxy.block])
 def test_without_a_database(
-    places: Places, postgres: PostgresServer, put_away: Callable[[TcpProxy], None]
+    places: Places, postgres: PostgresServer, make_unreachable: Callable[[TcpProxy], None]
 ) -> None:
     """An unreachable database is a metric, and metrics that need no database are returned soon."""
     with TcpProxy(postgres.port) as gate:
@@ -168,7 +168,7 @@ def test_without_a_database(
         exposed = metrics.Metrics(
             store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
         )
-        put_away(gate)
+        make_unreachable(gate)
         exposition = asyncio.run(asyncio.wait_for(exposed.exposition(""), PATIENCE_SECONDS))
         values = samples(exposition[0].decode())
         assert values[sample_key("rankery_database_up")] == 0

@@ -10,7 +10,7 @@ from core.clicks.models import (
     compare_click_models,
     evaluate_click_model,
     fit_click_model,
-    held_out_lists,
+    held_out_list_weights,
     relevance_interval,
 )
 from core.clicks.models.components import rank_movement
@@ -48,7 +48,7 @@ def test_a_log_whose_ranks_never_move_identifies_no_examination() -> None:
 def test_held_out_lists_are_those_of_whole_users() -> None:
     """No user has lists both in the estimation and among the held-out lists."""
     users = [number % 7 for number in range(60)]
-    held = held_out_lists(as_log(draw_sessions(), users), 0.4, seed=3)
+    held = held_out_list_weights(as_log(draw_sessions(), users), 0.4, seed=3)
     for user in range(7):
         assert len(set(held[user::7])) == 1
     assert 0 < held.sum() < 60
@@ -75,6 +75,10 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
     assert "is not significant" in alone.sentence
     with pytest.raises(InvalidInput, match="leaves no list for the estimation"):
         compare_click_models(log, ["ctr"], held_out=1.0)
+    with pytest.raises(InvalidInput, match="/held_out: leaves no list with impressions"):
+        compare_click_models(log, ["ctr"], held_out=0.0)
+    with pytest.raises(InvalidInput, match="/weights: must be above 0"):
+        evaluate_click_model(fit_click_model(log, QUICK), log, np.zeros(log.n_lists))
 
 
 def test_lists_below_the_greatest_used_rank_are_not_evaluated() -> None:
