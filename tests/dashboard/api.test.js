@@ -4,6 +4,7 @@ import {
   Unavailable,
   creator,
   failure,
+  getOnce,
   isFinal,
   newIdempotencyKey,
   messageOf,
@@ -69,6 +70,18 @@ test("an Idempotency-Key is kept until the response has been read or the request
   const [first, second, third, fourth, fifth] = keys;
   assert.deepEqual([second, third], [first, first]);
   assert.equal(new Set([first, fourth, fifth]).size, 3);
+});
+
+test("an answer that does not change is read once, and again after a failure", async () => {
+  let requests = 0;
+  globalThis.fetch = async () => {
+    requests += 1;
+    return new Response('{"items": []}', { status: requests === 1 ? 500 : 200 });
+  };
+  await assert.rejects(getOnce("/v1/losses"), Problem);
+  const answers = await Promise.all([getOnce("/v1/losses"), getOnce("/v1/losses")]);
+  assert.deepEqual([answers[0], requests], [{ items: [] }, 2]);
+  assert.equal(answers[0], answers[1]);
 });
 
 test("requests that overlap have separate Idempotency-Keys, each kept until its answer", async () => {

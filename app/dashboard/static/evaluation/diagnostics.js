@@ -5,7 +5,7 @@ import { figureView } from "../figures/figure.js";
 import { shareLabel } from "../figures/scales.js";
 import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
-import { get, readOnce } from "../page/api.js";
+import { getOnce } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
 import { h, hint, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
@@ -13,7 +13,7 @@ import { lossValue, percent } from "../page/format.js";
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
 
 /** Return the descriptions of all diagnostics. @type {() => Promise<Diagnostic[]>} */
-export const readDiagnostics = readOnce(async () => (await get("/v1/metrics")).diagnostics || []);
+export const readDiagnostics = async () => (await getOnce("/v1/metrics")).diagnostics || [];
 
 /** Check whether a diagnostic is a share of queries, 0 to 1; other diagnostics are costs. @param {{unit: string}} diagnostic */
 export const isShare = ({ unit }) => unit === "share";

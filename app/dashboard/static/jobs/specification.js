@@ -1,13 +1,13 @@
 /** Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again. @module */
 import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
-import { get } from "../page/api.js";
+import { getOnce } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
 import { disclosure, factList, h, hint, panel } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
-export const isSubmitted = async (kind) => kind in (await get("/v1/job-schemas")).kinds;
+export const isSubmitted = async (kind) => kind in (await getOnce("/v1/job-schemas")).kinds;
 
 /**
  * Return the request that submits a job again, without the settings that equal their defaults.
@@ -16,7 +16,7 @@ export const isSubmitted = async (kind) => kind in (await get("/v1/job-schemas")
  * @returns {Promise<Record<string, Json>>}
  */
 export async function requestOf({ kind, spec }) {
-  const [{ kinds, schemas }, { presets }] = await Promise.all([get("/v1/job-schemas"), get("/v1/metrics")]);
+  const [{ kinds, schemas }, { presets }] = await Promise.all([getOnce("/v1/job-schemas"), getOnce("/v1/metrics")]);
   const shrink = shrinker(schemas);
   const request = { ...pinned(spec), ...unseeded(spec), contract: presetOrContract(spec.contract, presets) };
   const shrunk = /** @type {Record<string, Json>} */ (shrink(request, { $ref: kinds[kind] }));
@@ -234,9 +234,9 @@ export function flatten(value, prefix = "") {
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();
   const [{ schemas }, { items }, { items: scorers }] = await Promise.all([
-    get("/v1/job-schemas"),
-    get("/v1/losses"),
-    get("/v1/scorers"),
+    getOnce("/v1/job-schemas"),
+    getOnce("/v1/losses"),
+    getOnce("/v1/scorers"),
   ]);
   const { Hyperparameters: boosting, TrainRequest: training } = schemas;
   const fields = { ...boosting.properties, ...training.properties };

@@ -113,6 +113,22 @@ export function readOnce(read) {
     }));
 }
 
+/** @type {Map<string, () => Promise<any>>} */
+const readers = new Map();
+
+/**
+ * Return the answer for a path as `get` does, read once a page: for answers that change only with the version of the API.
+ *
+ * @template {string} Path
+ * @param {Path} path
+ * @returns {Promise<Answer<Path>>}
+ */
+export function getOnce(path) {
+  const reader = readers.get(path) ?? readOnce(() => get(path));
+  readers.set(path, reader);
+  return reader();
+}
+
 /**
  * Read all pages of a list.
  *

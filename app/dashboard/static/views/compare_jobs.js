@@ -16,7 +16,7 @@ import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareWith, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/addresses.js";
-import { conditionalReader, creator, get, readOnce, refusal } from "../page/api.js";
+import { conditionalReader, creator, get, getOnce, readOnce, refusal } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -30,9 +30,6 @@ const read = conditionalReader();
 const readHistories = historiesReader();
 const create = creator();
 const sort = hashValue("sort");
-const catalogue = readOnce(() => Promise.all([get("/v1/losses"), get("/v1/scorers")]));
-/** The largest answer of the page, read when a training lacks a setting. */
-const jobSchemas = readOnce(() => get("/v1/job-schemas"));
 let wantedMetric = hashValue("metric");
 const curves = comparedCurves(
   { metric: wantedMetric, smoothing: Number(hashValue("smoothing") ?? 0) },
@@ -91,9 +88,9 @@ async function refresh() {
 
 /** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, LearningCurves>} histories */
 async function show(ranking, drawn, histories) {
-  const [{ items: losses }, { items: scorers }] = await catalogue();
+  const [{ items: losses }, { items: scorers }] = await Promise.all([getOnce("/v1/losses"), getOnce("/v1/scorers")]);
   const jobs = ranking.items.map(({ job }) => job);
-  const schemas = lacksSettings(jobs) ? (await jobSchemas()).schemas : {};
+  const schemas = lacksSettings(jobs) ? (await getOnce("/v1/job-schemas")).schemas : {};
   const settings = differingSettings(jobs, { losses, scorers, schemas });
   const fullNames = trainingLabels(jobs, settings);
   const shortNames = withoutPrefix(fullNames);

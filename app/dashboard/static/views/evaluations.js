@@ -4,7 +4,7 @@ import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } fro
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
-import { creator, get } from "../page/api.js";
+import { creator, getOnce } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
@@ -83,7 +83,7 @@ async function offerChoices() {
   const chosen = (references) => {
     datasetOffered = offer(references).catch((error) => showError(form, error));
   };
-  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), get("/v1/metrics")]);
+  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), getOnce("/v1/metrics")]);
   onSubmit(form, async () => {
     const [system] = await offered;
     await datasetOffered;

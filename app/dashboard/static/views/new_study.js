@@ -3,7 +3,7 @@ import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
 import { runsOf } from "../forms/cost.js";
 import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { openPage, studyPage } from "../page/addresses.js";
-import { creator, get } from "../page/api.js";
+import { creator, getOnce } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { sizeLabel } from "../studies/labels.js";
 import { searchSpace } from "../studies/search_space.js";
@@ -26,7 +26,11 @@ form.removeAttribute("aria-busy");
 showSize();
 
 async function prepare() {
-  const [{ schemas }, { items }] = await Promise.all([get("/v1/job-schemas"), get("/v1/losses"), offerDatasets()]);
+  const [{ schemas }, { items }] = await Promise.all([
+    getOnce("/v1/job-schemas"),
+    getOnce("/v1/losses"),
+    offerDatasets(),
+  ]);
   bindChoices(form);
   const losses = [...items].sort((one, other) => one.name.localeCompare(other.name));
   replace(

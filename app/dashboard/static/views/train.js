@@ -14,7 +14,7 @@ import { fillFields } from "../forms/schema_fields.js";
 import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareJobs, jobPage, openPage } from "../page/addresses.js";
-import { creator, get, Problem } from "../page/api.js";
+import { creator, get, getOnce, Problem } from "../page/api.js";
 import { elementById, find, findAll, h, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 
@@ -51,9 +51,9 @@ function show() {
 
 async function prepare() {
   const [{ schemas }, { items }, { items: scorers }, earlier] = await Promise.all([
-    get("/v1/job-schemas"),
-    get("/v1/losses"),
-    get("/v1/scorers"),
+    getOnce("/v1/job-schemas"),
+    getOnce("/v1/losses"),
+    getOnce("/v1/scorers"),
     readEarlier(),
   ]);
   if (earlier) choose(form, "goal", earlier.kind === "auto-train" ? "best" : "loss");
@@ -206,7 +206,7 @@ function showCost() {
 }
 
 async function offerMetrics() {
-  const { items, presets } = await get("/v1/metrics");
+  const { items, presets } = await getOnce("/v1/metrics");
   const names = items.map((each) => (typeof each === "string" ? each : each.name));
   setText(elementById("known-metrics"), `Known metrics: ${names.join(", ")}; write a cutoff after an @.`);
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
