@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, MetaData, String
+from sqlalchemy import JSON, Index, MetaData, String, event
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from core.store.tables.columns import UtcDateTime
@@ -48,7 +48,7 @@ class Trashable:
         deleted_by: The API key that moved it, None without a key or for retention.
     """
 
-    deleted_at: Mapped[datetime | None] = mapped_column(index=True)
+    deleted_at: Mapped[datetime | None] = mapped_column()
     deleted_by: Mapped[str | None] = mapped_column(ID)
 
 
@@ -59,7 +59,7 @@ class InProject:
         project: Name of the project, None for a row of no project.
     """
 
-    project: Mapped[str | None] = mapped_column(PROJECT, index=True)
+    project: Mapped[str | None] = mapped_column(PROJECT)
 
 
 class InProjectOfName:
@@ -70,3 +70,19 @@ class InProjectOfName:
     """
 
     name: Mapped[str] = mapped_column(NAME)
+
+
+# A list reads one page from an index in its order. An index that also has the rows in use, or of a project
+# without their order, would be preferred to it, and all of them would be sorted.
+
+
+@event.listens_for(Trashable, "after_mapper_constructed", propagate=True)
+def _index_trash(_: Any, row: Any) -> None:
+    deleted_at = row.__table__.c.deleted_at
+    in_trash = deleted_at.is_not(None)
+    Index(None, deleted_at, sqlite_where=in_trash, postgresql_where=in_trash)
+
+
+@event.listens_for(InProject, "after_mapper_constructed", propagate=True)
+def _index_project(_: Any, row: Any) -> None:
+    Index(None, row.__table__.c.project, *row.__table__.primary_key.columns)

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from core.errors import InvalidInput
 from core.jobs import System
@@ -14,6 +15,7 @@ from core.store.repositories.jobs import Jobs
 from core.store.repositories.models import Models
 from core.store.repositories.pages import Page
 from core.store.repositories.results import Comparisons, Evaluations, Rankings
+from core.store.visibility import limited_to
 from tests.purging import purge
 
 GetPage = Callable[[Transaction, str | None, int], Page[Any]]
@@ -177,3 +179,27 @@ def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:
         with pytest.raises(InvalidInput) as raised:
             tx.datasets.page(cursor, 1, sort="size")
     assert raised.value.problems[0].pointer == "/cursor"
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("projects", [None, ("shop",)])
+def test_a_page_of_the_newest_rows_is_read_from_an_index(
+    filled: Store, projects: tuple[str, ...] | None
+) -> None:
+    """No list sorts all rows to return some, nor those of the only project that the caller may read."""
+    statements: list[tuple[str, Any]] = []
+
+    def record(*arguments: Any) -> None:
+        statements.append(arguments[2:4])
+
+    with filled.read() as tx, limited_to(projects):
+        connection = tx._session.connection()
+        event.listen(connection, "before_cursor_execute", record)
+        for name in ("jobs", "datasets", "models", "evaluations", "rankings", "comparisons", "studies"):
+            getattr(tx, name).page(cursor=None, limit=2)
+        event.remove(connection, "before_cursor_execute", record)
+        assert len(statements) >= 7
+        for statement, parameters in statements:
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            steps = [row.detail for row in plan]
+            assert not any("B-TREE" in step for step in steps), (statement, steps)
