@@ -28,16 +28,19 @@ class JobClaims(JobRows):
 
         Order: highest priority, then the API key served least recently, then the oldest job.
         """
-        waiting = select(Job.id).where(Job.status == QUEUED, Job.kind.in_(kinds))
-        served = (
-            select(Job.key_id, func.max(Job.started_at).label("at"))
-            .where(Job.kind.in_(kinds), Job.started_at.is_not(None))
-            .group_by(Job.key_id)
-            .subquery()
-        )
-        in_order = waiting.outerjoin(served, Job.key_id.is_not_distinct_from(served.c.key_id)).order_by(
-            Job.priority.desc(), served.c.at.asc().nulls_first(), Job.id
-        )
+        is_waiting = Job.status == QUEUED, Job.kind.in_(kinds)
+        waiting, turn = select(Job.id).where(*is_waiting), []
+        keys = self._session.scalars(select(Job.key_id).where(*is_waiting).distinct().limit(2))
+        if len(keys.all()) > 1:  # otherwise, turns need not be found, which reads all jobs
+            served = (
+                select(Job.key_id, func.max(Job.started_at).label("at"))
+                .where(Job.kind.in_(kinds), Job.started_at.is_not(None))
+                .group_by(Job.key_id)
+                .subquery()
+            )
+            waiting = waiting.outerjoin(served, Job.key_id.is_not_distinct_from(served.c.key_id))
+            turn = [served.c.at.asc().nulls_first()]
+        in_order = waiting.order_by(Job.priority.desc(), *turn, Job.id)
         job_id = self._session.scalar(in_order.limit(1).with_for_update(of=Job, skip_locked=True))
         return None if job_id is None else self.claim(job_id, worker, lease_seconds)
 
