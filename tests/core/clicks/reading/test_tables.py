@@ -72,6 +72,13 @@ def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: 
         assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
 
 
+def test_a_rank_below_0_does_not_move_the_base_of_ranks(read: Read) -> None:
+    """Such a rank marks an unknown position; the impression is left out, and the others keep their ranks."""
+    reading = read(TABLE + "s2,hats,d,-1,0\n")
+    assert plain(reading.log) == LISTS
+    assert (reading.report.rank_base, reading.report.unranked.count) == (1, 1)
+
+
 def test_a_list_with_several_queries_is_a_list_for_each(read: Read) -> None:
     """The id of a session may cover several searches; rows without a query belong to its first one."""
     header = "session,query,document,rank,clicked"
