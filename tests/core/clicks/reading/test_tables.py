@@ -243,7 +243,8 @@ def test_teams_are_small_whole_numbers(read: Read) -> None:
         ("query,document,rank\nq,a,1\n", "a column for the click"),
         ("PK\x03\x04rest", "a ZIP archive"),
         ("just some words\n", "expected a click log: JSON lines, a table"),
-        ("query,document,rank,click\nq,a,-1,0\n", "at least one impression"),
+        ("query,document,rank,click\nq,a,-1,0\n", "at least one impression with a query"),
+        ("query,document,rank,action\nq,a,1,Shown\nq,a,1,click\n", "found the actions Shown, click"),
     ],
 )
 def test_another_content_is_refused(read: Read, text: str, message: str) -> None:
