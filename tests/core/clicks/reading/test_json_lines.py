@@ -178,6 +178,16 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 
+@pytest.mark.parametrize("unit", [1, 1_000, 1_000_000, 1_000_000_000])
+def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
+    """GA4 and Snowplow export microseconds, and data frames nanoseconds."""
+    numbers = [seconds * unit for seconds in (1_733_788_889, 200_000_000, 1_777_593_600)]
+    expected = [1_733_788_889_000, 200_000_000_000, 1_777_593_600_000]
+    assert [time_of(number) for number in numbers] == expected
+    assert times_of(pa.array(numbers, pa.int64()))[0].tolist() == expected
+    assert times_of(pa.array(map(str, numbers)))[0].tolist() == expected
+
+
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
 def test_an_invalid_time_is_unknown(read: Read, time: object) -> None:
     """Such a list has no time, and the log no column of times."""
