@@ -99,8 +99,9 @@ def make_served_log(
     """Create a click log from the rankings that a model served with `keep`, and from their events.
 
     A job creates it. Each list has the version of the model, the time, and the hash of the user, or of the
-    session without a user. Each propensity (probability of the document at its rank) is 1, since a version
-    always returns the same ranking.
+    session without a user. If one version served all lists, each propensity (probability of the document at
+    its rank) is 1, since a version always returns the same ranking. A log of several versions has no
+    propensities.
     """
     since, until = body.period()
     options = {} if body.actions is None else {"actions": body.actions}

@@ -149,7 +149,9 @@ class ClickCorrection:
         if texts is None:
             names = first_names(sorted(dataset.document_columns)) or "none"
             raise InvalidInput.at(
-                "/clicks/column", f"the training data has no document column {self.column!r}; it has {names}"
+                "/clicks/column",
+                f"the training data has no document column {self.column!r}; it has {names}. Upload it with"
+                ' columns {"document_columns": ["' + self.column + '"]}',
             )
         try:
             ranks = np.asarray(pc.cast(texts.array, pa.int32()), np.int64)

@@ -161,9 +161,12 @@ def queries_needed(difference: float, deviation: float) -> int | None:
 
 
 def t_test_p(mean: float, deviation: float, n: int) -> float:
-    """Return the two-sided p-value of the paired t-test (Student 1908); 0 without any deviation."""
+    """Return the two-sided p-value of the paired t-test (Student 1908).
+
+    Without any deviation it is 0, or 1 where all differences are 0.
+    """
     if deviation == 0.0:
-        return 0.0
+        return 1.0 if mean == 0.0 else 0.0
     from scipy import special
 
     # Not scipy.stats, whose import takes half a second.

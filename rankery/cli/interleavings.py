@@ -86,14 +86,21 @@ def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) 
 def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: EventsFile) -> None:
     """Send clicks on lists of an interleaving; sending a click again has no effect.
 
+    Events with another `action` than `click` are counted and ignored.
+
     Example: `rankery interleavings send-clicks itl_01k9x2m4q7c8v5n3b6r1 clicks.ndjson`
     """
-    total = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0}
-    clicks = [(event["ranking_id"], event["document_id"]) for event in read_events(file)]
+    events = read_events(file)
+    clicks = [
+        (event["ranking_id"], event["document_id"])
+        for event in events
+        if event.get("action", "click") == "click"
+    ]
+    total = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0, "ignored": len(events) - len(clicks)}
     for batch in batches(clicks):
         found = session.client.send_clicks(interleaving, batch).model_dump()
-        for name in total:
-            total[name] += found[name]
+        for name, count in found.items():
+            total[name] += count
     session.show(total, format_event_counts(total))
 
 

@@ -150,9 +150,10 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     rows = [line.split() for line in trec_run.splitlines() if line.startswith(query["id"])]
     rows.sort(key=lambda row: float(row[4]), reverse=True)  # as tools that read runs
     assert [row[2] for row in rows] == [document["id"] for document in query["ranking"]]
-    events.write_text(json.dumps(click))
+    actions = [click | {"action": action} for action in ("impression", "click", "purchase")]
+    events.write_text("\n".join(map(json.dumps, [actions[0], click, *actions])))
     sent = run("interleavings", "send-clicks", interleaving.id, events, *place, "--json").document
-    assert sent == {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0}
+    assert sent == {"recorded": 1, "repeated": 1, "late": 0, "unknown": 0, "ignored": 3}
     events.write_text(f"{json.dumps(click)}\n[]\n")
     wrong = run("click-logs", "send-events", events, *place)
     assert wrong.sentence == "events.ndjson, line 2: an event needs a ranking_id and a document_id"

@@ -56,7 +56,7 @@ def run_log_job(
 
 
 def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
-    """The log has ranks, clicks, weighted actions, users or sessions, versions and propensities."""
+    """The log has ranks, clicks, weighted actions, users or sessions, and versions."""
     first, _, third = serve(
         inline_worker,
         {"user": "u1"},
@@ -71,15 +71,25 @@ def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
     np.testing.assert_array_equal(log.ranks, [1, 2, 3, 1, 2, 3, 1, 2])
     np.testing.assert_array_equal(log.clicks, [0, 1, 0, 0, 0, 0, 1, 0])
     assert log.gains is not None
-    assert log.propensities is not None
     assert log.list_users is not None
     np.testing.assert_array_equal(log.gains, [0, 6, 0, 0, 0, 0, 5, 0])
-    np.testing.assert_array_equal(log.propensities, np.ones(8))
     np.testing.assert_array_equal(log.list_users, [0, 1, 0])
     assert log.versions is not None
     assert log.list_versions is not None
     assert [list(log.versions)[place] for place in log.list_versions] == ["web:1", "web:2", "web:1"]
     assert log.list_times is not None
+
+
+def test_only_a_log_of_one_version_has_propensities(inline_worker: InlineWorker) -> None:
+    """With several versions, the rank of a document depends on the version that answered."""
+    serve(inline_worker, {}, {"name": "other", "version": 3}, {})
+    log = load_click_log(*make_log(inline_worker))
+    np.testing.assert_array_equal(log.propensities, np.ones(6))
+    serve(inline_worker, {"version": 2, "content": {"query": "shoes", "documents": ["c", "a", "b"]}})
+    assert load_click_log(*make_log(inline_worker)).propensities is None
+    np.testing.assert_array_equal(
+        load_click_log(*make_log(inline_worker, version=2)).propensities, np.ones(3)
+    )
 
 
 def test_rankings_without_documents_do_not_spoil_a_log(inline_worker: InlineWorker) -> None:

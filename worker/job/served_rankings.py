@@ -33,15 +33,20 @@ def write_stored_lists(run: JobRun, source: Mapping[str, Any], path: Path) -> No
 def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
     """Write the rankings of a period as sessions.
 
-    A ranking without a user has its session as the user.
+    A ranking without a user has its session as the user. If several versions served, ranks depend on which
+    version answered; its probability is unknown, so that documents have no propensities.
 
     Raises:
         DatasetError: No ranking of the period was stored.
     """
     period = ServedPeriod.from_json(source)
     with run.store.read() as tx:
+        is_one_version = period.version is not None or (
+            len(tx.served.versions(period.model, period.since, period.until)) == 1
+        )
         served = tx.served.lists(period.model, period.version, period.since, period.until)
-        n_written = _write(run, map(_served_session, served), path)
+        sessions = (_served_session(each, _CERTAIN if is_one_version else None) for each in served)
+        n_written = _write(run, sessions, path)
     if not n_written:
         raise DatasetError.at(
             f"expected rankings of {period.model} that were served with `keep` in this period, up to"
@@ -84,10 +89,10 @@ def _write(run: JobRun, sessions: Iterator[Session], path: Path) -> int:
     return n_written
 
 
-def _served_session(served: ServedList) -> Session:
+def _served_session(served: ServedList, propensity: float | None) -> Session:
     ranking = served.ranking
     documents = [
-        {"rank": rank, "id": document, "propensity": _CERTAIN, "actions": served.actions.get(rank - 1, [])}
+        {"rank": rank, "id": document, "propensity": propensity, "actions": served.actions.get(rank - 1, [])}
         for rank, document in enumerate(ranking.content["documents"], 1)
         if document  # readers refuse an empty id, which would spoil the whole log
     ]

@@ -77,7 +77,7 @@ def _closed_form(spec: ClickModelSpec, sums: PairSums, by_rank: Float64Array) ->
         # Pseudo-clicks are added to clicks and expected clicks, which shrinks the quotient towards 1. It may
         # be above 1, being no probability.
         return Parameters(sums.attractiveness((prior[0], 0.0), np.inf), examination=rates[1:])
-    parameters = Parameters(sums.attractiveness(prior))
+    parameters = Parameters(sums.attractiveness(prior, CAP))
     if spec.model == "sdbn":
         return replace(parameters, satisfaction=sums.satisfaction(prior))
     if spec.model == "dcm":

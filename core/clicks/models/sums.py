@@ -9,7 +9,7 @@ from core.types import Float64Array
 # Columns: (expected) successes and trials of attractiveness; (expected) examinations; successes and trials of
 # satisfaction, the trials being clicks.
 SUCCESSES, TRIALS, EXAMINED, SATISFIED, CLICKED = range(5)
-CAP = 1.0 - 1e-6  # upper bound of EM estimates, so that no probability of a skip is 0
+CAP = 1.0 - 1e-6  # upper bound of probabilities, so that no probability of a skip is 0
 
 
 @dataclass(frozen=True)

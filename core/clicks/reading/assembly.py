@@ -10,10 +10,12 @@ import numpy.typing as npt
 from core.clicks.files import LogWriter
 from core.clicks.log import MAX_RANK
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
+from core.clicks.reading.names import IMPRESSION_ACTIONS
 from core.clicks.reading.pairs import PairKeys, pair_keys
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
 from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, Rows
 from core.errors import DatasetError
+from core.names import first_names
 from core.types import Int32Array, Int64Array
 
 OnProgress = Callable[[int, int], None]
@@ -88,6 +90,12 @@ class Assembly:
             return (
                 "expected `user_query` in an event or a query, but found none; add UBI's queries as the file"
                 " `queries`, on the command line by `--queries`"
+            )
+        actions = list(self._report.rows_by_action)
+        if actions and not set(actions) & set(IMPRESSION_ACTIONS):
+            return (
+                f"expected at least one impression, an action named {', '.join(IMPRESSION_ACTIONS)},"
+                f" but found the actions {first_names(actions)}"
             )
         return "expected at least one impression with a query, a document and a rank"
 

@@ -173,7 +173,7 @@ class _Files:
 def _with_counts(report: ReadingReport, builder: LogBuilder, options: LogOptions) -> ReadingReport:
     """Return the report with the base of ranks and the builder's counts."""
     lowest = builder.spool.lowest_rank
-    detected = 0 if lowest is not None and lowest <= 0 else 1
+    detected = 0 if lowest == 0 else 1
     return replace(
         report,
         rows=builder.spool.n_rows,

@@ -34,7 +34,7 @@ class Spool:
 
     Attributes:
         n_rows: Number of rows.
-        lowest_rank: The lowest rank of an impression, None without any.
+        lowest_rank: The lowest rank of an impression from 0, None without any.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class Spool:
     def add(self, rows: Rows) -> None:
         """Add rows; the rows of a list keep their order."""
         self.n_rows += len(rows)
-        ranks = rows["rank"][(rows["action"] == IMPRESSION) & (rows["rank"] != NO_RANK)]
+        ranks = rows["rank"][(rows["action"] == IMPRESSION) & (rows["rank"] >= 0)]
         if len(ranks):
             lowest = int(ranks.min())
             self.lowest_rank = lowest if self.lowest_rank is None else min(self.lowest_rank, lowest)

@@ -25,6 +25,7 @@ from core.types import Float64Array, Int32Array, Int64Array
 
 _CLICK = "click"
 _RANK_BOUND = 2**31
+_NO_PREVIOUS_RANK = -1  # below all ranks of impressions
 _UNIT_SEPARATOR = "\x1f"  # between the name and the query of a list with several queries
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
 OPEN_BANDIT = MappingProxyType(
@@ -73,8 +74,8 @@ class TableReader:
 
     Rows of a list whose query differs from that of its first row become a separate list for each query.
     Without a column of lists, a list begins with each file and with each change of the query or user. It also
-    begins with each rank that is not above the rank of the previous row. Without a column of ranks, ranks are
-    the order of the impressions of a list.
+    begins with each impression whose rank is not above that of the previous impression. Without a column of
+    ranks, ranks are the order of the impressions of a list.
 
     Args:
         builder: Builder of the log.
@@ -86,7 +87,9 @@ class TableReader:
         self._builder = builder
         self._options = options
         self._rows_are_lists = rows_are_lists
-        self._last: tuple[int, int, int] | None = None  # query, user and rank of the last row
+        self._last: tuple[int, int, int] | None = (
+            None  # query and user of the last row, rank of the last impression
+        )
 
     def read(self, table: Table, columns: Mapping[str, str], on_progress: Progress | None = None) -> None:
         """Read a table.
@@ -117,8 +120,8 @@ class TableReader:
         queries = cells.queries(builder)
         ranks = cells.ranks()
         users = cells.codes("user", builder.users)
-        lists = self._lists_of(cells, queries, users, ranks)
         actions = cells.actions_in_lists(builder)
+        lists = self._lists_of(cells, queries, users, ranks, actions)
         n_lists = builder.n_lists
         builder.list_queries.set_where_absent(lists, queries, n_lists)
         if "time" in cells.roles:
@@ -141,22 +144,34 @@ class TableReader:
         builder.spool.add(np.concatenate([rows[rows["action"] >= 0], clicked]))
 
     def _lists_of(
-        self, cells: "_Block", queries: Int32Array, users: Int32Array, ranks: Int64Array
+        self,
+        cells: "_Block",
+        queries: Int32Array,
+        users: Int32Array,
+        ranks: Int64Array,
+        actions: Int32Array,
     ) -> Int32Array:
         """Return the number of the list of each row; create lists as needed."""
         builder, n_rows = self._builder, len(queries)
         if "list" in cells.roles:
             return self._named_lists(cells, queries)
         starts = np.ones(n_rows, np.bool_)
+        previous_rank = _NO_PREVIOUS_RANK
         if not self._rows_are_lists:
             starts[1:] = (np.diff(queries) != 0) | (np.diff(users) != 0)
-            starts[1:] |= (np.diff(ranks) <= 0) & cells.has_ranks
             if self._last is not None:
-                query, user, rank = self._last
-                starts[0] = (queries[0], users[0]) != (query, user) or (cells.has_ranks and ranks[0] <= rank)
+                query, user, previous_rank = self._last
+                starts[0] = (queries[0], users[0]) != (query, user)
+        parts = np.cumsum(starts)
+        ranked = np.flatnonzero((actions == IMPRESSION) & (ranks >= 0))
+        previous = np.concatenate([[previous_rank], ranks[ranked]])
+        parts_of_ranked = np.concatenate([[0], parts[ranked]])
+        starts[ranked] |= (np.diff(parts_of_ranked) == 0) & (np.diff(previous) <= 0)
         list_numbers: Int32Array = (builder.n_lists - 1 + np.cumsum(starts)).astype(np.int32)
         builder.n_lists = int(list_numbers[-1]) + 1
-        self._last = int(queries[-1]), int(users[-1]), int(ranks[-1])
+        is_same_list = parts_of_ranked[-1] == parts[-1]
+        previous_rank = int(previous[-1]) if is_same_list else _NO_PREVIOUS_RANK
+        self._last = int(queries[-1]), int(users[-1]), previous_rank
         return list_numbers
 
     def _named_lists(self, cells: "_Block", queries: Int32Array) -> Int32Array:

@@ -14,18 +14,20 @@ from core.clicks.reading.builder import NO_TIME
 from core.data.tables.cells import numbers, plain_texts
 from core.types import Int64Array
 
-# Smaller numbers are seconds: as milliseconds they would be before March 1973.
-_MIN_MILLISECONDS = 1e11
-_MAX_NUMBER = 2.0**53
+# Bounds between seconds, milli-, micro- and nanoseconds: each unit's range begins in 1973 and ends in 5138.
+_MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS = 1e11, 1e14, 1e17
+_MAX_NUMBER = 2.0**63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset), or numbers of (milli)seconds.
+    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset), or numbers.
+
+    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size.
 
     Returns:
         (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times. In a
-        column of numbers, magnitudes of at least 2^53 are `NO_TIME`, too.
+        column of numbers, magnitudes of at least 2^63 are `NO_TIME`, too.
     """
     if types.is_timestamp(column.type) or types.is_date(column.type):
         return _milliseconds(pc.cast(column, pa.timestamp("ms"), safe=False)), np.empty(0, np.int64)
@@ -63,8 +65,10 @@ def _milliseconds(column: Any) -> Int64Array:
 
 
 def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
-    is_time = np.abs(values) < _MAX_NUMBER
-    scaled = np.where(np.abs(values) < _MIN_MILLISECONDS, values * 1000, values)
+    sizes = np.abs(values)
+    is_time = sizes < _MAX_NUMBER
+    bounds = [sizes < bound for bound in (_MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS)]
+    scaled = np.select(bounds, [values * 1e3, values, values / 1e3], values / 1e6)
     return np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
 
 

@@ -70,7 +70,8 @@ class UbiReader:
         action_number = builder.number_of_action(action)
         query = text_of(value, "user_query")
         builder.without_query += query is None
-        if action_number < IMPRESSION and text_of(value, "query_id") is None:
+        if not text_of(value, "query_id"):
+            builder.without_list += action_number >= IMPRESSION
             return
         number = self._list(value)
         if query is None:

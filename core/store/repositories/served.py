@@ -64,16 +64,20 @@ class ServedRankings(Repository[ServedRanking]):
             since: Start of the period, None for all stored rankings.
             until: End of the period.
         """
-        after = "" if since is None else ids.first_id(ids.SERVED_RANKING, since)
-        rows = select(ServedRanking).where(
-            ServedRanking.name == name, ServedRanking.id < ids.first_id(ids.SERVED_RANKING, until)
-        )
+        after = _first_id(since)
+        rows = select(ServedRanking).where(ServedRanking.name == name, ServedRanking.id < _first_id(until))
         if version is not None:
             rows = rows.where(ServedRanking.version == version)
         for chunk in chunks(self._session, rows, ServedRanking.id, after):
             actions = self._actions([ranking.id for ranking in chunk])
             for ranking in chunk:
                 yield ServedList(ranking, actions.get(ranking.id, {}))
+
+    def versions(self, name: str, since: datetime | None, until: datetime) -> list[int]:
+        """Return the versions of a model that served rankings in a period; see `lists`."""
+        in_period = (ServedRanking.id > _first_id(since), ServedRanking.id < _first_id(until))
+        versions = select(ServedRanking.version).where(ServedRanking.name == name, *in_period).distinct()
+        return list(self._session.scalars(versions.order_by(ServedRanking.version)))
 
     def _actions(self, ranking_ids: Sequence[str]) -> dict[str, dict[int, list[str]]]:
         rows = select(ServedEvent).where(ServedEvent.ranking_id.in_(ranking_ids))
@@ -99,3 +103,7 @@ class ServedRankings(Repository[ServedRanking]):
             insert_absent(self._session, HashKey, new_row, "name")
             found = self._session.scalar(key)
         return bytes.fromhex(str(found))
+
+
+def _first_id(since: datetime | None) -> str:
+    return "" if since is None else ids.first_id(ids.SERVED_RANKING, since)

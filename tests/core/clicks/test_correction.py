@@ -311,7 +311,7 @@ def test_refusals() -> None:
     short = ClickCorrection("ips", propensities=(1.0, 0.5))
     with pytest.raises(InvalidInput, match="/clicks/propensities: holds 2 ranks"):
         short.ranks_of(dataset)
-    with pytest.raises(InvalidInput, match="no document column 'place'; it has rank"):
+    with pytest.raises(InvalidInput, match=r"'place'; it has rank. .*_columns\": \[\"place\"\]"):
         ClickCorrection(column="place").ranks_of(dataset)
     for entry, message in (
         ("first", "must hold a whole number"),

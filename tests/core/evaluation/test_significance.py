@@ -8,7 +8,7 @@ from scipy import stats
 
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import bootstrap_intervals
-from core.evaluation.paired import holm, paired_differences, queries_needed, verdict
+from core.evaluation.paired import holm, paired_differences, queries_needed, t_test_p, verdict
 from core.evaluation.randomisation import randomisation_p_values
 from tests.core.evaluation.populations import effect_of_power
 
@@ -132,3 +132,9 @@ def test_unfit_input_is_refused() -> None:
         randomisation_p_values(np.zeros((2, 1)), 0)
     with pytest.raises(InvalidInput):
         bootstrap_intervals(np.zeros((0, 1)))
+
+
+@pytest.mark.parametrize(("mean", "expected"), [(0.0, 1.0), (0.1, 0.0), (-0.1, 0.0)])
+def test_only_a_difference_is_significant_without_deviation(mean: float, expected: float) -> None:
+    """Two systems with the same values do not differ, so that neither is better."""
+    assert t_test_p(mean, 0.0, 5) == expected

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.clicks.models import (
+    MODELS,
     ClickModelSpec,
     compare_click_models,
     evaluate_click_model,
@@ -79,6 +80,15 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
         compare_click_models(log, ["ctr"], held_out=0.0)
     with pytest.raises(InvalidInput, match="/weights: must be above 0"):
         evaluate_click_model(fit_click_model(log, QUICK), log, np.zeros(log.n_lists))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_skip_of_a_document_that_was_always_clicked_has_a_likelihood(name: str) -> None:
+    """Without pseudo-counts, the log-likelihood is low but a number: NaN has no place in an order."""
+    log = as_log([Session(0, (0, 1), (True, False)), Session(0, (0, 1), (False, False))])
+    spec = ClickModelSpec(model=name, prior_clicks=0.0, prior_skips=0.0, resamples=0)
+    fitted = fit_click_model(log, spec, weights=np.array([1.0, 0.0]))
+    assert -20.0 < evaluate_click_model(fitted, log).log_likelihood < 0.0
 
 
 def test_lists_below_the_greatest_used_rank_are_not_evaluated() -> None:

@@ -21,7 +21,7 @@ def lines(*values: Json) -> str:
     return "\n".join(map(json.dumps, values)) + "\n"
 
 
-def event(action: str, query_id: str, document: str | None, rank: int | None, **more: Any) -> Json:
+def event(action: str, query_id: str | None, document: str | None, rank: int | None, **more: Any) -> Json:
     """Return an event of UBI."""
     attributes: Json = {}
     if document is not None:
@@ -91,6 +91,15 @@ def test_ubi_becomes_lists_by_query_id(read: Read) -> None:
     np.testing.assert_array_equal(log.gains, [0, 1, 6, 0, 0, 1])
     assert log.list_users is not None
     assert log.list_users.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("query_id", [None, ""])
+def test_events_of_ubi_without_a_query_are_counted(read: Read, query_id: str | None) -> None:
+    """Users also click outside of searches, such as on recommendations."""
+    outside = [event(action, query_id, "a", 1) for action in ("impression", "click", "hover")]
+    reading = read(lines(*ubi_sample(), *outside, {"action_name": "click"}))
+    assert plain(reading.log) == plain(read(lines(*ubi_sample())).log)
+    assert reading.report.without_list == 3
 
 
 def test_queries_and_events_of_ubi_may_be_two_files(read: Read) -> None:
@@ -167,6 +176,16 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
         "1969-12-31T23:59:58.000100Z",
     ]
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
+
+
+@pytest.mark.parametrize("unit", [1, 1_000, 1_000_000, 1_000_000_000])
+def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
+    """GA4 and Snowplow export microseconds, and data frames nanoseconds."""
+    numbers = [seconds * unit for seconds in (1_733_788_889, 200_000_000, 1_777_593_600)]
+    expected = [1_733_788_889_000, 200_000_000_000, 1_777_593_600_000]
+    assert [time_of(number) for number in numbers] == expected
+    assert times_of(pa.array(numbers, pa.int64()))[0].tolist() == expected
+    assert times_of(pa.array(map(str, numbers)))[0].tolist() == expected
 
 
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
@@ -249,7 +268,7 @@ def test_json_that_is_nested_too_deeply_is_named(read: Read) -> None:
     [
         ('{"action_name": "click"', "expected a JSON object, but found"),
         ("[1]", "expected a JSON object, but found '\\[1\\]'"),
-        ('{"action_name": "click"}', "expected the id of a query in 'query_id'"),
+        ('{"user_query": "shoes", "query_id": null}', "expected the id of a query in 'query_id'"),
         ('{"what": 1}', "expected action_name or query_id, but found what"),
         (json.dumps(event("click", "1", "a", 1) | {"event_attributes": 3}), "expected an object"),
         (json.dumps(event("click", "1", "a", 1.5)), "expected a whole number in 'ordinal'"),  # type: ignore[arg-type]

@@ -72,6 +72,30 @@ def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: 
         assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
 
 
+def test_rows_that_are_no_impressions_with_a_rank_begin_no_list(read: Read) -> None:
+    """Without a column of lists, an action belongs to the list above, also at the start of a second block."""
+    header = "query,document,rank,action,user"
+    shown = ["q,a,1,view,u", "q,b,2,view,u"]
+    actions = ["q,b,2,click,u", "q,a,,click,u", "q,a,1,hover,u", "q,x,,view,u", "q,y,-1,view,u"]
+    rows = [*shown, *actions, "q,c,3,view,u", *reversed(actions), *shown, "r,c,3,click,u", "r,c,3,view,u"]
+    expected = [
+        ("q", [("a", 1, True), ("b", 2, True), ("c", 3, False)]),
+        ("q", [("a", 1, False), ("b", 2, False)]),
+        ("r", [("c", 3, True)]),
+    ]
+    assert plain(read("\n".join([header, *rows])).log) == expected
+    many = "\n".join([header, *shown * 40_000, *actions])
+    *earlier, last = plain(read(many).log)
+    assert (len(earlier), last) == (39_999, ("q", [("a", 1, True), ("b", 2, True)]))
+
+
+def test_a_rank_below_0_does_not_move_the_base_of_ranks(read: Read) -> None:
+    """Such a rank marks an unknown position; the impression is left out, and the others keep their ranks."""
+    reading = read(TABLE + "s2,hats,d,-1,0\n")
+    assert plain(reading.log) == LISTS
+    assert (reading.report.rank_base, reading.report.unranked.count) == (1, 1)
+
+
 def test_a_list_with_several_queries_is_a_list_for_each(read: Read) -> None:
     """The id of a session may cover several searches; rows without a query belong to its first one."""
     header = "session,query,document,rank,clicked"
@@ -219,7 +243,8 @@ def test_teams_are_small_whole_numbers(read: Read) -> None:
         ("query,document,rank\nq,a,1\n", "a column for the click"),
         ("PK\x03\x04rest", "a ZIP archive"),
         ("just some words\n", "expected a click log: JSON lines, a table"),
-        ("query,document,rank,click\nq,a,-1,0\n", "at least one impression"),
+        ("query,document,rank,click\nq,a,-1,0\n", "at least one impression with a query"),
+        ("query,document,rank,action\nq,a,1,Shown\nq,a,1,click\n", "found the actions Shown, click"),
     ],
 )
 def test_another_content_is_refused(read: Read, text: str, message: str) -> None:
