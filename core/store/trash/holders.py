@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import Holder
 from core.jobs.status import ACTIVE
-from core.jobs.systems import named_click_logs, named_systems
+from core.jobs.systems import named_click_logs, named_datasets, named_systems
 from core.store.tables import (
     AliasGate,
     Comparison,
@@ -179,6 +179,9 @@ def _holders_of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[t
         using.where(JobDataset.dataset_id.in_(dataset_ids), Job.status.in_(ACTIVE))
     ):
         yield dataset_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
+    for dataset_id, holder in _schedules(session, named_datasets):
+        if dataset_id in dataset_ids:
+            yield dataset_id, holder
     for gate in session.scalars(select(AliasGate)):
         for dataset_id in gate.dataset_ids & set(dataset_ids):
             yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")

@@ -240,6 +240,16 @@ def test_a_schedule_holds_its_click_log(store: Store) -> None:
     assert delete(store, "click-log", log_id).counts == {"click-logs": 1}
 
 
+def test_a_schedule_holds_its_reference_dataset(store: Store, factory: ObjectFactory) -> None:
+    """A dataset that a scheduled drift job names stays until the schedule is deleted."""
+    dataset = factory.dataset()
+    schedule_id = scheduled(store, kind="drift", dataset_id=dataset.id)
+    assert holders(delete(store, "dataset", dataset.id)) == {("schedule", schedule_id)}
+    with store.begin() as tx:
+        tx.schedules.delete(schedule_id)
+    assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
+
+
 def test_a_comparison_does_not_hold_results_of_the_same_job(
     store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
