@@ -20,8 +20,9 @@ from core.store.lifecycle.deletion import (
 from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS
+from core.studies import Budget
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, TrainingResults
+from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, TrainingResults, spec_of_study
 
 BYTES = len(CONTENT)
 PERMANENT = DeletionMode(with_results=True)
@@ -247,6 +248,20 @@ def test_a_schedule_holds_its_reference_dataset(store: Store, factory: ObjectFac
     assert holders(delete(store, "dataset", dataset.id)) == {("schedule", schedule_id)}
     with store.begin() as tx:
         tx.schedules.delete(schedule_id)
+    assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
+
+
+def test_a_paused_study_holds_its_dataset(store: Store, factory: ObjectFactory) -> None:
+    """The dataset of a paused study without an active job stays until the study has ended."""
+    dataset = factory.dataset()
+    with store.begin() as tx:
+        study = tx.studies.add(spec_of_study(dataset.id), Budget(9, None, None), 1, None)
+        tx.studies.pause(study.id)
+        (trial,) = tx.studies.trials(study.id)
+        tx.jobs.cancel_active([trial.job_id])
+    assert holders(delete(store, "dataset", dataset.id)) == {("study", study.id)}
+    with store.begin() as tx:
+        tx.studies.cancel(study.id)
     assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
 
 
