@@ -265,6 +265,25 @@ def test_a_paused_study_holds_its_dataset(store: Store, factory: ObjectFactory) 
     assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
 
 
+def test_an_active_experiment_holds_its_datasets(store: Store, factory: ObjectFactory) -> None:
+    """A dataset of an experiment whose trainings are not queued yet stays until the experiment has ended."""
+    dataset = factory.dataset()
+    entry = {"fold": 5, "name": "fold 5", "part": "train", "dataset_id": dataset.id}
+    with store.begin() as tx:
+        row = tx.experiments.add(
+            paper="lambdaloss-2018",
+            scale="quick",
+            data="datasets",
+            folds=[5],
+            dry_run=False,
+            datasets=[entry],
+        )
+    assert holders(delete(store, "dataset", dataset.id)) == {("experiment", row.id)}
+    with store.begin() as tx:
+        tx.experiments.cancel(row.id)
+    assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
+
+
 def test_a_comparison_does_not_hold_results_of_the_same_job(
     store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
