@@ -1,6 +1,6 @@
 """Errors of the client and the command line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,6 +31,15 @@ class ServiceUnreachable(UserError):
 
 class InvalidSettings(UserError):
     """A setting, a URL, a proxy or an API key is invalid."""
+
+
+def invalid_settings(faults: Iterable[Mapping[str, Any]]) -> InvalidSettings:
+    """Return the error for faults that pydantic found in `RANKERY_…` variables."""
+    problems = []
+    for fault in faults:
+        message = str(fault["msg"]).removeprefix("Value error, ")
+        problems.append(f"RANKERY_{fault['loc'][0].upper()}: {message[:1].lower()}{message[1:]}")
+    return InvalidSettings("; ".join(problems))
 
 
 class FileUnusable(UserError):

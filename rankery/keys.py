@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankery.errors import UserError
+from rankery.errors import UserError, invalid_settings
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def open_store(data_dir: Path) -> "Iterator[Store]":
     """Open and migrate the store of a data folder.
 
     Raises:
+        InvalidSettings: A `RANKERY_…` variable is invalid.
         StoreUnusable: The store cannot be used.
         KeyRejected: The store refused an operation in the block.
     """
@@ -152,7 +153,9 @@ def open_store(data_dir: Path) -> "Iterator[Store]":
         raise KeyRejected("; ".join(problem.detail for problem in error.problems)) from None
     except NotFound as error:
         raise KeyRejected(str(error)) from None
-    except (RankeryError, ValidationError) as error:
+    except ValidationError as error:
+        raise invalid_settings(error.errors()) from None
+    except RankeryError as error:
         raise StoreUnusable(str(error)) from error
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankery.errors import InvalidSettings, ProcessFailed
+from rankery.errors import InvalidSettings, ProcessFailed, invalid_settings
 from rankery.keys import require_key_beyond_loopback
 from rankery.server_package import require_server_package
 
@@ -302,8 +302,4 @@ def _convert_settings_errors() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        faults = (
-            f"RANKERY_{'_'.join(str(part) for part in fault['loc']).upper()}: {fault['msg'].lower()}"
-            for fault in error.errors()
-        )
-        raise InvalidSettings("; ".join(faults)) from None
+        raise invalid_settings(error.errors()) from None

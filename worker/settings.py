@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from core.data.options import MAX_BYTES, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO, Limits
 from core.jobs import Lane, lane_of
@@ -39,9 +39,14 @@ class WorkerSettings(DaskSettings, StoreSettings):
     compile_ahead: bool = Field(
         True, description="Compile kernels at the start; false: when a job or request needs them"
     )
-    lease_seconds: float = Field(8.0, gt=0, description="Seconds until the lease of a silent worker expires")
+    lease_seconds: float = Field(
+        8.0, gt=0, le=86_400, description="Seconds until the lease of a silent worker expires"
+    )
     heartbeat_seconds: float = Field(
-        2.0, gt=0, description="Interval at which the lease of a running job is renewed"
+        2.0,
+        gt=0,
+        validate_default=True,
+        description="Interval at which the lease of a running job is renewed",
     )
     sweep_seconds: float = Field(2.0, gt=0, description="Interval at which jobs of lost workers are searched")
     wake_seconds: float = Field(
@@ -108,6 +113,15 @@ class WorkerSettings(DaskSettings, StoreSettings):
         "info", description="Lowest severity of logged messages"
     )
     log_format: Literal["console", "json"] = Field("console", description="Format of log lines")
+
+    @field_validator("heartbeat_seconds")
+    @classmethod
+    def _renews_in_time(cls, seconds: float, values: ValidationInfo) -> float:
+        """Refuse an interval in which leases expire, as all jobs that last longer would be lost."""
+        lease_seconds = values.data.get("lease_seconds", seconds + 1)  # absent if it is invalid itself
+        if seconds >= lease_seconds:
+            raise ValueError(f"must be less than RANKERY_LEASE_SECONDS, {lease_seconds:g}; found {seconds:g}")
+        return seconds
 
     @property
     def threads_per_job(self) -> int:

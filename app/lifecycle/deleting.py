@@ -14,7 +14,7 @@ from app.lifecycle.schemas import Deletion
 from core.errors import Holder, NotFound, StillNeeded
 from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview
 from core.store.lifecycle.sizes import FolderSizes
-from core.store.trash.kinds import KINDS, MODEL
+from core.store.trash.kinds import DATASET, EXPERIMENT, KINDS, MODEL, STUDY
 from core.store.trash.plan import Refused
 
 _REQUIRED_STEPS = {
@@ -100,6 +100,7 @@ def _required_steps(refused: Refused) -> str:
 
 
 def _step(holder: Holder, refused: Refused) -> str:
-    if holder.id == refused.node.id:
+    uses_dataset = refused.node.kind.name == DATASET and holder.kind in (EXPERIMENT, STUDY)
+    if holder.id == refused.node.id or uses_dataset:
         return f"cancel the {holder.kind} or wait for its end"
     return _REQUIRED_STEPS.get(holder.kind, f"delete the {holder.kind}")

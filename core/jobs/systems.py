@@ -11,6 +11,7 @@ SYSTEM_NAME_ENTRIES = ("system", "model", "model_id", "ranking_id")
 # Entries that contain one or several ids or references of stored models and rankings.
 _REFERENCE_ENTRIES = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})
 _CLICK_LOG_ENTRIES = frozenset({"click_log_id", "log"})
+_DATASET_ENTRIES = frozenset({"dataset_id", "test_dataset_id"})
 _TEACHER_PREFIX = "model:"
 
 
@@ -40,6 +41,11 @@ def named_systems(stored: Any) -> Iterator[str]:
 def named_click_logs(stored: Any) -> Iterator[str]:
     """Yield the ids of click logs in a stored specification."""
     return _texts(stored, _CLICK_LOG_ENTRIES)
+
+
+def named_datasets(stored: Any) -> Iterator[str]:
+    """Yield the ids of datasets in a stored specification."""
+    return _texts(stored, _DATASET_ENTRIES)
 
 
 def _texts(stored: Any, names: Collection[str]) -> Iterator[str]:

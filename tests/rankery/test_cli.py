@@ -49,6 +49,28 @@ def test_a_setting_out_of_bounds_is_one_sentence(command: str, tmp_path: Path) -
     assert line.startswith("rankery: RANKERY_LOG_LEVEL: input should be 'debug'")
 
 
+@pytest.mark.parametrize(
+    ("command", "variable", "value", "problem"),
+    [
+        ("keys list", "TRASH_DAYS", "-4", "input should be greater than or equal to 0"),
+        (
+            "keys list",
+            "OUTBOUND_ALLOWED",
+            "Net/33",
+            "must be networks, addresses or host names; found 'Net/33'",
+        ),
+        ("api", "TRUSTED_PROXIES", "10.0.0.0/8,Net", "value is not a valid IPv4 or IPv6 network"),
+    ],
+)
+def test_an_invalid_setting_is_named(
+    tmp_path: Path, command: str, variable: str, value: str, problem: str
+) -> None:
+    """The sentence has the name of the variable, also for one value of a list, and keeps upper case."""
+    done = rankery(*command.split(), "--data-dir", str(tmp_path), **{f"RANKERY_{variable}": value})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"rankery: RANKERY_{variable}: {problem}\n"
+
+
 def test_demo_data_need_training_data(tmp_path: Path) -> None:
     """--test without --train is refused before a process starts."""
     path = tmp_path / "test.txt"

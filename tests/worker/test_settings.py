@@ -29,3 +29,19 @@ def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("RANKERY_THREADS", "5")
     settings = WorkerSettings()
     assert (settings.worker_concurrency, settings.threads_per_job) == (3, 5)
+
+
+@pytest.mark.parametrize("name", ["RANKERY_HEARTBEAT_SECONDS", "RANKERY_LEASE_SECONDS"])
+def test_leases_must_outlast_heartbeats(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Refuse an interval of heartbeats that is as long as the lease, also if only one of them is set."""
+    defaults = WorkerSettings()
+    monkeypatch.setenv("RANKERY_HEARTBEAT_SECONDS", f"{defaults.lease_seconds / 2}")
+    WorkerSettings()
+    monkeypatch.delenv("RANKERY_HEARTBEAT_SECONDS")
+    limit = {
+        "RANKERY_HEARTBEAT_SECONDS": defaults.lease_seconds,
+        "RANKERY_LEASE_SECONDS": defaults.heartbeat_seconds,
+    }[name]
+    monkeypatch.setenv(name, f"{limit}")
+    with pytest.raises(ValueError, match="must be less than RANKERY_LEASE_SECONDS"):
+        WorkerSettings()

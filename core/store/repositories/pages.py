@@ -9,7 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import InvalidInput
 from core.store.repositories.ids import is_id
-from core.store.visibility import NO_PROJECT
+from core.store.visibility import NO_PROJECT, with_trash
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ class PageRequest:
         row that the cursor identifies.
 
         Raises:
-            InvalidInput: The cursor is not an id of this list, or refers to a deleted row whose sort key is
+            InvalidInput: The cursor is not an id of this list, or refers to a purged row whose sort key is
                 needed; or the limit is below 1.
         """
         if self.limit < 1:
@@ -141,7 +141,8 @@ class PageRequest:
         wanted, only_ids = self.limit + 1, rows.with_only_columns(id)
         last: Any = None
         if self.cursor is not None:
-            row = session.execute(select(by).where(id == self.cursor)).one_or_none()
+            with with_trash(session):  # the row may have been deleted since the previous page
+                row = session.execute(select(by).where(id == self.cursor)).one_or_none()
             if row is None:
                 raise InvalidInput.at("/cursor", "refers to a deleted row; start again at the first page")
             last = row[0]

@@ -11,7 +11,9 @@ from sqlalchemy.orm import Session
 
 from core.errors import Holder
 from core.jobs.status import ACTIVE
-from core.jobs.systems import named_click_logs, named_systems
+from core.jobs.systems import named_click_logs, named_datasets, named_systems
+from core.store.repositories.experiments import ACTIVE_EXPERIMENTS
+from core.store.repositories.study_progress import ACTIVE_STUDIES
 from core.store.tables import (
     AliasGate,
     Comparison,
@@ -179,6 +181,18 @@ def _holders_of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[t
         using.where(JobDataset.dataset_id.in_(dataset_ids), Job.status.in_(ACTIVE))
     ):
         yield dataset_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
+    studies = select(Study.id, Study.name, Study.status, Study.spec).where(Study.status.in_(ACTIVE_STUDIES))
+    experiments = select(Experiment.id, Experiment.paper, Experiment.status, Experiment.datasets).where(
+        Experiment.status.in_(ACTIVE_EXPERIMENTS)
+    )
+    for kind, active in (("study", studies), ("experiment", experiments)):
+        for object_id, name, status, stored in session.execute(active):
+            # Their next jobs may not be queued yet, and a paused study may have no active job.
+            for dataset_id in set(named_datasets(stored)).intersection(dataset_ids):
+                yield dataset_id, Holder(kind, object_id, name, f"is {status} and uses it")
+    for dataset_id, holder in _schedules(session, named_datasets):
+        if dataset_id in dataset_ids:
+            yield dataset_id, holder
     for gate in session.scalars(select(AliasGate)):
         for dataset_id in gate.dataset_ids & set(dataset_ids):
             yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")

@@ -10,11 +10,13 @@ from sqlalchemy import event
 from core.errors import InvalidInput
 from core.jobs import System
 from core.store import Store, Transaction
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.models import Models
 from core.store.repositories.pages import Page
 from core.store.repositories.results import Comparisons, Evaluations, Rankings
+from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.purging import purge
 
@@ -168,6 +170,21 @@ def test_rows_are_found_by_the_beginning_of_a_name_or_id(filled: Store) -> None:
             ids = [row.id for row in repository.page(None, 9).items]
             assert [row.id for row in repository.page(None, 9, prefix=ids[2]).items] == [ids[2]]
             assert repository.page(None, 9, prefix="%").items == []
+
+
+def test_a_sorted_walk_whose_rows_are_deleted(filled: Store) -> None:
+    """Moving each row to the trash after its page neither ends a sorted walk nor skips a row."""
+    with filled.read() as tx:
+        wanted = [row.id for row in tx.datasets.page(None, 9, sort="size").items]
+    walked: list[str] = []
+    cursor: str | None = None
+    while cursor is not None or not walked:
+        with filled.begin() as tx:
+            page = tx.datasets.page(cursor, 1, sort="size")
+            walked += [row.id for row in page.items]
+            cursor = page.next_cursor
+        delete_objects(filled, KINDS["dataset"], walked[-1:], DeletionMode(trash_days=1), Actor())
+    assert walked == wanted
 
 
 def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:

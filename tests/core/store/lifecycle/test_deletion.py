@@ -20,8 +20,9 @@ from core.store.lifecycle.deletion import (
 from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS
+from core.studies import Budget
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, TrainingResults
+from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, TrainingResults, spec_of_study
 
 BYTES = len(CONTENT)
 PERMANENT = DeletionMode(with_results=True)
@@ -238,6 +239,49 @@ def test_a_schedule_holds_its_click_log(store: Store) -> None:
     with store.begin() as tx:
         tx.schedules.delete(schedule_id)
     assert delete(store, "click-log", log_id).counts == {"click-logs": 1}
+
+
+def test_a_schedule_holds_its_reference_dataset(store: Store, factory: ObjectFactory) -> None:
+    """A dataset that a scheduled drift job names stays until the schedule is deleted."""
+    dataset = factory.dataset()
+    schedule_id = scheduled(store, kind="drift", dataset_id=dataset.id)
+    assert holders(delete(store, "dataset", dataset.id)) == {("schedule", schedule_id)}
+    with store.begin() as tx:
+        tx.schedules.delete(schedule_id)
+    assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
+
+
+def test_a_paused_study_holds_its_dataset(store: Store, factory: ObjectFactory) -> None:
+    """The dataset of a paused study without an active job stays until the study has ended."""
+    dataset = factory.dataset()
+    with store.begin() as tx:
+        study = tx.studies.add(spec_of_study(dataset.id), Budget(9, None, None), 1, None)
+        tx.studies.pause(study.id)
+        (trial,) = tx.studies.trials(study.id)
+        tx.jobs.cancel_active([trial.job_id])
+    assert holders(delete(store, "dataset", dataset.id)) == {("study", study.id)}
+    with store.begin() as tx:
+        tx.studies.cancel(study.id)
+    assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
+
+
+def test_an_active_experiment_holds_its_datasets(store: Store, factory: ObjectFactory) -> None:
+    """A dataset of an experiment whose trainings are not queued yet stays until the experiment has ended."""
+    dataset = factory.dataset()
+    entry = {"fold": 5, "name": "fold 5", "part": "train", "dataset_id": dataset.id}
+    with store.begin() as tx:
+        row = tx.experiments.add(
+            paper="lambdaloss-2018",
+            scale="quick",
+            data="datasets",
+            folds=[5],
+            dry_run=False,
+            datasets=[entry],
+        )
+    assert holders(delete(store, "dataset", dataset.id)) == {("experiment", row.id)}
+    with store.begin() as tx:
+        tx.experiments.cancel(row.id)
+    assert delete(store, "dataset", dataset.id).counts == {"datasets": 1}
 
 
 def test_a_comparison_does_not_hold_results_of_the_same_job(
