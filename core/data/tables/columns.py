@@ -97,7 +97,7 @@ def find_columns(
         of_numbers = tuple(position for position in roles.rest if kinds[position] in ("number", "list"))
         features = tuple(sorted((*of_numbers, *roles.categorical_features)))
     else:
-        features = (*features, *roles.categorical_features)
+        features = tuple(dict.fromkeys((*features, *roles.categorical_features)))
     if not features:
         raise DatasetError.at(
             f"expected feature columns (numbers), but found none among {listed(table.names)}",
