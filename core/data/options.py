@@ -47,7 +47,8 @@ class Columns:
         query_columns: Metadata of the queries, stored as text, one value per query. Text columns without
             another role are query columns by default.
         document_columns: Metadata of the documents, stored as text.
-        features: The features in order; None means all other columns of numbers.
+        features: The features in order; None means all other columns of numbers, and an empty list that there
+            are none, as in judgments for TREC runs.
         categorical_features: Features whose values are categories, given as texts or whole numbers. Those
             that are also in `features` have their position there, and others follow; where `features` is
             None, they are in the order of the table.
@@ -77,8 +78,6 @@ class Columns:
             if earlier != pointer and not is_category:
                 detail = f"column {name!r} already has the role {earlier}"
                 problems.append(InputProblem(pointer, detail))
-        if self.features == ():
-            problems.append(InputProblem("/columns/features", "must list at least one column"))
         if problems:
             raise InvalidInput(*problems)
 

@@ -98,9 +98,10 @@ def find_columns(
         features = tuple(sorted((*of_numbers, *roles.categorical_features)))
     else:
         features = tuple(dict.fromkeys((*features, *roles.categorical_features)))
-    if not features:
+    if not features and roles.features is None:
         raise DatasetError.at(
-            f"expected feature columns (numbers), but found none among {listed(table.names)}",
+            f"expected feature columns (numbers), but found none among {listed(table.names)}; set"
+            " columns.features to an empty list for judgments without features",
             file=table.file,
             line=table.header_line,
         )

@@ -72,7 +72,15 @@ def letor(tmp_path: Path) -> RankingDataset:
     return read_dataset(path)
 
 
-@pytest.mark.parametrize("kind", ["table", "letor"])
+@pytest.fixture
+def qrels(tmp_path: Path) -> RankingDataset:
+    """Judgments without features."""
+    path = tmp_path / "judged.qrels"
+    path.write_text("q1 0 d1 2\nq1 0 d2 -1\nq2 0 d1 0\n")
+    return read_dataset(path)
+
+
+@pytest.mark.parametrize("kind", ["table", "letor", "qrels"])
 def test_parquet_is_the_same_dataset_again(
     client: TestClient, store: Store, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
