@@ -130,7 +130,9 @@ async function readDocuments(offset) {
   const { documents, feature_names: names, categories = {} } = query;
   /** @param {number | string | null} value @param {number} index */
   const shown = (value, index) => categories[names[index]]?.[String(value)] ?? value;
-  return { ...query, documents: documents.map((one) => ({ ...one, features: one.features.map(shown) })) };
+  /** @param {Document} document @returns {any} as categories are texts */
+  const shownDocument = (document) => ({ ...document, features: document.features.map(shown) });
+  return { ...query, documents: documents.map(shownDocument) };
 }
 
 /** @param {Schemas["Dataset"]} dataset @param {Query} query @param {Schemas["FeatureProfile"][]} profiles */
