@@ -135,10 +135,13 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
         return rows
     is_taken = np.zeros(len(dataset), np.bool_)
     is_taken[rows[rows >= 0]] = True
-    written = _positions(
-        *(Texts.of([word(identifier) for identifier in each]) for each in (dataset, run)), queries
-    )
+    written = _positions(_written(dataset), _written(run), queries)
     return np.where((rows < 0) & (written >= 0) & ~is_taken[written], written, rows)
+
+
+def _written(ids: Texts) -> Texts:
+    """Return ids as run files spell them."""
+    return Texts.of([word(identifier) for identifier in ids])
 
 
 def _has_blanks(ids: Texts) -> bool:
