@@ -17,7 +17,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import RequestModel
 from app.http.services import UseServices
 from core.data.options import reading_options
-from core.errors import WrongState
+from core.errors import InvalidInput, WrongState
 from core.store import Dataset as DatasetRow
 from core.store.artifacts.keys import upload_key
 
@@ -89,6 +89,8 @@ def _options_ignoring(dataset: DatasetRow, ignore: Sequence[str]) -> dict[str, A
             columns |= {} if named in left_out else {role: named}
         elif named is not None:
             columns[role] = [name for name in named if name not in left_out]
+            if role == "features" and named and not columns[role]:
+                raise InvalidInput.at("/columns/features", "must list at least one column")
     columns["ignore"] = [*columns.get("ignore", ()), *dict.fromkeys(ignore)]
     names = options.get("feature_names")
     if isinstance(names, dict):

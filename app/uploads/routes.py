@@ -138,7 +138,10 @@ async def create_upload(
     if has_body(request.headers):
         pieces = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes, checksum)
         await receive_piece(request.stream(), pieces, limit if size_bytes is None else size_bytes)
-        created.headers["Upload-Offset"] = str(pieces.position)
+        upload = await run_in_threadpool(_stored, services, key_id, upload.id)
+        created.body = JSONResponse(Upload.model_validate(upload).model_dump(mode="json")).body
+        progress = _progress(upload.received_bytes, upload.expires_at)
+        created.headers.update(progress | {"Content-Length": str(len(created.body))})
     return created
 
 
@@ -200,8 +203,8 @@ async def append_to_upload(
     _refuse_declared(request, offset, end)
     pieces = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes, checksum)
     position = await receive_piece(request.stream(), pieces, end)
-    expires_at = await run_in_threadpool(_expiry, services, key_id, upload_id)
-    return Response(status_code=HTTPStatus.NO_CONTENT, headers=_progress(position, expires_at))
+    upload = await run_in_threadpool(_stored, services, key_id, upload_id)
+    return Response(status_code=HTTPStatus.NO_CONTENT, headers=_progress(position, upload.expires_at))
 
 
 @router.delete(
@@ -290,9 +293,9 @@ def _begin(
     return PieceWriter(services, upload, writer, offset, checksum)
 
 
-def _expiry(services: Services, key_id: str | None, upload_id: str) -> datetime:
+def _stored(services: Services, key_id: str | None, upload_id: str) -> UploadRow:
     with services.store.read() as tx:
-        return tx.uploads.get(upload_id, key_id).expires_at
+        return tx.uploads.get(upload_id, key_id)
 
 
 def _unused(upload: UploadRow) -> UploadRow:

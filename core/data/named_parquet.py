@@ -197,7 +197,7 @@ def _schema(layout: Layout, stored: pa.Schema, names: Sequence[str]) -> pa.Schem
     roles["document_columns"] = [
         exported_names[c] for c, name in layout.document_text_columns.items() if name not in TEXT_ROLES
     ]
-    roles["features"] = [exported_names[c] for c in features if c not in categorical] or None
+    roles["features"] = [exported_names[c] for c in features]
     roles["categorical_features"] = [exported_names[c] for c in features if c in categorical]
     text: Any = pa.dictionary(pa.int32(), pa.string())
     fields = [

@@ -47,9 +47,11 @@ class Columns:
         query_columns: Metadata of the queries, stored as text, one value per query. Text columns without
             another role are query columns by default.
         document_columns: Metadata of the documents, stored as text.
-        features: The features in order; None means all other columns of numbers.
-        categorical_features: Features whose values are categories, given as texts or whole numbers. They
-            follow `features` where these are named, else they are in the order of the table.
+        features: The features in order; None means all other columns of numbers, and an empty list that there
+            are none, as in judgments for TREC runs.
+        categorical_features: Features whose values are categories, given as texts or whole numbers. Those
+            that are also in `features` have their position there, and others follow; where `features` is
+            None, they are in the order of the table.
         ignore: Columns that are not read.
     """
 
@@ -71,11 +73,11 @@ class Columns:
         problems = []
         first: dict[str, str] = {}
         for pointer, name in self.pointers_and_names():
-            if first.setdefault(name, pointer) != pointer:
-                detail = f"column {name!r} already has the role {first[name]}"
+            earlier = first.setdefault(name, pointer)
+            is_category = "/categorical_features/" in pointer and "/features/" in earlier
+            if earlier != pointer and not is_category:
+                detail = f"column {name!r} already has the role {earlier}"
                 problems.append(InputProblem(pointer, detail))
-        if self.features == ():
-            problems.append(InputProblem("/columns/features", "must list at least one column"))
         if problems:
             raise InvalidInput(*problems)
 

@@ -14,7 +14,7 @@ _ROLES = (
     *("label", "query", "document", "query_weight", "document_weight"),
     *("query_text", "document_title", "document_url"),
 )
-_LIST_ROLES = ("query_columns", "features", "categorical_features", "ignore")
+_LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 # Column roles as the table reader and its errors spell them.
 _ROLE_FIELD = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LIST_ROLES))})\b(\.\d+)?")
 # The label map of a study or a grid has a longer pointer, such as `/base/label_map`.

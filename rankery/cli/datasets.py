@@ -246,12 +246,13 @@ def _documents(judged: Any) -> Table:
     shown = table("document", *titles, "label", *map(plain, judged.feature_names))
     for column in shown.columns[1 + len(titles) :]:
         column.justify = "right"
-    for document in judged.documents:
+    features = [judged.feature_values(place) for place in range(len(judged.feature_names))]
+    for row, document in enumerate(judged.documents):
         label = "" if document.label is None else f"{document.label:g}"
-        values = (
-            "" if value is None else f"{value:g}" if isinstance(value, float) else value
-            for value in document.features
+        cells = (
+            "" if value is None else f"{value:g}" if isinstance(value, float) else plain(value)
+            for value in (values[row] for values in features)
         )
         title = (plain(document.document_title or "") for _ in titles)
-        shown.add_row(plain(document.document_id), *title, label, *values)
+        shown.add_row(plain(document.document_id), *title, label, *cells)
     return shown

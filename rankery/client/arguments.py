@@ -28,6 +28,7 @@ class Columns(TypedDict, total=False):
     document_title: str
     document_url: str
     query_columns: Sequence[str]
+    document_columns: Sequence[str]
     features: Sequence[str]
     categorical_features: Sequence[str]
     ignore: Sequence[str]

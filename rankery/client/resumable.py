@@ -86,17 +86,18 @@ def metadata(path: Path) -> str:
 class StoredUploadId:
     """The id of an unfinished upload of a file, stored in the user's cache folder.
 
-    The file is identified by its path, size and time of change. If the folder cannot be written, only the
-    process that began an upload can resume it.
+    The file is identified by its part of the object, path, size and time of change. If the folder cannot be
+    written, only the process that began an upload can resume it.
 
     Args:
         base_url: The service.
         path: The file.
+        part: Part of the object, as an upload is used once, but a file may be several parts.
     """
 
-    def __init__(self, base_url: str, path: Path) -> None:
+    def __init__(self, base_url: str, path: Path, part: str) -> None:
         status = path.stat()
-        identity = json.dumps([base_url, str(path.resolve()), status.st_size, status.st_mtime_ns])
+        identity = json.dumps([base_url, part, str(path.resolve()), status.st_size, status.st_mtime_ns])
         self._file = _cache_folder() / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def read(self) -> str | None:

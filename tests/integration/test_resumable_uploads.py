@@ -236,6 +236,15 @@ def test_files_below_the_bound_are_sent_in_one_request(api: ApiProcess, tmp_path
     assert [entry["path"] for entry in audit if entry not in before] == ["/v1/datasets"]
 
 
+def test_a_file_may_be_several_parts(api: ApiProcess, tmp_path: Path) -> None:
+    """Each part has a separate upload, which is used once."""
+    path = tmp_path / "judged.txt"
+    path.write_bytes(b"2 qid:1 1:0.5\n")
+    with Client(api.url, resumable_bytes=1) as client:
+        made = client.upload_dataset(parts={"validation": path, "test": path}, progress=False)
+    assert set(made.parts) == {"validation", "test"}
+
+
 def _received_bytes(api: ApiProcess) -> int:
     (upload,) = httpx.get(f"{api.url}/v1/uploads").json()["items"]
     return int(upload["received_bytes"])

@@ -97,10 +97,11 @@ def find_columns(
         of_numbers = tuple(position for position in roles.rest if kinds[position] in ("number", "list"))
         features = tuple(sorted((*of_numbers, *roles.categorical_features)))
     else:
-        features = (*features, *roles.categorical_features)
-    if not features:
+        features = tuple(dict.fromkeys((*features, *roles.categorical_features)))
+    if not features and roles.features is None:
         raise DatasetError.at(
-            f"expected feature columns (numbers), but found none among {listed(table.names)}",
+            f"expected feature columns (numbers), but found none among {listed(table.names)}; set"
+            " columns.features to an empty list for judgments without features",
             file=table.file,
             line=table.header_line,
         )

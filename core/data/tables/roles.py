@@ -44,6 +44,7 @@ _ROLE_NAMES = {
     DOCUMENT_URL: "the address of the document",
 }
 _INDEX = re.compile(r"|Unnamed: \d+")  # an unnamed index column, as pandas writes or reads it
+_PARQUET_INDEX = re.compile(r"__index_level_\d+__")  # the same in Parquet and Arrow
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Roles:
         document_columns: Columns that were requested as document metadata.
         features: Columns that were requested as features, or None.
         categorical_features: Columns that were requested as categorical features.
-        rest: Columns without a role.
+        rest: Columns without a role; an index that pandas wrote is left out, as pandas does on reading.
     """
 
     by_role: Mapping[str, int]
@@ -130,7 +131,11 @@ def find_roles(
         positions(columns.document_columns),
         None if columns.features is None else positions(columns.features),
         positions(columns.categorical_features),
-        tuple(position for position in range(len(names)) if position not in used),
+        tuple(
+            position
+            for position, name in enumerate(names)
+            if position not in used and not _PARQUET_INDEX.fullmatch(name)
+        ),
     )
 
 

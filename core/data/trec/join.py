@@ -52,16 +52,17 @@ class JudgedRun:
 
 
 def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
-    """Join a run with a dataset by query and document ids, as run files spell them (blanks percent-encoded).
+    """Join a run with a dataset by query and document ids.
+
+    An id is the equal id of the dataset, else the one that run files spell so, with blanks percent-encoded.
 
     Raises:
         InvalidInput: At `/ranking_id` when run and dataset have no query or no document in common, so that
             every metric would be 0. At `/dataset_id` when a query of the dataset repeats a document, so that
             a run is ambiguous.
     """
-    written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
-    queries = pc.index_in(*written_queries).fill_null(-1)
-    query_of_run = queries.to_numpy().astype(np.int64)
+    ids = Texts.of(dataset.query_ids), Texts.of(run.query_ids)
+    query_of_run = _rows_of(ids, (np.zeros(len(ids[0]), np.int64), np.zeros(len(ids[1]), np.int64)))
     is_known = query_of_run >= 0
     if not is_known.any():
         raise InvalidInput.at(
@@ -77,9 +78,7 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
     n_judged = dataset.n_documents
     judged_queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))
     both = Texts.of_parts(dataset.document_ids, retrieved)
-    written = Texts.of_parts(_written(dataset.document_ids), _written(retrieved))
-    keys = pair_keys(np.concatenate((judged_queries, run_queries)), written.array)
-    rows = _rows_of(keys[:n_judged], keys[n_judged:])
+    rows = _rows_of((dataset.document_ids, retrieved), (judged_queries, run_queries))
 
     if len(rows) and (rows < 0).all():
         sides = ((retrieved, run_queries), (dataset.document_ids, judged_queries))
@@ -119,30 +118,53 @@ def _none_judged(
     )
 
 
-def _written(identifiers: Texts) -> Texts:
-    """Return identifiers as run files spell them.
+def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -> Int64Array:
+    """Return the row of the dataset for each row of a run, -1 for rows that the dataset lacks.
 
-    Stored rankings may contain other spellings: blanks of the dataset's ids, and `1.0` from earlier releases.
-    """
-    identifiers = Texts(pc.coalesce(normalise_column(identifiers.array).texts, identifiers.array))
-    if not pc.any(pc.match_substring_regex(identifiers.array, _BLANK)).as_py():
-        return identifiers
-    return Texts.of([word(identifier) for identifier in identifiers])
-
-
-def _rows_of(judged: Int64Array, keys: Int64Array) -> Int64Array:
-    """Return the position of each key among the judged keys, -1 for unknown keys.
+    Args:
+        ids: Ids of the dataset, and of the run.
+        queries: (n,) number of the query of each id of the dataset, and of the run.
 
     Raises:
-        InvalidInput: Two judged keys are equal.
+        InvalidInput: The dataset repeats an id within a query.
     """
+    # Stored rankings of earlier releases may contain `1.0`.
+    dataset, run = (Texts(pc.coalesce(normalise_column(each.array).texts, each.array)) for each in ids)
+    rows = _positions(dataset, run, queries, unique=True)
+    if not any(_has_blanks(each) for each in (dataset, run)):
+        return rows
+    is_taken = np.zeros(len(dataset), np.bool_)
+    is_taken[rows[rows >= 0]] = True
+    written = _positions(_written(dataset), _written(run), queries)
+    return np.where((rows < 0) & (written >= 0) & ~is_taken[written], written, rows)
+
+
+def _written(ids: Texts) -> Texts:
+    """Return ids as run files spell them."""
+    return Texts.of([word(identifier) for identifier in ids])
+
+
+def _has_blanks(ids: Texts) -> bool:
+    return bool(pc.any(pc.match_substring_regex(ids.array, _BLANK)).as_py())
+
+
+def _positions(
+    dataset: Texts, run: Texts, queries: tuple[Int64Array, Int64Array], *, unique: bool = False
+) -> Int64Array:
+    """Return the first row of the dataset with the query and id of each row of a run, else -1.
+
+    Raises:
+        InvalidInput: The pairs of the dataset are to be unique, but two are equal.
+    """
+    keys = pair_keys(np.concatenate(queries), Texts.of_parts(dataset, run).array)
+    judged, retrieved = keys[: len(dataset)], keys[len(dataset) :]
     order = np.argsort(judged, kind="stable")
     ordered = judged[order]
-    if (np.diff(ordered) == 0).any():
+    if unique and (np.diff(ordered) == 0).any():
         raise InvalidInput.at(
             "/dataset_id",
             "has a duplicate document id in a query, so rankings cannot be joined with the dataset by"
             " document id",
         )
-    positions = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    return np.where(ordered[positions] == keys, order[positions], -1)
+    positions = np.minimum(np.searchsorted(ordered, retrieved), len(ordered) - 1)
+    return np.where(ordered[positions] == retrieved, order[positions], -1)

@@ -28,11 +28,14 @@ class AsyncResumableUpload:
     Args:
         transport: Transport of the requests.
         path: The file.
+        part: Name of the file in the form.
         retries: Number of retries of other requests; with 0, uploads are not resumed.
         on_bytes: Called with the number of bytes sent; negative for bytes that were not stored.
     """
 
-    def __init__(self, transport: AsyncTransport, path: Path, retries: int, on_bytes: OnBytes) -> None:
+    def __init__(
+        self, transport: AsyncTransport, path: Path, part: str, retries: int, on_bytes: OnBytes
+    ) -> None:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
@@ -40,7 +43,7 @@ class AsyncResumableUpload:
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._furthest_offset = 0
-        self._stored_id = StoredUploadId(transport.base_url, path)
+        self._stored_id = StoredUploadId(transport.base_url, path, part)
         self._id = self._stored_id.read()
 
     async def send(self) -> str:
@@ -149,7 +152,7 @@ async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_b
     large: dict[str, AsyncResumableUpload] = {}
     references: dict[str, str] = {}
     for part, file in upload.larger_than(transport.resumable_bytes).items():
-        large[part] = AsyncResumableUpload(transport, file, transport.retries, on_bytes)
+        large[part] = AsyncResumableUpload(transport, file, part, transport.retries, on_bytes)
         references[part] = await large[part].send()
     document = await transport.upload_form(path, upload.with_references(references), on_bytes)
     for finished in large.values():

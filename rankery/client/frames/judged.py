@@ -31,7 +31,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
 _TEXT_ROLES = ("query_text", "document_title", "document_url")
-_LIST_ROLES = ("query_columns", "features", "categorical_features", "ignore")
+_LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 _USUAL_TEXTS = frozenset(
     ("query_text", "querytext", "document_title", "doc_title", "title", "document_url", "doc_url", "url")
 )

@@ -24,34 +24,47 @@ class Query(Displayable, answers.JudgedQuery, Tabular):
         """Return the card of the resource."""
         features = self.feature_names[:_SHOWN_FEATURES]
         more = len(self.feature_names) - len(features)
-        rows = [
-            [
-                document.document_id,
-                "" if document.label is None else f"{document.label:g}",
-                *(
-                    "" if value is None else f"{float(value):g}"
-                    for value in document.features[: len(features)]
-                ),
-            ]
-            for document in self.documents
-        ]
+        cells = [[_cell(value) for value in self.feature_values(place)] for place in range(len(features))]
+        labels = ["" if one.label is None else f"{one.label:g}" for one in self.documents]
+        ids = [one.document_id for one in self.documents]
         title = f"and {more} more features" if more > 0 else ""
-        table = CardTable(["document", "#label", *(f"#{name}" for name in features)], rows, title)
+        names = [name if name in (self.categories or {}) else f"#{name}" for name in features]
+        table = CardTable(["document", "#label", *names], list(zip(ids, labels, *cells, strict=True)), title)
         return Card(
             f"query {self.query_id}", {"documents": count(self.total), **self.columns}, tables=[table]
         )
 
+    def feature_values(self, place: int) -> list[float | str | None]:
+        """Return the values of a feature by document: categories as texts, None where a value is missing.
+
+        Args:
+            place: Position of the feature in `feature_names`.
+        """
+        texts = (self.categories or {}).get(self.feature_names[place])
+        values = [None if (value := one.features[place]) is None else float(value) for one in self.documents]
+        if texts is None:
+            return list(values)
+        return [None if code is None else texts[str(int(code))] for code in values]
+
     def to_arrow(self) -> "pa.Table":
-        """Return a table with one row per document: `document_id`, `label`, `weight` if any, features."""
+        """Return a table with one row per document: `document_id`, `label`, `weight` if any, features.
+
+        Categories are texts, as scoring expects them.
+        """
         from rankery.client.frames.arrow import pa
 
         documents = self.documents
-        columns: dict[str, list[float | None]] = {"label": [one.label for one in documents]}
+        columns = {
+            "document_id": pa.array([one.document_id for one in documents], pa.string()),
+            "label": pa.array([one.label for one in documents], pa.float64()),
+        }
         if any(one.weight is not None for one in documents):
-            columns["weight"] = [one.weight for one in documents]
+            columns["weight"] = pa.array([one.weight for one in documents], pa.float64())
         for place, name in enumerate(self.feature_names):
-            values = [one.features[place] for one in documents]
-            columns[name] = [None if value is None else float(value) for value in values]
-        ids = pa.array([one.document_id for one in documents], pa.string())
-        numbers = {name: pa.array(values, pa.float64()) for name, values in columns.items()}
-        return pa.table({"document_id": ids, **numbers})
+            kind = pa.string() if name in (self.categories or {}) else pa.float64()
+            columns[name] = pa.array(self.feature_values(place), kind)
+        return pa.table(columns)
+
+
+def _cell(value: float | str | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:g}"

@@ -28,7 +28,7 @@ TABLE = (
     + ROWS
 )
 COLUMNS = Columns(
-    features=("bm25", "weight"),
+    features=("bm25", "brand", "weight"),
     categorical_features=("brand",),
     query_weight="query_weight",
     document_weight="document_weight",
@@ -72,7 +72,15 @@ def letor(tmp_path: Path) -> RankingDataset:
     return read_dataset(path)
 
 
-@pytest.mark.parametrize("kind", ["table", "letor"])
+@pytest.fixture
+def qrels(tmp_path: Path) -> RankingDataset:
+    """Judgments without features."""
+    path = tmp_path / "judged.qrels"
+    path.write_text("q1 0 d1 2\nq1 0 d2 -1\nq2 0 d1 0\n")
+    return read_dataset(path)
+
+
+@pytest.mark.parametrize("kind", ["table", "letor", "qrels"])
 def test_parquet_is_the_same_dataset_again(
     client: TestClient, store: Store, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
@@ -92,7 +100,7 @@ def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: Ra
     downloaded = pq.read_table(io.BytesIO(content))
     assert downloaded.column_names == [
         *("query_id", "document_id", "label", "query_weight", "document_weight"),
-        *("bm25", "weight", "brand", "market", "query_text", "document_title"),
+        *("bm25", "brand", "weight", "market", "query_text", "document_title"),
     ]
     assert downloaded["brand"].to_pylist()[:3] == ["neo", "acme", "neo"]
     assert downloaded["query_text"][0].as_py() == "red shoes 0"
@@ -140,7 +148,7 @@ def test_letor_is_the_same_dataset_again(
 def test_letor_leaves_titles_out(client: TestClient, store: Store, table: RankingDataset) -> None:
     """Titles contain blanks and are left out; document ids are kept."""
     lines = client.get(f"/v1/datasets/{add(store, table)}/download?format=letor").text.splitlines()
-    assert lines[1] == "1 qid:q0 1:0.14285715 2:7 3:1 #docid = d1"
+    assert lines[1] == "1 qid:q0 1:0.14285715 2:1 3:7 #docid = d1"
 
 
 @pytest.mark.parametrize(

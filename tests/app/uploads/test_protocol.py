@@ -176,6 +176,7 @@ def test_the_first_piece_may_come_with_the_creation(client: TestClient) -> None:
     headers = {**PIECE, "Upload-Length": SIZE}
     created = client.post("/v1/uploads", headers=headers, content=CONTENT[:7])
     assert (created.status_code, created.headers["upload-offset"]) == (201, "7")
+    assert created.json() == client.get("/v1/uploads").json()["items"][0]
     assert offset_of(client, created.headers["location"]) == 7
     wrong = {**headers, "Upload-Checksum": _checksum("sha256", b"x")}
     assert client.post("/v1/uploads", headers=wrong, content=CONTENT).status_code == 460

@@ -1,5 +1,6 @@
 """Features whose values are categories: how their columns are read, kept and translated."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,10 @@ def test_categorical_features_follow_the_named_features(tmp_path: Path) -> None:
     dataset = _read(tmp_path, CSV, columns, feature_names={"brand": "maker"})
     assert dataset.feature_names == ("price", "maker")
     assert list(dataset.categories) == ["maker"]
+    ordered = replace(columns, features=("brand", "price"))
+    assert _read(tmp_path, CSV, ordered).feature_names == ("brand", "price")
     with pytest.raises(InvalidInput, match="already"):
-        Columns(features=("brand",), categorical_features=("brand",))
+        Columns(features=("price",), categorical_features=("brand", "brand"))
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,8 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "label,qid,t\n1,1,a\n",
         {},
         None,
-        "file f, line 1: expected feature columns (numbers), but found none among label, qid, t",
+        "file f, line 1: expected feature columns (numbers), but found none among label, qid, t; set"
+        " columns.features to an empty list for judgments without features",
     ),
     "table without rows": (
         "label,qid,x\n",

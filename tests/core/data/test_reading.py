@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -117,6 +118,17 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.feature_names == ("bm25", "a")
     assert dataset.matrix.tolist() == [[3, 2], [5, 4]]
     assert dataset.query_columns == {"fold": ("7",)}
+
+
+def test_an_index_in_parquet_is_no_feature(tmp_path: Path) -> None:
+    """The index that pandas writes with shuffled rows is left out, unless a role names it."""
+    path = tmp_path / "shuffled.parquet"
+    frame = pd.DataFrame({"label": [2, 0, 1], "query_id": ["q1", "q1", "q2"], "bm25": [1.0, 2.0, 3.0]})
+    frame.iloc[[2, 0, 1]].to_parquet(path)
+    assert pq.read_schema(path).names[-1] == "__index_level_0__"
+    assert read_dataset(path).feature_names == ("bm25",)
+    named = read_dataset(path, columns=Columns(document="__index_level_0__"))
+    assert list(named.document_ids) == ["2", "0", "1"]
 
 
 def test_texts_to_show_are_recognised_by_their_names(tmp_path: Path) -> None:

@@ -138,6 +138,18 @@ def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
         assert joined.unknown_queries == 0
 
 
+def test_equal_ids_are_joined_before_encoded_ones(tmp_path: Path) -> None:
+    """A dataset may have both `red shoes` and `red%20shoes`, as logs of searches do."""
+    table = "query_id,document_id,label,bm25\nred shoes,a b,1,1\nred shoes,a%20b,0,2\nred%20shoes,a%20b,1,3\n"
+    dataset = read_dataset(_file(tmp_path, table.encode()))
+    queries, documents = ["red%20shoes", "red shoes", "red shoes"], ["a%20b", "a%20b", "a b"]
+    joined = join_run(dataset, Run.from_columns(queries, documents, [3.0, 2.0, 1.0]))
+    assert joined.scores.tolist() == [1, 2, 3]
+    assert list(joined.document_ids) == ["a b", "a%20b", "a%20b"]
+    encoded = join_run(dataset, Run.from_columns(["red%20shoes"], ["a b"], [3.0]))
+    np.testing.assert_array_equal(encoded.scores, [np.nan, np.nan, 3])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rankery.client.documents import batches, scoring_queries, with_locations
+from rankery.client.views.query import Query
 from rankery.errors import DataUnusable, RankeryApiError, WrongType
 
 
@@ -22,6 +23,36 @@ def test_documents_become_queries() -> None:
             "documents": [{"id": "7", "features": {"bm25": 1}}, {"id": "2", "features": {"bm25": 1}}],
         },
         {"id": "a", "documents": [{"id": "1", "features": {"bm25": 2}}]},
+    ]
+
+
+def test_a_query_of_a_dataset_has_the_texts_of_categories() -> None:
+    """Frames and cards have texts, as codes of a dataset may be other categories of a model."""
+    rows = [("d1", [0.5, 1]), ("d2", [None, None]), ("d3", ["Infinity", 0])]
+    documents = [
+        {"document_id": name, "label": 1, "columns": {}, "features": features} for name, features in rows
+    ]
+    query = Query.model_validate(
+        {
+            "query_id": "q",
+            "columns": {},
+            "total": 3,
+            "offset": 0,
+            "feature_names": ["bm25", "shop"],
+            "documents": documents,
+            "categories": {"shop": {"0": "7", "1": "1001"}},
+        }
+    )
+    assert query.to_arrow().select(["bm25", "shop"]).to_pydict() == {
+        "bm25": [0.5, None, float("inf")],
+        "shop": ["1001", None, "7"],
+    }
+    (table,) = query.card().tables
+    assert table.columns == ["document", "#label", "#bm25", "shop"]
+    assert [list(row) for row in table.rows] == [
+        ["d1", "1", "0.5", "1001"],
+        ["d2", "1", "", ""],
+        ["d3", "1", "inf", "7"],
     ]
 
 

@@ -8,6 +8,7 @@ import pandas
 import polars
 import pytest
 
+from core.data.options import COLUMN_LISTS, ROLES
 from core.data.tables.roles import USUAL_NAMES as OF_THE_SERVICE
 from rankery.client.arguments import Columns
 from rankery.client.frames.incoming import as_table, is_frame, sizes_or_ids, table_of_arrays
@@ -35,6 +36,12 @@ def test_usual_names_are_those_of_the_service() -> None:
     """The client checks the same column that the service reads."""
     for role, names in USUAL_NAMES.items():
         assert names == OF_THE_SERVICE[role]
+
+
+def test_a_frame_has_the_roles_of_the_service() -> None:
+    """Texts of documents may be kept without being features, as in files."""
+    assert set(Columns.__annotations__) == {*ROLES, *COLUMN_LISTS}
+    assert _check(FRAME, {"document_columns": ["brand"]}) == {"document_columns": ["brand"]}
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ const FEW_FEATURES = 8;
 /**
  * Show the documents of a query: labels coloured by grade, and a few features or all of them.
  *
- * @param {string[]} names of the features
+ * @param {Query} query
  * @param {string[]} ranked names of the features, the best single feature first
  * @param {{largestLabel: number | undefined, weighted: boolean}} options
  * @returns {{node: HTMLElement, show: (documents: Document[]) => void}}
  */
-function documentTable(names, ranked, { largestLabel, weighted }) {
+function documentTable({ feature_names: names, categories = {} }, ranked, { largestLabel, weighted }) {
   const place = h("div");
   const field = searchField("Find a feature", "Find a feature", { input: draw });
   const words = h("p.hint", { role: "status" });
@@ -87,13 +87,14 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
   /** @param {string} name @returns {Column} */
   function featureColumn(name) {
     const at = places.get(name) ?? 0;
+    const isCategory = name in categories;
     return {
       label: name,
       key: `feature ${name}`,
       title: name,
-      number: true,
-      value: (row) => (row.features[at] === null ? null : Number(row.features[at])),
-      cell: (row) => featureValue(row.features[at]),
+      number: !isCategory,
+      value: ({ features: { [at]: value } }) => (value === null || isCategory ? value : Number(value)),
+      cell: ({ features: { [at]: value } }) => (value !== null && isCategory ? String(value) : featureValue(value)),
     };
   }
 
@@ -122,16 +123,23 @@ async function open() {
   draw(dataset, query, profiles);
 }
 
-/** @param {number} offset */
-function readDocuments(offset) {
-  return get(datasetApi(id, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${PAGE_SIZE}`));
+/** Read the query with some of its documents, whose categories are texts. @param {number} offset @returns {Promise<Query>} */
+async function readDocuments(offset) {
+  const address = datasetApi(id, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${PAGE_SIZE}`);
+  const query = await get(address);
+  const { documents, feature_names: names, categories = {} } = query;
+  /** @param {number | string | null} value @param {number} index */
+  const shown = (value, index) => categories[names[index]]?.[String(value)] ?? value;
+  /** @param {Document} document @returns {any} as categories are texts */
+  const shownDocument = (document) => ({ ...document, features: document.features.map(shown) });
+  return { ...query, documents: documents.map(shownDocument) };
 }
 
 /** @param {Schemas["Dataset"]} dataset @param {Query} query @param {Schemas["FeatureProfile"][]} profiles */
 function draw({ statistics }, query, profiles) {
   const documents = [...query.documents];
   const weighted = documents.some(({ weight }) => typeof weight === "number");
-  const table = documentTable(query.feature_names, rankedFeatures(profiles), {
+  const table = documentTable(query, rankedFeatures(profiles), {
     largestLabel: statistics?.label_range?.maximum,
     weighted,
   });
