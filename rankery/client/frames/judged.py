@@ -116,6 +116,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     categorical = []
     for name in others:
         column = table.column(name)
+        if name in declared:
+            _check_categories(name, column)
         if name in declared and (is_whole_number(column.type) or _differs_within_query(table, name, query)):
             categorical.append(name)
         elif is_text(column.type):
@@ -220,6 +222,16 @@ def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]")
         return None
     place = int(np.argmax(differs))
     return int(order[place]), int(order[place + 1])
+
+
+def _check_categories(name: str, column: "pa.ChunkedArray[Any]") -> None:
+    from rankery.client.frames.arrow import pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        raise DataUnusable(
+            f"column {name!r}: categories must be texts or whole numbers, not {column.type};"
+            f" convert it: frame[{name!r}].astype(str).astype('category')"
+        )
 
 
 def _differs_within_query(table: "pa.Table", name: str, query: str | None) -> bool:
