@@ -18,6 +18,7 @@ from rankery.client.frames.cells import (
 from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
 from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.json_text import plain_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,7 +100,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         DataUnusable: A column is missing, or a cell has a value that is invalid in its column.
         WrongType: The columns are not a dictionary of texts.
     """
-    given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
+    by_role = mapping_of(columns or {}, COLUMNS_BY_ROLE)
+    given: dict[str, Any] = {role: plain_value(names) for role, names in by_role.items()}
     names = table.column_names
     check_names(given, names)
     label = _required_column("label", given, names, frame)
