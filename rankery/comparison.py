@@ -127,6 +127,8 @@ def compare(
 
     from core.evaluation import compare_systems
 
+    if len(names) != 2:
+        raise InvalidArgument(f"names: must be the names of a and b, not {names!r}")
     first, second = _values(a, metric, "a"), _values(b, metric, "b")
     query_ids, rows = _match_queries(first, second)
     decisive = [name for name in first.by_metric if metric is None or name == _rankery_name(metric)]

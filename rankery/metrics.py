@@ -72,7 +72,7 @@ def evaluate(
     labels: Any,
     query_ids: Any,
     *,
-    metrics: Sequence[str] = ("ndcg@10",),
+    metrics: str | Sequence[str] = ("ndcg@10",),
     contract: "Contract | None" = None,
     document_ids: Any = None,
     seed: int = 42,
@@ -86,7 +86,7 @@ def evaluate(
         scores: (n_documents,) scores; NaN where a judged document was not retrieved.
         labels: (n_documents,) graded relevance; NaN where a retrieved document was not judged.
         query_ids: (n_documents,) the query of each document.
-        metrics: Names such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
+        metrics: One name, or several: `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
         contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
         document_ids: (n_documents,) ids, by which `trec_eval` orders equal scores; row numbers in each query
             when left out.
@@ -123,7 +123,7 @@ def evaluate(
             " would be 0; join scores and labels by the same ids"
         )
     with convert_invalid_input():
-        names = list(dict.fromkeys(map(metric_name, metrics)))
+        names = list(dict.fromkeys(map(metric_name, [metrics] if isinstance(metrics, str) else metrics)))
         judgments = RankingDataset.from_arrays(
             np.empty((len(ranked), 0)),
             groups.gather(judged),

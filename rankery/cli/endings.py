@@ -3,6 +3,9 @@
 A usage error follows from the arguments, or from a confirmation that cannot be asked for.
 """
 
+import errno
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +22,7 @@ FAILED = 1
 NOT_UNDERSTOOD = 2
 REFUSED = 3
 INTERRUPTED = 130
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _JSON_OPTION = "--from-json"  # its users write the fields that errors name
 
 
@@ -58,6 +62,18 @@ def problem_as_json(*, json: bool) -> Iterator[None]:
 
 class OneSentenceGroup(TyperGroup):
     """Command group that prints errors as one sentence on standard error, without a traceback."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; standard output may be a file on a full disk."""
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            if error.errno not in _FULL_DISK:
+                raise
+            # Python flushes standard output again when it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            say(f"the output cannot be written: {error.strerror}")
+            sys.exit(FAILED)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the requested command."""

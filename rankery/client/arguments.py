@@ -14,6 +14,7 @@ from rankery.client.schemas.requests import (
     Validation,
 )
 from rankery.errors import InvalidArgument
+from rankery.json_text import plain_value
 
 
 class Columns(TypedDict, total=False):
@@ -200,6 +201,7 @@ def _pointer(name: str, is_network: bool) -> str:
 
 
 def _search_parameter(name: str, parameter: Any) -> dict[str, Any]:
+    parameter = tuple(map(plain_value, parameter)) if isinstance(parameter, tuple) else plain_value(parameter)
     if isinstance(parameter, Mapping):
         return dict(parameter)
     if isinstance(parameter, list):

@@ -13,7 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from rankery.client.references import described
 from rankery.errors import AnswerNotUnderstood, InvalidArgument, InvalidSettings, KeyRefused, RankeryApiError
+from rankery.json_text import plain_value
 
 
 class Unset(Enum):
@@ -157,14 +159,16 @@ def json_body(value: Any) -> bytes:
 
     Raises:
         InvalidArgument: A number is NaN or infinite, which JSON cannot express; the message has its location.
-            Or the value is nested too deeply, or contains itself.
+            Or the value is nested too deeply, contains itself, or has a part of another type, such as a set.
 
     Example:
         >>> json_body({"name": "web", "tags": None})
         b'{"name":"web","tags":null}'
     """
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(
+            value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_without_numpy
+        ).encode()
     except ValueError as error:
         for pointer, number in _numbers(value):
             if not math.isfinite(number):
@@ -172,6 +176,15 @@ def json_body(value: Any) -> bytes:
         raise InvalidArgument(f"the request cannot be written as JSON: {error}") from error
     except RecursionError as error:
         raise InvalidArgument("the request cannot be written as JSON: it is nested too deeply") from error
+    except TypeError as error:
+        raise InvalidArgument(f"the request cannot be written as JSON: {error}") from error
+
+
+def _without_numpy(value: Any) -> Any:
+    plain = plain_value(value)
+    if plain is value:
+        raise TypeError(f"{described(value)} is neither a number, a text, a list nor a dictionary")
+    return plain
 
 
 def _numbers(value: Any) -> Iterator[tuple[str, float]]:

@@ -106,6 +106,19 @@ class LightGBMCall:
                 " folds=sklearn.model_selection.GroupKFold(n_splits=5)"
             )
 
+    def check_sampling(self) -> None:
+        """Refuse samples of queries, with which LightGBM ignores trees or samples of Python's objectives.
+
+        Raises:
+            InvalidArgument: `bagging_by_query` is set.
+        """
+        parameters = getattr(self.dataset, "params", None) or {}
+        if str(parameters.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
+            raise InvalidArgument(
+                "bagging_by_query: LightGBM trains wrong models with it for objectives written in Python;"
+                " leave it out, or train RankeryRanker(hyperparameters={'query_fraction': …})"
+            )
+
     def initial_scores(self) -> "Float64Array | None":
         """Return the scores before the first tree, None without a Dataset."""
         import numpy as np

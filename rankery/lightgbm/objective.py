@@ -92,6 +92,7 @@ class _Training:
         self._loss = loss
         self._iteration = 0
         call.check_whole_queries()
+        call.check_sampling()
         self._check_first(call)
         self._bind(call.queries)
 

@@ -17,6 +17,7 @@ from rankery.errors import (
     KeyRefused,
     RankeryApiError,
     ServiceUnreachable,
+    WrongType,
 )
 from tests.rankery.answers import dataset_document, job_document
 
@@ -55,6 +56,16 @@ def test_a_problem_becomes_one_sentence_with_every_place() -> None:
     assert refused.value.status == 422
     assert refused.value.problem == problem
     assert str(refused.value) == "The request is not valid (/loss/mu: must be at least 0)"
+
+
+def test_jobs_to_wait_for_may_come_from_a_generator() -> None:
+    """Each job of a generator is waited for and returned; ids are refused."""
+    client = client_of(statuses("queued", "running", "succeeded"))
+    ended = client.wait_all(client.job(job_id) for job_id in ["job_1"])
+    assert [job.status for job in ended] == ["succeeded"]
+    ids: Any = ["job_1"]
+    with pytest.raises(WrongType, match=r"a job of the client is expected here, not 'job_1' \(str\)"):
+        client.wait_all(ids)
 
 
 def test_a_deletion_is_sent_again_until_nothing_is_deleted() -> None:

@@ -83,7 +83,7 @@ class AsyncDataset(DatasetView, AsyncData):
         path = f"{self._path}/queries"
         return AsyncPages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
 
-    async def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> Query:
+    async def query(self, query_id: str | int, *, offset: int = 0, limit: int = 100) -> Query:
         """Return documents of one query, with their labels and features.
 
         Args:
@@ -94,7 +94,7 @@ class AsyncDataset(DatasetView, AsyncData):
         Raises:
             RankeryApiError: There is no such query.
         """
-        path = f"{self._path}/queries/{escaped_path_segment(query_id)}"
+        path = f"{self._path}/queries/{escaped_path_segment(str(query_id))}"
         return read(Query, await self._transport.get(path, offset=offset, limit=limit))
 
     async def features(self) -> FeatureProfiles:

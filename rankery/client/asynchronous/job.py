@@ -1,7 +1,7 @@
 """Jobs and models."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -19,7 +19,7 @@ from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
 from rankery.client.reading import UNSET, Document, Unset, read, without_unset
-from rankery.client.references import HasId, escaped_reference
+from rankery.client.references import HasId, described, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
@@ -28,7 +28,7 @@ from rankery.client.views.history import History
 from rankery.client.views.inspection import Importance, Inspection
 from rankery.client.views.job import JobView
 from rankery.client.views.model import GateView, ModelView
-from rankery.errors import JobFailed, JobRefused
+from rankery.errors import JobFailed, JobRefused, WrongType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -343,18 +343,26 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
 
 
 async def wait_all(
-    jobs: Sequence[AsyncJob], *, timeout_seconds: float | None = None, progress: bool | None = None
+    jobs: Iterable[AsyncJob], *, timeout_seconds: float | None = None, progress: bool | None = None
 ) -> Listing[AsyncJob]:
     """Wait until all jobs have ended; see `client.wait_all`."""
     deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-    left = list(jobs)
-    with jobs_progress(jobs, progress) as show:
+    left = requested = list(map(_checked_job, jobs))
+    with jobs_progress(requested, progress) as show:
         while left:
             for job in left:
                 show(await job.refresh())
             left = [job for job in left if not job.has_ended]
             if left and deadline is not None and monotonic() > deadline:
-                raise TimeoutError(f"{len(left)} of {len(jobs)} jobs have not ended in {timeout_seconds:g} s")
+                raise TimeoutError(
+                    f"{len(left)} of {len(requested)} jobs have not ended in {timeout_seconds:g} s"
+                )
             if left:
                 await asyncio.sleep(_INTERVAL_SECONDS)
-    return Listing(jobs)
+    return Listing(requested)
+
+
+def _checked_job(job: Any) -> AsyncJob:
+    if isinstance(job, AsyncJob):
+        return job
+    raise WrongType(f"a job of the client is expected here, not {described(job)}")

@@ -1,6 +1,6 @@
 """Calls about jobs, and the jobs of a grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from rankery.client.asynchronous.job import AsyncJob, wait_all
@@ -105,7 +105,7 @@ class AsyncJobCalls(AsyncCalls):
 
     async def wait_all(
         self,
-        jobs: Sequence[AsyncJob],
+        jobs: Iterable[AsyncJob],
         *,
         timeout_seconds: float | None = None,
         progress: bool | None = None,
@@ -122,5 +122,6 @@ class AsyncJobCalls(AsyncCalls):
 
         Raises:
             TimeoutError: A job has not ended in time.
+            WrongType: An item is not a job of the client, such as an id.
         """
         return await wait_all(jobs, timeout_seconds=timeout_seconds, progress=progress)

@@ -79,7 +79,7 @@ def as_table(frame: Frame) -> "pa.Table":
             table = pa.table(frame)
         columns = [_plain(table.column(place)) for place in range(table.num_columns)]
         return pa.table(dict(zip(_names(table), columns, strict=True)))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise mixed_cell(frame) or DataUnusable(f"the data frame cannot be read: {_reason(error)}") from error
 
 

@@ -18,6 +18,7 @@ from rankery.client.frames.cells import (
 from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
 from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.json_text import plain_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,7 +100,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         DataUnusable: A column is missing, or a cell has a value that is invalid in its column.
         WrongType: The columns are not a dictionary of texts.
     """
-    given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
+    by_role = mapping_of(columns or {}, COLUMNS_BY_ROLE)
+    given: dict[str, Any] = {role: plain_value(names) for role, names in by_role.items()}
     names = table.column_names
     check_names(given, names)
     label = _required_column("label", given, names, frame)
@@ -116,6 +118,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     categorical = []
     for name in others:
         column = table.column(name)
+        if name in declared:
+            _check_categories(name, column)
         if name in declared and (is_whole_number(column.type) or _differs_within_query(table, name, query)):
             categorical.append(name)
         elif is_text(column.type):
@@ -220,6 +224,16 @@ def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]")
         return None
     place = int(np.argmax(differs))
     return int(order[place]), int(order[place + 1])
+
+
+def _check_categories(name: str, column: "pa.ChunkedArray[Any]") -> None:
+    from rankery.client.frames.arrow import pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        raise DataUnusable(
+            f"column {name!r}: categories must be texts or whole numbers, not {column.type};"
+            f" convert it: frame[{name!r}].astype(str).astype('category')"
+        )
 
 
 def _differs_within_query(table: "pa.Table", name: str, query: str | None) -> bool:

@@ -86,7 +86,7 @@ class Dataset(DatasetView, Data):
         path = f"{self._path}/queries"
         return Pages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
 
-    def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> Query:
+    def query(self, query_id: str | int, *, offset: int = 0, limit: int = 100) -> Query:
         """Return documents of one query, with their labels and features.
 
         Args:
@@ -97,7 +97,7 @@ class Dataset(DatasetView, Data):
         Raises:
             RankeryApiError: There is no such query.
         """
-        path = f"{self._path}/queries/{escaped_path_segment(query_id)}"
+        path = f"{self._path}/queries/{escaped_path_segment(str(query_id))}"
         return read(Query, self._transport.get(path, offset=offset, limit=limit))
 
     def features(self) -> FeatureProfiles:

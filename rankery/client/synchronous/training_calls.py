@@ -42,6 +42,7 @@ from rankery.client.schemas.requests import (
 )
 from rankery.errors import InvalidArgument
 from rankery.grids import points
+from rankery.json_text import plain_value
 
 
 class TrainingCalls(JobCalls, DatasetReferences):
@@ -262,9 +263,11 @@ class TrainingCalls(JobCalls, DatasetReferences):
             ```
         """
         parameters = mapping_of(parameters, "a grid, such as {'num_leaves': [31, 63]},")
-        for name, values in parameters.items():
+        for name, given in parameters.items():
+            values = plain_value(given)
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InvalidArgument(f"{name}: a grid takes a list of values, not {values!r:.60}")
+            parameters[name] = list(map(plain_value, values))
         # Requested before the jobs are queued: an error would leave the caller without them.
         described = (self.transport.get("/v1/metrics"))["items"]
         spec = self._training(model_name, dataset, loss, **training)

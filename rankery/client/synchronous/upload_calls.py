@@ -27,6 +27,7 @@ from rankery.client.reading import without_none
 from rankery.client.references import described, is_address, mapping_of, path_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, InvalidArgument, WrongType
+from rankery.json_text import plain_value
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -97,6 +98,7 @@ class UploadCalls(Calls):
         """
         paths = _paths(parts)
         paths |= {f"{part}_query": query_file for part, query_file in _paths(query_sizes).items()}
+        feature_names = plain_value(feature_names)
         options: dict[str, Any] = {
             "name": name,
             "format": format,
@@ -253,6 +255,9 @@ class UploadCalls(Calls):
         features, labels, group = data
         if not hasattr(labels, "__len__"):
             raise WrongType(f"labels must be an array with one label per document, not {described(labels)}")
+        shape = getattr(features, "shape", (len(labels),))
+        if shape[0] != len(labels):
+            raise InvalidArgument(f"X has {shape[0]:,} documents, but y has {len(labels):,} labels")
         if columns is not None and set(columns) - {"categorical_features"}:
             raise InvalidArgument("with arrays, columns takes only categorical_features")
         if isinstance(feature_names, Mapping):

@@ -35,6 +35,16 @@ ESCAPED_CHARACTERS = (
 )
 
 
+def test_a_full_disk_under_the_output_is_one_sentence() -> None:
+    """A file on a full disk ends the command with one sentence on standard error, not a traceback."""
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "rankery", "--version"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "rankery: the output cannot be written: No space left on device\n"
+
+
 def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     """Lines have no trailing spaces, and no line is split at a separator that only some programs know."""
     show()

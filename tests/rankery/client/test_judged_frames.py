@@ -59,6 +59,8 @@ def test_a_frame_has_the_roles_of_the_service() -> None:
          r" feature, name it in columns=\{'categorical_features': \['brand'\]\}, else name it in columns="),
         ({"doc": range(5)}, None, r"\('x', 'y'\); if it is a feature, name it"),
         ({"brand": ["1", "2", "3", "4", ""]}, None, r"numbers: pandas\.to_numeric\(frame\['brand'\], "),
+        ({"bm25": [2**70] * 5, "brand": 1.0}, None, r"the data frame cannot be read: .*too large"),
+        ({"brand": pandas.cut(range(5), 2)}, None, r"column 'brand': .*frame\['brand'\]\.astype\(str\)"),
         ({"brand": ["1,5", "2,0", "3,1", "4", None]}, None, r"numeric\(frame\['brand'\]\.str\.replace\("),
     ],
 )  # fmt: skip

@@ -131,3 +131,9 @@ def test_values_that_cannot_be_compared_are_named(a: Any, b: Any, message: str) 
     """The error names the argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.compare(a, b)
+
+
+def test_each_system_needs_a_name() -> None:
+    """A wrong number of names is refused by the argument."""
+    with pytest.raises(InvalidArgument, match="names: must be the names of a and b"):
+        rankery.compare([0.5, 1.0], [0.5, 1.0], names=("A",))  # type: ignore[arg-type]

@@ -111,6 +111,12 @@ def test_values_become_frames() -> None:
     assert "<td class='number'>0.5000</td>" in evaluation._repr_html_()
 
 
+def test_one_metric_may_be_a_text() -> None:
+    """A single name is one metric, not a sequence of characters."""
+    found = rankery.metrics.evaluate([2.0, 1.0], [1.0, 0.0], ["a", "a"], metrics="RR")
+    assert found.means == {"mrr": 1.0}
+
+
 @pytest.mark.parametrize(
     ("scores", "labels", "queries", "more", "message"),
     [

@@ -247,6 +247,15 @@ def test_scores_that_do_not_fit_are_refused() -> None:
     assert len(hessian) == 2
 
 
+def test_samples_of_queries_are_refused(judged: Judged) -> None:
+    """LightGBM stops after few trees, or takes all documents, where it samples queries for our objectives."""
+    sampling = {"bagging_by_query": True, "bagging_freq": 1, "bagging_fraction": 0.5}
+    with pytest.raises(InvalidArgument, match="bagging_by_query"):
+        lightgbm.train(
+            {"objective": rankery.lightgbm.objective("lambdarank"), **sampling}, data(judged), ROUNDS
+        )
+
+
 def test_positions_are_refused(judged: Judged) -> None:
     """Only LightGBM's own objective supports positions."""
     with pytest.raises(InvalidArgument, match="position"):

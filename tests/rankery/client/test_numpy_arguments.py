@@ -1,0 +1,76 @@
+"""Numbers and arrays of numpy and pandas as arguments, where Python's numbers and lists are usual."""
+
+import json
+from typing import Any
+
+import httpx
+import numpy as np
+import pandas
+import pytest
+
+from rankery.client import Client
+from rankery.client.arguments import search_space_field
+from rankery.client.frames.incoming import as_table
+from rankery.client.frames.judged import checked_columns
+from rankery.client.reading import json_body
+from rankery.errors import InvalidArgument, RankeryApiError
+from tests.rankery.answers import dataset_document
+
+FRAME = pandas.DataFrame({"query": ["a", "b"], "label": [0, 1], "bm25": [1.0, 2.0], "age": [2.0, 1.0]})
+
+
+def test_numbers_and_arrays_are_written_as_json() -> None:
+    """A request with values of numpy and pandas has the JSON of the same values of Python."""
+    request = {
+        "num_leaves": np.int64(31),
+        "linear_tree": np.bool_(False),
+        "gain": np.array([0, 1, 3]),
+        "features": pandas.Index(["bm25"]),
+    }
+    plain = {"num_leaves": 31, "linear_tree": False, "gain": [0, 1, 3], "features": ["bm25"]}
+    assert json.loads(json_body(request)) == plain
+
+
+@pytest.mark.parametrize("value", [{"ndcg@10"}, {np.int64(4): 3}, object()])
+def test_other_values_are_refused_by_type(value: Any) -> None:
+    """The error is one of the client, not of the JSON library."""
+    with pytest.raises(InvalidArgument, match=r"cannot be written as JSON: .*(set|int64|object)"):
+        json_body({"metrics": value})
+
+
+def test_search_spaces_take_numbers_and_arrays() -> None:
+    """Bounds may be numbers of numpy, and choices an array."""
+    space = search_space_field({"num_leaves": (np.int64(4), np.int64(8)), "max_depth": np.array([3, 5])})
+    assert space == {
+        "/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 8, "log": False},
+        "/hyperparameters/max_depth": {"type": "choice", "choices": [3, 5]},
+    }
+
+
+def test_columns_may_be_those_of_a_frame() -> None:
+    """Columns by role may be an index of pandas."""
+    columns: Any = {"ignore": FRAME.columns[2:3]}
+    assert checked_columns(FRAME, as_table(FRAME), columns) == {"ignore": ["bm25"]}
+
+
+def test_the_ids_of_queries_may_be_numbers() -> None:
+    """A query whose id is a whole number can be read by that number."""
+    paths = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        if request.url.path == "/v1/datasets/ds_1":
+            return httpx.Response(200, json=dataset_document())
+        return httpx.Response(404, json={"title": "Not found", "status": 404, "detail": "there is no query"})
+
+    dataset = Client("http://rankery.test", transport=httpx.MockTransport(answer), retries=0).dataset("ds_1")
+    with pytest.raises(RankeryApiError, match="there is no query"):
+        dataset.query(3)
+    assert paths[-1] == "/v1/datasets/ds_1/queries/3"
+
+
+def test_arrays_of_different_lengths_are_named() -> None:
+    """The error names X and y, not the group."""
+    client = Client("http://rankery.test", retries=0)
+    with pytest.raises(InvalidArgument, match="X has 4 documents, but y has 3 labels"):
+        client.upload_dataset((np.ones((4, 2)), np.ones(3), [4]))
