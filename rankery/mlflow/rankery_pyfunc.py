@@ -128,6 +128,13 @@ def _is_number(text: str) -> bool:
     return bool(_FRACTION.fullmatch(text)) and _text_of_number(float(text)) == text
 
 
+def category_text(value: Any) -> str:
+    """Return a category as text, as the service writes it: `true`, `2` for 2.0."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text_of_number(value) if isinstance(value, float) else str(value)
+
+
 def _text_of_number(number: float) -> str:
     return str(int(number)) if number.is_integer() else str(number)
 
@@ -141,8 +148,8 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     by_number = are_numbers(values)
 
     def code(cell: Any) -> float:
-        if isinstance(cell, str):
-            return positions.get(cell, math.nan)
+        if isinstance(cell, str | bool):
+            return positions.get(category_text(cell), math.nan)
         if isinstance(cell, Real):  # a number of Python or numpy
             number = float(cell)
             if not by_number or not math.isfinite(number):
