@@ -17,8 +17,8 @@ from core.store.artifacts.keys import model_key
 MAX_DOCUMENTS = 10_000
 _MAX_CELLS = 20_000_000  # documents times features: 80 MB
 _NO_DATA = (
-    "No dataset was compared: the model's datasets are deleted or cannot be read. The golden vectors are"
-    " synthetic; set dataset_id to use your own documents."
+    "No dataset was compared: the model has no dataset that can be read. The golden vectors are synthetic;"
+    " set dataset_id to use your own documents."
 )
 
 

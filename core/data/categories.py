@@ -18,6 +18,7 @@ MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
 MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
+_FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,14 @@ class Categories:
     values: tuple[str, ...]
 
     @cached_property
-    def are_numbers(self) -> bool:
-        """Return whether all values are whole numbers, so that numbers can be looked up, too."""
+    def are_whole_numbers(self) -> bool:
+        """Return whether all values are whole numbers."""
         return all(map(_WHOLE_NUMBER.fullmatch, self.values))
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Return whether all values are numbers, so that numbers can be looked up, too."""
+        return self.are_whole_numbers or all(map(_is_number, self.values))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -61,7 +67,7 @@ class Categories:
         """Return the code of a number; the number itself where the categories are not numbers."""
         if not self.are_numbers or not self.values:
             return number
-        return self.code(str(int(number))) if math.isfinite(number) and number == int(number) else math.nan
+        return self.code(_text_of_number(number)) if math.isfinite(number) else math.nan
 
     def codes(self, values: Iterable[str]) -> Float32Array:
         """Return the code of each value, NaN where the value is unknown."""
@@ -81,12 +87,13 @@ class Categories:
         """Return the codes of a column of numbers; the column itself where the categories are not numbers.
 
         Args:
-            numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing. In float32,
+            numbers: (n,) numbers, or codes where the values are texts; NaN where missing. In float32,
                 numbers above 2^24 count as unknown.
         """
         if not self.are_numbers or not self.values:
             return numbers
         values, codes = self._ordered_numbers
+        values = values.astype(numbers.dtype)
         positions = np.minimum(np.searchsorted(values, numbers), len(values) - 1)
         is_known = values[positions] == numbers
         if numbers.dtype == np.float32:  # a larger number may be that of another category, rounded
@@ -114,6 +121,16 @@ def categories_of(values: Mapping[str, Sequence[str]]) -> Mapping[str, Categorie
 def values_by_feature(categories: Mapping[str, Categories]) -> dict[str, list[str]]:
     """Return plain lists of values by feature, for `categories_of`."""
     return {name: list(each.values) for name, each in categories.items()}
+
+
+def _is_number(text: str) -> bool:
+    if _WHOLE_NUMBER.fullmatch(text):
+        return True
+    return bool(_FRACTION.fullmatch(text)) and _text_of_number(float(text)) == text
+
+
+def _text_of_number(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(float(number))
 
 
 def _positions_in(codes: FloatArray, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -25,7 +25,7 @@ def category_lists(dataset: RankingDataset) -> list[list[str | int]]:
     lists: list[list[str | int]] = []
     for column in dataset.categorical_columns:
         categories = dataset.categories[dataset.feature_names[column]]
-        lists.append(list(map(int, categories.values) if categories.are_numbers else categories.values))
+        lists.append(list(map(int, categories.values) if categories.are_whole_numbers else categories.values))
     return lists
 
 

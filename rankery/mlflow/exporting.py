@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rankery.errors import AnswerNotUnderstood, FileUnusable, PackageMissing, RankeryApiError, UserError
+from rankery.errors import (
+    AnswerNotUnderstood,
+    FileUnusable,
+    InvalidArgument,
+    PackageMissing,
+    RankeryApiError,
+    UserError,
+)
 from rankery.mlflow import rankery_pyfunc
 from rankery.mlflow.package import import_mlflow
 
@@ -100,6 +107,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     Raises:
         PackageMissing: MLflow is not installed, or LightGBM, which this model needs.
         FileUnusable: The directory exists, or cannot be written.
+        InvalidArgument: The model is a sum of models.
         RankeryApiError: There is no such model, or it cannot be exported.
         NotReproduced: The scores of the golden vectors differ.
     """
@@ -107,6 +115,11 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     if folder.exists():
         raise FileUnusable(f"{folder} exists; choose another directory with --output, or remove it")
     model = client.model(reference)
+    if model.kind == "sum":
+        raise InvalidArgument(
+            f"{model.reference} is a sum of models, which an MLflow directory cannot hold; distil it into a"
+            f" forest with rankery models distil {model.reference}, or export it as python or onnx"
+        )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".rankery-mlflow-") as scratch:
@@ -195,7 +208,7 @@ def _categories(text: str, feature_names: Sequence[str]) -> dict[str, list[str]]
     if len(places) != len(values):
         return {}
     return {
-        feature_names[place]: [str(value) for value in each]
+        feature_names[place]: [rankery_pyfunc.category_text(value) for value in each]
         for place, each in zip(places, values, strict=True)
     }
 

@@ -29,6 +29,7 @@ _ZERO_LEFT, _ZERO_RIGHT, _NAN_LEFT = 1, 2, 3  # direction of missing values at a
 _EPSILON = 1e-5  # added to the variance by a layer norm
 _LARGEST = float(np.finfo(np.float32).max)
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+_FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
 
 Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -117,26 +118,43 @@ def _score_of(folder: Path) -> Score:
 
 
 def are_numbers(values: Sequence[str]) -> bool:
-    """Return whether all categories are whole numbers."""
-    return bool(values) and all(map(_WHOLE_NUMBER.fullmatch, values))
+    """Return whether all categories are numbers."""
+    return bool(values) and all(map(_is_number, values))
+
+
+def _is_number(text: str) -> bool:
+    if _WHOLE_NUMBER.fullmatch(text):
+        return True
+    return bool(_FRACTION.fullmatch(text)) and _text_of_number(float(text)) == text
+
+
+def category_text(value: Any) -> str:
+    """Return a category as text, as the service writes it: `true`, `2` for 2.0."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text_of_number(value) if isinstance(value, float) else str(value)
+
+
+def _text_of_number(number: float) -> str:
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     """Return a function from a cell to its category code, NaN for values unseen in training.
 
-    If all categories are whole numbers, a number is looked up as a category; else a number is a code.
+    If all categories are numbers, a number is looked up as a category; else a number is a code.
     """
     positions = {value: float(code) for code, value in enumerate(values)}
     by_number = are_numbers(values)
 
     def code(cell: Any) -> float:
-        if isinstance(cell, str):
-            return positions.get(cell, math.nan)
+        if isinstance(cell, str | bool):
+            return positions.get(category_text(cell), math.nan)
         if isinstance(cell, Real):  # a number of Python or numpy
             number = float(cell)
             if not by_number or not math.isfinite(number):
                 return number
-            return positions.get(str(int(number)), math.nan) if number.is_integer() else math.nan
+            return positions.get(_text_of_number(number), math.nan)
         return math.nan
 
     return code

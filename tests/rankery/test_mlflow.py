@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
-from rankery.errors import AnswerNotUnderstood, FileUnusable
-from rankery.mlflow.exporting import nodes_of
+from rankery.errors import AnswerNotUnderstood, FileUnusable, InvalidArgument
+from rankery.mlflow import exporting
+from rankery.mlflow.exporting import _categories, nodes_of
 from rankery.mlflow.importing import _model_file
 from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
 from tests.rankery.cli.commands import run
@@ -321,6 +323,27 @@ def test_features_are_rounded_as_the_service_rounds_them() -> None:
         for precision in ((), ("float32",), ("float64",))
     ]
     assert scores == [np.float32(0.1), np.float32(0.1), 0.1]
+
+
+def test_the_refusal_of_a_sum_names_the_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The error is about the model, not about a format that nobody named."""
+    monkeypatch.setattr(exporting, "import_mlflow", lambda: None)
+    client: Any = SimpleNamespace(model=lambda _: SimpleNamespace(kind="sum", reference="both:1"))
+    with pytest.raises(InvalidArgument, match="rankery models distil both:1"):
+        exporting.export_model(client, "both", tmp_path / "made")
+
+
+def test_categories_of_other_types_have_the_texts_of_the_service() -> None:
+    """LightGBM writes truth values and numbers with fractions as JSON."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
+    text = "[categorical_feature: 0,1]\npandas_categorical:[[36.5, 2.0], [false, true]]\n"
+    categories = _categories(text, ["size", "new"])
+    assert categories == {"size": ["36.5", "2"], "new": ["false", "true"]}
+    model = ScoringModel(["size", "new"], categories, lambda features: features[:, 0] + 10 * features[:, 1])
+    numbers = pd.DataFrame({"size": [36.5, 2.0, 7.0], "new": [False, True, True]})
+    texts = pd.DataFrame({"size": ["36.5", "2", "7"], "new": ["false", "true", "true"]})
+    for frame in (numbers, texts):
+        np.testing.assert_array_equal(model.predict(frame), [0, 11, np.nan])
 
 
 def test_repeated_knots_at_the_end_are_interpolated() -> None:

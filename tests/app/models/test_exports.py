@@ -133,7 +133,7 @@ def test_without_a_dataset_the_parity_report_has_a_note(client: TestClient, add_
     assert report["dataset_id"] is None
     assert report["engines"][0]["data"] is None
     assert report["engines"][0]["neighbours"]["decisions"] > 0
-    assert "No dataset was compared" in report["notes"][-1]
+    assert "No dataset was compared: the model has no dataset that can be read" in report["notes"][-1]
     packed = client.get("/v1/models/web/export/archive?format=solr").content
     assert b'"id": "synthetic-1"' in zipfile.ZipFile(io.BytesIO(packed)).read("golden.jsonl")
 

@@ -138,6 +138,16 @@ def test_whole_numbers_are_looked_up_as_numbers() -> None:
         np.testing.assert_array_equal(Categories(values).codes_of_numbers(numbers), numbers)
 
 
+def test_numbers_with_fractions_are_looked_up_as_numbers() -> None:
+    """A model that LightGBM trained on a data frame may have such categories, as sizes of shoes are."""
+    sizes = Categories(("36", "36.5", "0.1", "-1e-07"))
+    numbers = [36.0, 36.5, 0.1, -1e-07, 37.0, np.nan, np.inf]
+    expected = [0, 1, 2, 3, *[np.nan] * 3]
+    for dtype in (np.float64, np.float32):
+        np.testing.assert_array_equal(sizes.codes_of_numbers(np.array(numbers, dtype)), expected)
+    np.testing.assert_array_equal([sizes.code_of_number(number) for number in numbers], expected)
+
+
 def test_numbers_that_float32_rounds_are_unknown() -> None:
     """Otherwise a product would have the category of another product."""
     products = Categories(("20000000", "20000001", "7"))

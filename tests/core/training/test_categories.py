@@ -69,7 +69,9 @@ def test_the_trees_are_those_of_lightgbm(datasets: tuple[RankingDataset, Ranking
     frame = pd.DataFrame(training.matrix, columns=list(training.feature_names))
     for name, categories in training.categories.items():
         texts = categories.texts(frame[name].to_numpy())
-        values = [int(value) for value in categories.values] if categories.are_numbers else categories.values
+        values = (
+            [int(value) for value in categories.values] if categories.are_whole_numbers else categories.values
+        )
         frame[name] = pd.Categorical.from_codes(
             [-1 if text is None else categories.values.index(text) for text in texts], list(values)
         )
