@@ -242,6 +242,7 @@ def test_a_file_may_be_several_parts(api: ApiProcess, tmp_path: Path) -> None:
     path.write_bytes(b"2 qid:1 1:0.5\n")
     with Client(api.url, resumable_bytes=1) as client:
         made = client.upload_dataset(parts={"validation": path, "test": path}, progress=False)
+    assert made.parts is not None
     assert set(made.parts) == {"validation", "test"}
 
 

@@ -63,10 +63,11 @@ def test_a_setting_out_of_bounds_is_one_sentence(command: str, tmp_path: Path) -
     ],
 )
 def test_an_invalid_setting_is_named(
-    tmp_path: Path, command: str, variable: str, value: str, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, variable: str, value: str, problem: str
 ) -> None:
     """The sentence has the name of the variable, also for one value of a list, and keeps upper case."""
-    done = rankery(*command.split(), "--data-dir", str(tmp_path), **{f"RANKERY_{variable}": value})
+    monkeypatch.setenv(f"RANKERY_{variable}", value)
+    done = rankery(*command.split(), "--data-dir", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"rankery: RANKERY_{variable}: {problem}\n"
 

@@ -185,7 +185,7 @@ def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
     expected = [1_733_788_889_000, 200_000_000_000, 1_777_593_600_000]
     assert [time_of(number) for number in numbers] == expected
     assert times_of(pa.array(numbers, pa.int64()))[0].tolist() == expected
-    assert times_of(pa.array(map(str, numbers)))[0].tolist() == expected
+    assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
 
 
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
