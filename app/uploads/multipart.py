@@ -122,7 +122,8 @@ class FormParser:
         filename = options.get(b"filename")
         if self._part.name in self._files and filename is not None:
             self._part.is_file = True
-            self._sink.begin(self._part.name, plain_filename(_text(filename)))
+            # Browsers and HTTP clients encode quotes in this way, and leave percent signs as they are.
+            self._sink.begin(self._part.name, plain_filename(_text(filename).replace("%22", '"')))
 
     def _check_name(self, name: str) -> None:
         if name not in self._files and name not in self._texts:

@@ -151,7 +151,7 @@ def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> 
     expect(verdict.locator(".tile").filter(has_text="Lists shown")).to_contain_text("30")
     expect(page.get_by_role("img", name=re.compile("decided users prefer bm25"))).to_be_visible()
     credit = page.get_by_role("region", name="Credit by pair")
-    expect(credit.locator(".status")).to_have_text("dense is better")
+    expect(credit.locator(".status")).to_have_text("better: dense")
     check_pages(visit, {"interleaving": path}, {})
     button = page.get_by_role("button", name="Make a click log")
     button.evaluate(_COUNT_CHANGES_OF_DISABLED)

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.actions import (
     fill_training,
     job_spec,
+    open_training,
     open_training_form,
     start_training,
     upload,
@@ -46,11 +47,23 @@ def test_the_train_part_selects_the_other_parts_of_its_upload(visit: Visit, prep
     page = visit.open(f"/datasets/{dataset_id}")
     open_training_form(page)
     expect(page.get_by_label("Validation dataset")).to_have_value(parts["validation"])
-    spec = job_spec(visit, start_training(page))
+    job_id = start_training(page)
+    spec = job_spec(visit, job_id)
     assert spec["dataset_id"] == parts["train"]
     assert spec["validation"] == {"dataset_id": parts["validation"]}
     assert (spec["test_dataset_id"], spec["test"]) == (parts["test"], None)
 
+    untested = {
+        "kind": "train",
+        "model_name": "siblings",
+        "dataset_id": parts["train"],
+        "loss": {"name": "mse"},
+    }
+    earlier = prepared.post("/v1/jobs", json=untested)
+    page = open_training(visit, f"from={earlier['id']}")
+    assert job_spec(visit, start_training(page), cancel=True) == earlier["spec"]
+
+    page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     panel = page.get_by_role("region", name="Findings")
     finding = panel.locator('.finding[data-code="shared-queries"]')
@@ -122,6 +135,27 @@ def test_queries_are_held_out_by_column_and_labels_replaced(visit: Visit, prepar
     assert spec["test"] == {"column": "split", "values": ["test"]}
     assert spec["label_map"] == {"-1": 1, "nan": 0}
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+
+
+def test_held_out_data_and_replaced_labels_of_an_earlier_training_are_kept(
+    visit: Visit, prepared: Prepared
+) -> None:
+    """A training from an earlier one has its test queries and labels, also labels that losses can use."""
+    dataset_id = prepared.uploaded("columns.csv", table_text().encode())
+    earlier = prepared.post(
+        "/v1/jobs",
+        json={
+            "kind": "train",
+            "model_name": "again",
+            "dataset_id": dataset_id,
+            "loss": {"name": "mse"},
+            "test": {"column": "split", "values": ["test"]},
+            "label_map": {"-1": 0, "nan": 0, "2": 1},
+        },
+    )
+    page = open_training(visit, f"from={earlier['id']}")
+    expect(page.get_by_role("group", name="Labels to replace").get_by_label("Label 2")).to_have_value("1")
+    assert job_spec(visit, start_training(page), cancel=True) == earlier["spec"]
 
 
 def test_options_that_a_dataset_lacks_are_hidden(visit: Visit, prepared: Prepared) -> None:

@@ -42,6 +42,7 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     dialog.get_by_role("button", name="Add", exact=True).click()
     expect(dialog.locator(".field-error, .summary").first).to_be_visible()
     dialog.get_by_label("URL").fill(f"{receiver}-{look[0]}")
+    dialog.get_by_label("Description").fill("d" * 128)
     dialog.get_by_label("dataset.ready").check()
     assert visit.violations() == []
     visit.photograph(f"webhook-form-{look[0]}-{look[1]}")

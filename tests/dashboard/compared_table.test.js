@@ -12,7 +12,8 @@ const CATALOGUE = {
   scorers: [],
   schemas: { Hyperparameters: { properties: { num_leaves: { default: 31 } } } },
 };
-const job = (id, spec) => ({ id, spec: { model_name: "web", ...spec } });
+const NAMES = { ds_1: "May", ds_2: "June" };
+const job = (id, spec) => ({ id, spec: { model_name: "web", ...spec }, dataset_names: NAMES });
 const settingsOf = (...specs) =>
   differingSettings(
     specs.map((spec, index) => job(`job_${index}`, spec)),
@@ -55,6 +56,12 @@ test("a specification without a scorer has the scorer kind trees", () => {
 test("different seeds of a training or of its parts are no difference", () => {
   const spec = (seed) => ({ seed, loss: { name: "lambdarank", seed }, hyperparameters: { bagging_seed: seed } });
   assert.deepEqual(settingsOf(spec(1), spec(2)), []);
+});
+
+test("trainings on different data are labelled by the names of the datasets", () => {
+  const two = ["ds_1", "ds_2"].map((dataset, index) => job(`job_${index}`, { dataset_id: dataset }));
+  const labels = trainingLabels(two, differingSettings(two, CATALOGUE));
+  assert.deepEqual([...labels.values()], ["web: May", "web: June"]);
 });
 
 test("a name given by hand has precedence; trainings that differ only by seed are labelled by seed", () => {

@@ -254,6 +254,7 @@ def test_a_declared_size_over_the_limit_is_refused(client: TestClient) -> None:
         ("a\tb.txt", "ab.txt"),
         ("", "upload"),
         ("x" * 300 + ".txt", "x" * 251 + ".txt"),
+        ("the %22best%22 50%.txt", 'the "best" 50%.txt'),
     ],
 )
 def test_a_filename_is_only_a_label(client: TestClient, filename: str, kept: str) -> None:

@@ -29,36 +29,38 @@ export function offerContracts(select, words, presets) {
 const MISSING = "nan";
 
 /**
- * Show fields for the labels of the chosen datasets that no loss can use: below 0, or missing.
+ * Show fields for the labels of the chosen datasets that no loss can use, below 0 or missing, and for other labels.
  *
  * @param {HTMLFieldSetElement} place
  * @param {{statistics: Statistics | null}[]} datasets that the job will use
+ * @param {string[]} [others] other labels to offer: those that an earlier job replaced
  */
-export function offerLabelMap(place, datasets) {
-  const unusable = unusableLabels(datasets);
+export function offerLabelMap(place, datasets, others = []) {
+  const offered = labelsToReplace(datasets, others);
   const grid = find(place, ".grid");
   // Keep existing fields: the user may be typing in them.
-  const state = JSON.stringify([...unusable]);
+  const state = JSON.stringify([...offered]);
   if (state === place.dataset.state) return;
   place.dataset.state = state;
   const typed = new Map(findAll(grid, "input", HTMLInputElement).map((input) => [input.dataset.pointer, input.value]));
-  place.hidden = unusable.size === 0;
-  place.disabled = unusable.size === 0;
-  replace(grid, ...[...unusable].map(([label, documents]) => labelField(label, documents, typed)));
+  place.hidden = offered.size === 0;
+  place.disabled = offered.size === 0;
+  replace(grid, ...[...offered].map(([label, documents]) => labelField(label, documents, typed)));
 }
 
 /**
  * @param {{statistics: Statistics | null}[]} datasets
+ * @param {string[]} others
  * @returns {Map<string, number>} numbers of documents by label, the smallest label first and missing labels last
  */
-function unusableLabels(datasets) {
+function labelsToReplace(datasets, others) {
   /** @type {Map<string, number>} */
-  const documentsByLabel = new Map();
+  const documentsByLabel = new Map(others.map((label) => [label, 0]));
   /** @param {string} label @param {number} documents */
   const add = (label, documents) => documentsByLabel.set(label, (documentsByLabel.get(label) || 0) + documents);
   for (const { statistics } of datasets) {
     for (const { label, documents } of statistics?.labels || []) {
-      if (typeof label === "number" && label < 0) add(short(label), documents);
+      if (typeof label === "number" && (label < 0 || others.includes(short(label)))) add(short(label), documents);
     }
     if (statistics?.label_range?.missing) add(MISSING, statistics.label_range.missing);
   }

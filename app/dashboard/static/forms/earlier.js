@@ -45,11 +45,11 @@ export function fillControls(form, request, first = []) {
     const value = valueAt(request, pointer);
     if (value !== undefined) setControl(form, pointer, value);
   }
-  for (const [pointer, value] of leaves(form, request)) setControl(form, pointer, value);
+  for (const [pointer, value] of leaves(form, request)) if (!first.includes(pointer)) setControl(form, pointer, value);
 }
 
 /** @param {HTMLFormElement} form @param {string} pointer @param {Json} value */
-function setControl(form, pointer, value) {
+export function setControl(form, pointer, value) {
   const controls = findAll(form, `[data-pointer="${CSS.escape(pointer)}"]`, HTMLElement).filter(
     (control) => !control.matches("div"),
   );

@@ -18,9 +18,10 @@ const WAYS = { fraction: "held-out queries", fold: "one of several folds", colum
  *
  * @param {HTMLFormElement} form
  * @param {string | null} requestedId the dataset to train on
+ * @param {string[]} replacedLabels labels that an earlier job replaced
  * @returns {Promise<() => Dataset | undefined>} returns the chosen training data
  */
-export async function offerData(form, requestedId) {
+export async function offerData(form, requestedId, replacedLabels) {
   const trainSelect = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
   const validationSelect = find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement);
   const testSelect = findTestSelect(form);
@@ -44,7 +45,8 @@ export async function offerData(form, requestedId) {
     offerColumns(form, chosen());
     chooseSiblings(form, datasets, chosen());
   };
-  const showLabels = () => offerLabelMap(elementById("label-map", HTMLFieldSetElement), usedDatasets(form, datasets));
+  const showLabels = () =>
+    offerLabelMap(elementById("label-map", HTMLFieldSetElement), usedDatasets(form, datasets), replacedLabels);
   trainSelect.addEventListener("change", follow);
   form.addEventListener("change", () => {
     offerWays(form);

@@ -49,10 +49,15 @@ function normalShare(value) {
   return 0.5 + (sum * width) / 3;
 }
 
-/** Return the conclusion of the test of a pair. @param {Pair} pair */
+/**
+ * Return the conclusion of the test of a pair. It does not begin with the name of a ranker, because badges begin with a
+ * capital letter.
+ *
+ * @param {Pair} pair
+ */
 function conclusionLabel({ conclusion, first, second }) {
-  if (conclusion === "first") return `${first} is better`;
-  if (conclusion === "second") return `${second} is better`;
+  if (conclusion === "first") return `better: ${first}`;
+  if (conclusion === "second") return `better: ${second}`;
   return conclusion;
 }
 

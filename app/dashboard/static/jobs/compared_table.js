@@ -91,7 +91,8 @@ export function trainingLabels(jobs, differing) {
     const base = job.spec.model_name ?? "";
     const settings = differing
       .map(({ values }) => values.get(job.id))
-      .filter((value) => ["string", "number"].includes(typeof value));
+      .filter((value) => ["string", "number"].includes(typeof value))
+      .map((value) => job.dataset_names[String(value)] ?? value);
     const suffix = settings.slice(0, isKindEnough ? 1 : 3).join(", ");
     return isNameRepeated && suffix ? `${base}: ${suffix}` : base;
   };

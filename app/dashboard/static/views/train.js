@@ -5,7 +5,7 @@
  */
 import { offerContracts, readOffered } from "../forms/choices.js";
 import { budgetLabel, costLabel, iterationsOf, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
-import { fillControls, readEarlier } from "../forms/earlier.js";
+import { fillControls, readEarlier, setControl } from "../forms/earlier.js";
 import { bindOptionGroups } from "../forms/option_groups.js";
 import { bindChoices, choose, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
@@ -64,7 +64,8 @@ async function prepare() {
   form.addEventListener("change", showSizes);
   showSizes();
   const requested = earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset");
-  [trainingDataset] = await Promise.all([offerData(form, requested), offerMetrics()]);
+  const replacedLabels = Object.keys(earlier?.spec.label_map ?? {});
+  [trainingDataset] = await Promise.all([offerData(form, requested, replacedLabels), offerMetrics()]);
   find(form, '[list="known-models"]').addEventListener("focus", offerModels, { once: true });
   find(form, '[name="clicked"]').addEventListener("change", offerClicks, { once: true });
   if (earlier) await fillFrom(earlier);
@@ -72,7 +73,9 @@ async function prepare() {
 
 /** Fill the form from an earlier training. @param {Schemas["Job"]} earlier */
 async function fillFrom(earlier) {
-  const request = await requestOf(earlier);
+  const { dataset_id: dataset, ...request } = await requestOf(earlier);
+  // First, because the form then chooses validation and test data from the same upload.
+  setControl(form, "/dataset_id", dataset);
   if (earlier.kind === "auto-train") {
     const { budget_seconds: seconds = null, metric = null } = earlier.spec;
     choose(form, "test", String(request.test_dataset_id ?? ""));
@@ -88,7 +91,7 @@ async function fillFrom(earlier) {
   setCheckBox("distributed", Boolean(request.distribution));
   if (request.clicks) await offerClicks();
   setCheckBox("clicked", Boolean(request.clicks));
-  fillControls(form, request, ["/dataset_id", "/loss/name", "/clicks/correction"]);
+  fillControls(form, request, ["/loss/name", "/clicks/correction"]);
 }
 
 /** Set a check box. @param {string} name @param {boolean} on */
