@@ -326,7 +326,7 @@ def test_features_are_rounded_as_the_service_rounds_them() -> None:
 
 
 def test_the_refusal_of_a_sum_names_the_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The error is about the model, not about a format that nobody named."""
+    """The error is about the model, not about a format that was not named."""
     monkeypatch.setattr(exporting, "import_mlflow", lambda: None)
     client: Any = SimpleNamespace(model=lambda _: SimpleNamespace(kind="sum", reference="both:1"))
     with pytest.raises(InvalidArgument, match="rankery models distil both:1"):
