@@ -312,7 +312,7 @@ def test_a_trial_that_is_cancelled_in_another_project_ends_in_its_study(
 def test_a_study_protects_the_datasets_that_it_reads_later(
     inline_worker: InlineWorker, dataset_id: str
 ) -> None:
-    """The data to validate and to test on cannot be deleted while a trial is queued."""
+    """The data to validate and to test on cannot be deleted before the study ends."""
     others = [inline_worker.add(synthetic_dataset(20, seed=seed), str(seed)) for seed in (2, 3)]
     validation, test_dataset_id = {"dataset_id": others[0]}, others[1]
     add_study(inline_worker, dataset_id, validation=validation, test=None, test_dataset_id=test_dataset_id)
@@ -320,7 +320,7 @@ def test_a_study_protects_the_datasets_that_it_reads_later(
         (refused,) = delete_objects(
             inline_worker.store, KINDS["dataset"], [each], DeletionMode(), UPKEEP
         ).refused
-        assert [holder.kind for holder in refused.holders] == ["job"]
+        assert [holder.kind for holder in refused.holders] == ["job", "study"]
 
 
 @pytest.mark.parametrize("ending", ["succeeded", "failed"])
