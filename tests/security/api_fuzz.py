@@ -147,11 +147,11 @@ def _config(target: Target, folder: Path, secret: str | None, paths: Iterable[st
             f'include-path = "{path}"',
             "checks.allow_header_conformance.enabled = false",
         ]
-    # The tus protocol requires 412 for a missing or different Tus-Resumable.
+    # The tus protocol requires 412 for a missing or different Tus-Resumable; a wrong key is found before it.
     lines += [
         "[[operations]]",
         'include-path = "/v1/uploads"',
-        'checks.missing_required_header.expected-statuses = ["412"]',
+        'checks.missing_required_header.expected-statuses = ["401", "412"]',
         "checks.positive_data_acceptance.enabled = false",
         "checks.negative_data_rejection.enabled = false",
         f"checks.negative_data_rejection.expected-statuses = {json.dumps([*REFUSED, '412'])}",
