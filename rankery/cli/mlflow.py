@@ -8,11 +8,11 @@ import typer
 
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference, model_facts
 from rankery.cli.printing import facts, say
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import tags_of
-from rankery.errors import FileUnusable
 
 mlflow = typer.Typer(
     help="Exchange models with MLflow; needs `pip install 'rankery[mlflow]'`.", no_args_is_help=True
@@ -99,7 +99,7 @@ def import_model(
     found = find_model(folder)
     model_name = name or found.name
     if model_name is None:
-        raise FileUnusable(f"{folder} has no model name; give --name")
+        raise WrongUsage(f"{folder} has no model name; give --name")
     tags = {**found.tags, **tags_of(tag, "--tag")}
     job = session.client.import_model(
         found.file,
