@@ -87,9 +87,8 @@ class TableReader:
         self._builder = builder
         self._options = options
         self._rows_are_lists = rows_are_lists
-        self._last: tuple[int, int, int] | None = (
-            None  # query and user of the last row, rank of the last impression
-        )
+        # Query and user of the last row, and rank of the last impression of its list.
+        self._last: tuple[int, int, int] | None = None
 
     def read(self, table: Table, columns: Mapping[str, str], on_progress: Progress | None = None) -> None:
         """Read a table.
