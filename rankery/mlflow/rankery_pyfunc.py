@@ -152,9 +152,9 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
             return positions.get(category_text(cell), math.nan)
         if isinstance(cell, Real):  # a number of Python or numpy
             number = float(cell)
-            if not by_number or not math.isfinite(number):
+            if not by_number:
                 return number
-            return positions.get(_text_of_number(number), math.nan)
+            return positions.get(_text_of_number(number), math.nan) if math.isfinite(number) else math.nan
         return math.nan
 
     return code

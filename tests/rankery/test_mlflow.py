@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import subprocess
 from collections.abc import Iterator
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.data.categories import Categories
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import AnswerNotUnderstood, FileUnusable, InvalidArgument
 from rankery.mlflow import exporting
 from rankery.mlflow.exporting import _categories, nodes_of
 from rankery.mlflow.importing import _model_file
-from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
+from rankery.mlflow.rankery_pyfunc import ScoringModel, _codes, _interpolated, are_numbers
 from tests.rankery.cli.commands import run
 from tests.requirements import skip_without
 
@@ -315,6 +317,18 @@ def test_a_frame_with_missing_columns_or_text_is_refused() -> None:
         model.predict(pd.DataFrame({"bm25": [1.0]}))
     with pytest.raises(ValueError, match="the column price must hold numbers"):
         model.predict(pd.DataFrame({"bm25": [1.0], "price": ["dear"]}))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("7", "14"), ("1.5", "2"), ("1e-05", "-0.5"), ("0.0", "1"), ("1.50", "2"), ("a", "1.5"), ("nan",)],
+)
+def test_numbers_are_looked_up_as_on_the_service(values: tuple[str, ...]) -> None:
+    """The module, which cannot import the service, agrees with it on which categories are numbers."""
+    categories, code = Categories(values), _codes(values)
+    assert are_numbers(values) == categories.are_numbers
+    for number in (7.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
+        assert code(number) == pytest.approx(categories.code_of_number(number), abs=0.0, nan_ok=True)
 
 
 def test_features_are_rounded_as_the_service_rounds_them() -> None:
