@@ -167,7 +167,7 @@ def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWrit
         until = utc_now() - timedelta(seconds=row.click_window_seconds)
         list_credits = tx.interleavings.credits(row.id, until)
         counts = tx.interleavings.counts(row.id)
-    verdict = verdict_of_lists(row.rankers, list_credits, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
+    verdict = verdict_of_lists(row.method, row.rankers, list_credits, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
     return InterleavingVerdict(
         sentence=verdict.sentence,
         winner=verdict.winner,

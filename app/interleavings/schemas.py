@@ -265,9 +265,10 @@ class SequentialLook(ResponseModel):
 
     decided: int
     preferring_first: int
+    first_share: float = Field(description="Share of the first ranker, see `first_share` of the pair")
     winning_share: float | None = Field(
         description="Share of the units at which a ranker is concluded to be better; null if the units are"
-        " too few for a conclusion"
+        " too few for a conclusion, and with `probabilistic` and `optimised`"
     )
 
 
@@ -279,16 +280,23 @@ class PairVerdict(ResponseModel):
     wins: int = Field(description="Lists on which the first has more credit")
     losses: int = Field(description="Lists on which the second has more credit")
     ties: int = Field(description="Lists with a click and equal credit")
-    delta: float | None = Field(description="(wins + ½ ties) / all − ½; null without clicks")
+    delta: float | None = Field(
+        description="(wins + ½ ties) / all − ½; with `probabilistic` and `optimised`, half the mean credit"
+        " difference per click; null without clicks"
+    )
     delta_lower: float | None = Field(
         description="Lower end of the 95% interval of `delta`, by bootstrap over users"
     )
     delta_upper: float | None
     decided: int = Field(description="Units that prefer one ranker")
     preferring_first: int
-    sign_p: float = Field(
+    first_share: float | None = Field(
+        description="Share of the decided units that prefer the first; with `probabilistic` and `optimised`,"
+        " ½ plus half their mean credit difference per click; null without decided units"
+    )
+    sign_p: float | None = Field(
         description="p-value of the exact sign test, valid for a single test with a sample size fixed in"
-        " advance"
+        " advance; null with `probabilistic` and `optimised`, which compare credits"
     )
     sequential_p: float = Field(description="Sequential p-value, valid at any number of repeated reads")
     conclusion: Literal["first", "second", "equal", "undecided"]
@@ -325,13 +333,24 @@ class InterleavingVerdict(ResponseModel):
                             "delta_upper": -0.05,
                             "decided": 340,
                             "preferring_first": 132,
+                            "first_share": 0.388,
                             "sign_p": 0.0001,
                             "sequential_p": 0.012,
                             "conclusion": "second",
                             "needed": None,
                             "path": [
-                                {"decided": 170, "preferring_first": 70, "winning_share": 0.612},
-                                {"decided": 340, "preferring_first": 132, "winning_share": 0.579},
+                                {
+                                    "decided": 170,
+                                    "preferring_first": 70,
+                                    "first_share": 0.412,
+                                    "winning_share": 0.612,
+                                },
+                                {
+                                    "decided": 340,
+                                    "preferring_first": 132,
+                                    "first_share": 0.388,
+                                    "winning_share": 0.579,
+                                },
                             ],
                         }
                     ],

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from core.interleaving.methods import compares_credits
 from core.interleaving.sequential import SequentialRule
 from core.interleaving.verdict import PairVerdict, Unit, Verdict, verdict
 
@@ -12,8 +13,9 @@ Preference = Literal["not_worse", "better"]
 
 
 def verdict_of_lists(
+    method: str,
     rankers: Sequence[str],
-    lists: Sequence[tuple[str | None, Sequence[float]]],
+    lists: Sequence[tuple[str | None, Sequence[float], int]],
     rule: Mapping[str, Any],
     unit: Unit,
     seed: int,
@@ -21,15 +23,20 @@ def verdict_of_lists(
     """Compute the verdict from stored lists.
 
     Args:
+        method: Name of the method.
         rankers: Names of the rankers.
-        lists: User and credits of each list with a click, in the order in which they were shown.
+        lists: User, credits and number of clicks of each list with a click, in the order in which they were
+            shown.
         rule: Fields of `SequentialRule`.
         unit: Unit of the test.
         seed: Seed of the bootstrap.
     """
-    credits_by_list = np.array([row for _, row in lists], np.float64).reshape(-1, len(rankers))
-    users = [user for user, _ in lists]
-    return verdict(rankers, credits_by_list, users, SequentialRule(**rule), unit=unit, seed=seed)
+    credits_by_list = np.array([row for _, row, _ in lists], np.float64).reshape(-1, len(rankers))
+    users = [user for user, _, _ in lists]
+    clicks = np.array([n for _, _, n in lists], np.int64) if compares_credits(method) else None
+    return verdict(
+        rankers, credits_by_list, users, SequentialRule(**rule), clicks=clicks, unit=unit, seed=seed
+    )
 
 
 def admits(

@@ -24,6 +24,9 @@ METHODS: Mapping[Method, Callable[[Sequence[Ranking], int, Draw], InterleavedLis
 # of lists that is fair at every cut.
 _TWO_RANKER_METHODS = ("balanced", "optimised")
 
+# Random clicks give all rankers equal credit on average, but a ranker may have more credit on most lists.
+_CREDIT_METHODS = ("probabilistic", "optimised")
+
 
 def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
     """Return one interleaved list.
@@ -45,6 +48,11 @@ def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: D
     """
     check_rankers(method, len(rankings))
     return METHODS[method](rankings, length, draw)
+
+
+def compares_credits(method: str) -> bool:
+    """Return whether the test of a method compares credits per click, not numbers of lists."""
+    return method in _CREDIT_METHODS
 
 
 def check_rankers(method: Method, n_rankers: int) -> None:

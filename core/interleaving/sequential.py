@@ -5,7 +5,10 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from core.errors import InputProblem, InvalidInput
+from core.types import Float64Array
 
 Conclusion = Literal["first", "second", "equal", "undecided"]
 
@@ -80,28 +83,71 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
     """
     rise, fall = math.log1p(2.0 * rule.difference), math.log1p(-2.0 * rule.difference)
     for_first, for_second = wins * rise + losses * fall, losses * rise + wins * fall
+    return _result(for_first, for_second, -max(for_first, for_second), wins + losses, rule)
+
+
+def sequential_mean_test(differences: Float64Array, rule: SequentialRule) -> SequentialResult:
+    """Test whether the mean difference of the rankers is 0, for differences of any size.
+
+    Generalises `sequential_test`, whose differences are ±1. Each difference x is divided by the root mean
+    square s of the earlier ones and of one difference of 1. L(d) is the product of 1 + 2d x / s; without a
+    mean difference it is a martingale (Waudby-Smith and Ramdas 2024), as the likelihood ratio is. A mean of
+    2d s or more, in either direction, is excluded by the same kind of product.
+
+    Args:
+        differences: (n,) differences in [-1, 1], in the order of their observation; positive where the first
+            ranker is better.
+        rule: Error probabilities and the smallest difference of interest.
+
+    Example:
+        >>> import numpy as np
+        >>> sequential_mean_test(np.tile([0.3, 0.3, -0.3], 200), SequentialRule()).conclusion
+        'first'
+    """
+    n = len(differences)
+    squares = np.concatenate([[1.0], differences[:-1] ** 2]) if n else differences
+    scales = np.minimum(np.sqrt(np.cumsum(squares) / np.arange(1, n + 1)), 1.0)
+    mean = 2.0 * rule.difference
+    # The upper limits keep each factor positive. For differences of ±1 they do not apply.
+    bets = np.minimum(mean, max(mean, 0.9) * scales) * differences / scales
+    against = np.minimum(mean / (1.0 - mean**2), 0.99 / (1.0 / scales - mean))
+    excluded = min(
+        float(np.log1p(-against * (sign * differences / scales - mean)).sum()) for sign in (1.0, -1.0)
+    )
+    return _result(float(np.log1p(bets).sum()), float(np.log1p(-bets).sum()), excluded, n, rule)
+
+
+def _result(
+    for_first: float, for_second: float, excluded: float, decided: int, rule: SequentialRule
+) -> SequentialResult:
+    """Return the state of a test.
+
+    Args:
+        for_first: Logarithm of the evidence that the first ranker is better.
+        for_second: Logarithm of the evidence that the second ranker is better.
+        excluded: Logarithm of the evidence against a difference of interest in either direction.
+        decided: Number of units.
+        rule: Error probabilities and the smallest difference of interest.
+    """
     greater, smaller = max(for_first, for_second), min(for_first, for_second)
     mixture = greater + math.log1p(math.exp(smaller - greater)) - math.log(2.0)
     conclusion: Conclusion = "undecided"
     if mixture >= -math.log(rule.error):
-        conclusion = "first" if wins > losses else "second"
-    elif greater <= math.log(rule.miss):
+        conclusion = "first" if for_first > for_second else "second"
+    elif excluded >= -math.log(rule.miss):
         conclusion = "equal"
-    decided = wins + losses
-    needed = _needed(wins, losses, rule) if conclusion == "undecided" else None
+    needed = _needed(greater, excluded, decided, rule) if conclusion == "undecided" else None
     return SequentialResult(conclusion, math.exp(min(0.0, -mixture)), decided, needed)
 
 
-def _needed(wins: int, losses: int, rule: SequentialRule) -> int:
-    """Return the further units until the log likelihood ratio, at its current slope, reaches a bound."""
-    rise, fall = math.log1p(2.0 * rule.difference), math.log1p(-2.0 * rule.difference)
-    decided = wins + losses
-    share = max(wins, losses) / decided if decided else 0.5 + rule.difference
-    slope = share * rise + (1.0 - share) * fall
-    bound = math.log(2.0 / rule.error) if slope > 0.0 else math.log(rule.miss)
-    if abs(slope) < 1e-12:
+def _needed(greater: float, excluded: float, decided: int, rule: SequentialRule) -> int:
+    """Return the further units until the evidence, at its mean growth so far, reaches a bound."""
+    evidence, bound = greater, math.log(2.0 / rule.error)
+    if greater <= 0.0:
+        evidence, bound = excluded, -math.log(rule.miss)
+    if evidence < 1e-12 * max(decided, 1):
         return sample_size(rule)
-    return max(1, math.ceil(bound / slope) - decided)
+    return max(1, math.ceil(bound * decided / evidence) - decided)
 
 
 def winning_share(decided: int, rule: SequentialRule) -> float | None:

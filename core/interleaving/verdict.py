@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
 from core.interleaving.sequential import (
     Conclusion,
     SequentialRule,
+    sequential_mean_test,
     sequential_test,
     winning_share,
 )
@@ -29,12 +30,14 @@ class Look:
     Attributes:
         decided: Number of decided units so far.
         preferring_first: Number of units that prefer the first ranker.
+        first_share: Share of the first ranker, see `PairVerdict`.
         winning_share: Smallest share of units with which a ranker would be called better; None if no share
-            is enough for so few units.
+            is enough for so few units, or the test compares credits.
     """
 
     decided: int
     preferring_first: int
+    first_share: float
     winning_share: float | None
 
 
@@ -48,14 +51,17 @@ class PairVerdict:
         wins: Number of lists on which the first ranker has more credit.
         losses: Number of lists on which the second ranker has more credit.
         ties: Number of lists with a click and equal credit.
-        delta: Δ = (wins + ½ ties) / all − ½ (Chapelle et al. 2012), None without lists.
+        delta: Δ = (wins + ½ ties) / all − ½ (Chapelle et al. 2012); half the mean credit difference per click
+            where the test compares credits; None without lists.
         delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users; a list without a user is
             resampled like one user. More than 20,000 users are resampled in groups.
         delta_upper: Upper end of the 95% interval of Δ.
         decided: Number of units of the sequential test that prefer one ranker.
         preferring_first: Number of units that prefer the first ranker.
+        first_share: Share of these units; ½ plus half their mean credit difference per click where the test
+            compares credits; None without decided units.
         sign_p: Exact two-sided p-value of the sign test of these units, valid for a sample size fixed in
-            advance.
+            advance; None where the test compares credits.
         sequential_p: Upper bound of the p-value, valid at any time.
         conclusion: `first` or `second` is better, `equal`, or `undecided`.
         needed: Estimated number of further decided units that an undecided test needs.
@@ -73,7 +79,8 @@ class PairVerdict:
     delta_upper: float | None
     decided: int
     preferring_first: int
-    sign_p: float
+    first_share: float | None
+    sign_p: float | None
     sequential_p: float
     conclusion: Conclusion
     needed: int | None
@@ -103,10 +110,14 @@ def verdict(
     users: Sequence[str | None],
     rule: SequentialRule,
     *,
+    clicks: Int64Array | None = None,
     unit: Unit = "user",
     seed: int = 0,
 ) -> Verdict:
     """Compare rankers by their credits on the lists with a click.
+
+    With `clicks`, the test compares the credits per click. Without, it compares on how many units each ranker
+    has more credit.
 
     Units of the sequential test must be independent. With `user`, a unit is the first list of each user on
     which the credits differ; each list without a user is a unit. With more than two rankers, the error is
@@ -117,17 +128,20 @@ def verdict(
         credits: (n_lists, n_rankers) credits, in the order in which the lists were shown.
         users: (n_lists,) users, None where unknown.
         rule: Error probabilities and the smallest difference of interest.
+        clicks: (n_lists,) numbers of clicks; a click has a credit of at most 1.
         unit: Unit of the sequential test: `user`, or `list` to take all lists as independent.
         seed: Seed of the bootstrap.
     """
     numbers = _numbers_of(users)
     n = len(names)
     pair_rule = rule.of_each_pair(n)
-    pairs = [
-        _compare((names[a], names[b]), _signs(credits, a, b), numbers, pair_rule, unit, seed)
-        for a in range(n)
-        for b in range(a + 1, n)
-    ]
+    pairs = []
+    for a, b in combinations(range(n), 2):
+        differences = credits[:, a] - credits[:, b]
+        differences[np.abs(differences) <= _TIE] = 0.0
+        preferences = np.sign(differences) if clicks is None else differences / clicks
+        pair = (names[a], names[b])
+        pairs.append(_compare(pair, preferences, numbers, pair_rule, unit, seed, by_sign=clicks is None))
     winner = next((name for name in names if sum(_wins(name, pair) for pair in pairs) == n - 1), None)
     sentence = ". ".join(_sentences(pairs, rule, unit)) + "."
     return Verdict(sentence, winner, len(credits), pairs)
@@ -140,67 +154,74 @@ def _numbers_of(users: Sequence[str | None]) -> Int64Array:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
-def _signs(credits: Float64Array, a: int, b: int) -> npt.NDArray[np.int8]:
-    difference = credits[:, a] - credits[:, b]
-    return np.where(np.abs(difference) <= _TIE, 0, np.sign(difference)).astype(np.int8)
-
-
 def _compare(
     names: tuple[str, str],
-    signs: npt.NDArray[np.int8],
+    preferences: Float64Array,
     users: Int64Array,
     rule: SequentialRule,
     unit: Unit,
     seed: int,
+    *,
+    by_sign: bool,
 ) -> PairVerdict:
-    wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
-    delta, lower, upper = _delta(signs, users, seed)
-    units = signs[signs != 0]
+    """Compare two rankers by preferences from -1 to 1, (n_lists,); `by_sign` if they are -1, 0 and 1 only."""
+    wins, losses = int((preferences > 0).sum()), int((preferences < 0).sum())
+    delta, lower, upper = _delta(preferences, users, seed)
+    units = preferences[preferences != 0]
     if unit == "user":
-        units = units[np.sort(np.unique(users[signs != 0], return_index=True)[1])]
+        units = units[np.sort(np.unique(users[preferences != 0], return_index=True)[1])]
     preferring = int((units > 0).sum())
-    test_result = sequential_test(preferring, len(units) - preferring, rule)
+    opposing = len(units) - preferring
+    if by_sign:
+        test_result = sequential_test(preferring, opposing, rule)
+    else:
+        test_result = sequential_mean_test(units, rule)
     return PairVerdict(
         *names,
         wins,
         losses,
-        len(signs) - wins - losses,
+        len(preferences) - wins - losses,
         delta,
         lower,
         upper,
         test_result.decided,
         preferring,
-        sign_test(preferring, len(units) - preferring),
+        0.5 + 0.5 * float(units.mean()) if len(units) else None,
+        sign_test(preferring, opposing) if by_sign else None,
         test_result.p,
         test_result.conclusion,
         test_result.needed,
-        _path(units, rule),
+        _path(units, rule, by_sign=by_sign),
     )
 
 
-def _path(units: npt.NDArray[np.int8], rule: SequentialRule) -> tuple[Look, ...]:
+def _path(units: Float64Array, rule: SequentialRule, *, by_sign: bool) -> tuple[Look, ...]:
     """Return the states of the test at evenly spaced numbers of units, from the first unit to the last."""
     if not len(units):
         return ()
     preferring = np.cumsum(units > 0)
+    shares = 0.5 + 0.5 * np.cumsum(units) / np.arange(1, len(units) + 1)
     numbers = np.unique(np.linspace(1, len(units), _LOOKS).astype(np.int64)).tolist()
-    return tuple(Look(n, int(preferring[n - 1]), winning_share(n, rule)) for n in numbers)
+    return tuple(
+        Look(n, int(preferring[n - 1]), float(shares[n - 1]), winning_share(n, rule) if by_sign else None)
+        for n in numbers
+    )
 
 
 def _delta(
-    signs: npt.NDArray[np.int8], users: Int64Array, seed: int
+    preferences: Float64Array, users: Int64Array, seed: int
 ) -> tuple[float | None, float | None, float | None]:
     """Return Δ and the ends of its interval."""
-    if not len(signs):
+    if not len(preferences):
         return None, None, None
     clusters = merge_clusters(users)
     counts = np.bincount(clusters).astype(np.float64)
-    sums = np.bincount(clusters, weights=signs.astype(np.float64))
+    sums = np.bincount(clusters, weights=preferences)
     has_lists = counts > 0
     columns = np.column_stack([sums, counts])[has_lists]
     drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed)
     lower, upper = interval_of(0.5 * drawn[:, 0] / drawn[:, 1], len(columns))
-    return float(0.5 * signs.mean()), lower, upper
+    return float(0.5 * preferences.mean()), lower, upper
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -221,21 +242,21 @@ def _wins(name: str, pair: PairVerdict) -> bool:
 
 def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -> Iterator[str]:
     for pair in pairs:
-        if not pair.decided:
+        if pair.first_share is None:
             yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers either ranker yet"
             continue
-        share = pair.preferring_first / pair.decided
+        share, by_credit = pair.first_share, pair.sign_p is None
         evidence = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
+        preferred = "with {:.1%} of the credit of" if by_credit else "preferred by {:.1%} of"
         if pair.conclusion == "first":
-            yield f"{pair.first} is better than {pair.second}, preferred by {share:.1%} of {evidence}"
+            yield f"{pair.first} is better than {pair.second}, {preferred.format(share)} {evidence}"
         elif pair.conclusion == "second":
-            yield f"{pair.second} is better than {pair.first}, preferred by {1.0 - share:.1%} of {evidence}"
+            yield f"{pair.second} is better than {pair.first}, {preferred.format(1.0 - share)} {evidence}"
         elif pair.conclusion == "equal":
-            limit = f"{0.5 + rule.difference:.0%}"
-            yield (
-                f"{pair.first} and {pair.second} are equal: a preference of {limit} for either is excluded"
-                f" after {evidence}"
-            )
+            excluded = f"a preference of {0.5 + rule.difference:.0%} for either"
+            if by_credit:
+                excluded = f"a credit difference of {2.0 * rule.difference:.2g} standard deviations"
+            yield f"{pair.first} and {pair.second} are equal: {excluded} is excluded after {evidence}"
         else:
             more = f"about {pair.needed:,} more are needed"
             yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {evidence}; {more}"

@@ -32,10 +32,11 @@ PAIR = {
     "delta_upper": 0.2,
     "decided": 3,
     "preferring_first": 1,
+    "first_share": 0.333,
     "sign_p": 1.0,
     "sequential_p": 1.0,
     "conclusion": "undecided",
-    "path": [{"decided": 3, "preferring_first": 1, "winning_share": 0.97}],
+    "path": [{"decided": 3, "preferring_first": 1, "first_share": 0.333, "winning_share": 0.97}],
     "needed": 300,
 }
 

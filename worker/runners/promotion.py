@@ -111,7 +111,7 @@ def _decide_by_users(run: JobRun, spec: PromoteJob, require: Preference) -> Gate
             until = utc_now() - timedelta(seconds=row.click_window_seconds)
             lists = tx.interleavings.credits(row.id, until)
     if row is not None:
-        verdict = verdict_of_lists(row.rankers, lists, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
+        verdict = verdict_of_lists(row.method, row.rankers, lists, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
         models, pairs = list(row.model_ids or ()), verdict.pairs
         names = (
             row.rankers[models.index(str(champion.model_id))],

@@ -103,13 +103,20 @@ class Interleavings(SimpleRepository[Interleaving]):
         lists, clicked = self._session.execute(counts.where(ShownList.interleaving_id == id)).one()
         return ListCounts(lists + self.get(id).expired_lists, clicked)
 
-    def credits(self, id: str, until: datetime) -> list[tuple[str | None, list[float]]]:
-        """Return users and credits of the lists with a click that were shown until a time, oldest first."""
-        rows = select(ShownList.user, ShownList.credits).where(
+    def credits(self, id: str, until: datetime) -> list[tuple[str | None, list[float], int]]:
+        """Return user, credits and number of clicks of the clicked lists shown until a time, oldest first.
+
+        Releases up to 0.1 deleted the clicks of expired lists; their number is then the largest possible one.
+        """
+        rows = select(ShownList.user, ShownList.credits, ShownList.clicks).where(
             ShownList.interleaving_id == id, ShownList.credits.is_not(None), ShownList.created_at <= until
         )
         oldest_first = rows.order_by(ShownList.created_at.asc(), ShownList.id.asc())
-        return [(row.user, row.credits) for row in self._session.execute(oldest_first)]
+        longest = self.get(id).length
+        return [
+            (row.user, row.credits, longest if row.clicks is None else len(row.clicks))
+            for row in self._session.execute(oldest_first)
+        ]
 
     def lists(self, id: str, until: datetime) -> Iterator[ShownList]:
         """Yield the lists that were shown until a time and are not expired, in the order of their ids."""
@@ -130,8 +137,8 @@ class Interleavings(SimpleRepository[Interleaving]):
     def expire_lists(self, before: datetime, limit: int) -> int:
         """Expire up to `limit` lists shown before a time; return their number.
 
-        Lists without a click are deleted and counted. Clicked lists keep only their credits and user, which
-        the verdict needs.
+        Lists without a click are deleted and counted. Clicked lists keep only their user, clicked positions
+        and credits, which the verdict needs.
         """
         unexpired = ShownList.expired.is_(False)
         old = select(ShownList.id, ShownList.interleaving_id).where(ShownList.created_at < before, unexpired)
@@ -151,7 +158,7 @@ class Interleavings(SimpleRepository[Interleaving]):
             counted = update(Interleaving).where(Interleaving.id == interleaving_id)
             self._session.execute(counted.values(expired_lists=Interleaving.expired_lists + number))
         self._session.execute(delete(ShownList).where(ShownList.id.in_([row.id for row in unclicked])))
-        expired_values: dict[str, Any] = {"content": {}, "clicks": None, "assignment": None, "expired": True}
+        expired_values: dict[str, Any] = {"content": {}, "assignment": None, "expired": True}
         self._session.execute(update(ShownList).where(ShownList.id.in_(clicked)).values(expired_values))
         return len(found)
 

@@ -55,7 +55,7 @@ class ShownList(Base):
             retention.
         clicks: Clicked positions from 0, ascending; None before the first click.
         credits: Credits of the rankers for these clicks, None before the first click.
-        expired: Whether its retention is over, so that only user and credits are left.
+        expired: Whether its retention is over, so that only user, clicks and credits are left.
     """
 
     __tablename__ = "interleaved_lists"

@@ -2741,8 +2741,11 @@ class SequentialLook(Answer):
 
     decided: int
     preferring_first: int
+    first_share: float
+    """Share of the first ranker, see `first_share` of the pair"""
+
     winning_share: float | None = None
-    """Share of the units at which a ranker is concluded to be better; null if the units are too few for a conclusion"""
+    """Share of the units at which a ranker is concluded to be better; null if the units are too few for a conclusion, and with `probabilistic` and `optimised`"""
 
 
 class PairVerdict(Answer):
@@ -2760,7 +2763,7 @@ class PairVerdict(Answer):
     """Lists with a click and equal credit"""
 
     delta: float | None = None
-    """(wins + ½ ties) / all − ½; null without clicks"""
+    """(wins + ½ ties) / all − ½; with `probabilistic` and `optimised`, half the mean credit difference per click; null without clicks"""
 
     delta_lower: float | None = None
     """Lower end of the 95% interval of `delta`, by bootstrap over users"""
@@ -2770,8 +2773,11 @@ class PairVerdict(Answer):
     """Units that prefer one ranker"""
 
     preferring_first: int
-    sign_p: float
-    """p-value of the exact sign test, valid for a single test with a sample size fixed in advance"""
+    first_share: float | None = None
+    """Share of the decided units that prefer the first; with `probabilistic` and `optimised`, ½ plus half their mean credit difference per click; null without decided units"""
+
+    sign_p: float | None = None
+    """p-value of the exact sign test, valid for a single test with a sample size fixed in advance; null with `probabilistic` and `optimised`, which compare credits"""
 
     sequential_p: float
     """Sequential p-value, valid at any number of repeated reads"""

@@ -10,8 +10,10 @@ RULE = {"error": 0.05, "miss": 0.2, "difference": 0.2}
 
 def pairs(wins: int, losses: int, *names: str) -> list[PairVerdict]:
     """Return the pairs of a verdict with these numbers of users who preferred the first or second ranker."""
-    lists = [(f"u{n}", [1.0, 0.0]) for n in range(wins)] + [(f"v{n}", [0.0, 1.0]) for n in range(losses)]
-    return list(verdict_of_lists(names or ("web:3", "web:4"), lists, RULE, "user", 0).pairs)
+    for_first = [(f"u{n}", [1.0, 0.0], 1) for n in range(wins)]
+    for_second = [(f"v{n}", [0.0, 1.0], 1) for n in range(losses)]
+    rankers = names or ("web:3", "web:4")
+    return list(verdict_of_lists("team_draft", rankers, for_first + for_second, RULE, "user", 0).pairs)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,19 @@ from scipy import stats
 
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import resampled_sums
-from core.interleaving import SequentialRule, Verdict, sample_size, sequential_test, verdict, winning_share
+from core.interleaving import (
+    Method,
+    SequentialRule,
+    Verdict,
+    interleave,
+    sample_size,
+    seeded_draw,
+    sequential_test,
+    verdict,
+    winning_share,
+)
+from core.interleaving.gate import verdict_of_lists
+from core.interleaving.sequential import sequential_mean_test
 from core.interleaving.verdict import sign_test
 from core.types import Float64Array
 
@@ -132,6 +144,48 @@ def test_sample_saved(experiments: int) -> None:
         assert better.mean() > 0.95
     better, _ = _first_conclusions(_experiments(3, experiments, 12 * n, 0.6), rule)
     assert better.mean() > 1.0 - rule.miss
+
+
+@pytest.mark.parametrize("difference", [0.05, 0.2, 0.48])
+def test_the_mean_test_of_signs_is_the_test_of_likelihood_ratios(difference: float) -> None:
+    """Differences of ±1 have the same evidence in both tests, whatever their order."""
+    rule = replace(RULE, difference=difference)
+    for n in (0, 1, 30, 200, 1_000):
+        signs = np.where(np.random.default_rng(n).random(n) < 0.55, 1.0, -1.0)
+        wins = int((signs > 0).sum())
+        expected, found = sequential_test(wins, n - wins, rule), sequential_mean_test(signs, rule)
+        assert found.p == pytest.approx(expected.p, rel=1e-9)
+        assert found == replace(expected, p=found.p)
+
+
+def test_error_of_the_mean_test_under_a_look_after_each_unit() -> None:
+    """Frequent small gains and rare large losses, 0 on average, name a winner in at most 5%."""
+    rng, rule = np.random.default_rng(4), replace(RULE, difference=0.1)
+    winners = 0
+    for _ in range(300):
+        differences = np.where(rng.random(600) < 0.9, 0.1, -0.9)
+        looks = (sequential_mean_test(differences[:n], rule).conclusion for n in range(20, 601, 20))
+        winners += any(conclusion in ("first", "second") for conclusion in looks)
+    assert winners <= stats.binom.ppf(0.999, 300, rule.error)
+
+
+@pytest.mark.parametrize("method", ["probabilistic", "optimised"])
+def test_random_clicks_on_a_shifted_copy_name_no_winner(method: Method) -> None:
+    """One ranker has more credit on most lists, but both have the same on average."""
+    rng = np.random.default_rng(3)
+    lists: list[tuple[str | None, list[float], int]] = []
+    for number in range(1_500):
+        shown = interleave(method, [[1, 2, 3, 4, 5, 6], [2, 3, 4, 5, 6, 1]], 6, seeded_draw(number))
+        clicked = rng.permutation(6)[: rng.integers(1, 3)].tolist()
+        lists.append((None, shown.credits(clicked), len(clicked)))
+    found = verdict_of_lists(method, ["a", "b"], lists, vars(RULE), "list", 0)
+    (pair,) = found.pairs
+    assert sign_test(pair.wins, pair.losses) < 1e-3
+    assert found.winner is None
+    assert (pair.sign_p, pair.path[-1].winning_share) == (None, None)
+    assert pair.delta_lower is not None
+    assert pair.delta_upper is not None
+    assert pair.delta_lower < 0.0 < pair.delta_upper
 
 
 def _verdict(differences: list[float], users: Sequence[str | None], unit: str = "user") -> Verdict:

@@ -65,14 +65,15 @@ function conclusionLabel({ conclusion, first, second }) {
 const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
 
 /**
- * Draw the share of the decided units that prefer the first ranker, by the number of decided units, and the limits at
- * which the test ends. There is no figure before the second value.
+ * Draw the share of the first ranker by the number of decided units, and the limits at which a test of signs ends.
+ * There is no figure before the second value.
  *
  * @param {Pair} pair
  * @param {Interleaving["unit"]} unit
  */
-export function preferenceFigure({ first, second, path, decided, preferring_first: preferring }, unit) {
+export function preferenceFigure({ first, second, path, decided, first_share: firstShare, sign_p: signP }, unit) {
   if (path.length < 2) return null;
+  const byCredit = signP === null;
   const looksWithLimit = path.filter((look) => look.winning_share !== null);
   /** @param {string} name @param {(share: number) => number} limit */
   const limits = (name, limit) => ({
@@ -81,9 +82,9 @@ export function preferenceFigure({ first, second, path, decided, preferring_firs
     points: looksWithLimit.map(({ decided: x, winning_share: share }) => ({ x, y: limit(share ?? 1) })),
   });
   const share = {
-    name: `preferring ${first}`,
+    name: byCredit ? `credit of ${first}` : `preferring ${first}`,
     kind: /** @type {const} */ ("line"),
-    points: path.map((look) => ({ x: look.decided, y: look.preferring_first / look.decided })),
+    points: path.map((look) => ({ x: look.decided, y: look.first_share })),
   };
   const limitLines = looksWithLimit.length
     ? [
@@ -92,9 +93,13 @@ export function preferenceFigure({ first, second, path, decided, preferring_firs
       ]
     : [];
   return rankLines([share, ...limitLines], {
-    caption: `Share of decided ${unit}s that prefer ${first}, and the limits at which the test ends`,
+    caption: byCredit
+      ? `Share of the credit of decided ${unit}s for ${first}`
+      : `Share of decided ${unit}s that prefer ${first}, and the limits at which the test ends`,
     axis: `Decided ${unit}s`,
-    summary: `${percent(preferring, decided)} of ${count(decided)} decided ${unit}s prefer ${first}.`,
+    summary: byCredit
+      ? `${first} has ${percent(firstShare ?? 0, 1)} of the credit of ${count(decided)} decided ${unit}s.`
+      : `${percent(firstShare ?? 0, 1)} of ${count(decided)} decided ${unit}s prefer ${first}.`,
     include: [0.3, 0.5, 0.7],
     format: (value) => `${Math.round(100 * value)}%`,
   });
@@ -102,21 +107,21 @@ export function preferenceFigure({ first, second, path, decided, preferring_firs
 
 /** @param {Pair[]} pairs */
 export function creditTable(pairs) {
-  const numbers = numberHeads("Wins", "Losses", "Ties", "Decided", "Share preferring the first", "Anytime-valid p");
+  const numbers = numberHeads("Wins", "Losses", "Ties", "Decided", "Share of the first", "Anytime-valid p");
   /** @param {Pair} pair */
   const row = (pair) =>
     h(
       "tr",
       rowHead(`${pair.first} against ${pair.second}`),
       ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => h("td.number", count(value))),
-      h("td.number", pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
+      h("td.number", pair.first_share === null ? "–" : percent(pair.first_share, 1)),
       h("td.number", Number(pair.sequential_p.toPrecision(2))),
       h("td", conclusionChip(pair)),
     );
   return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
 }
 
-/** Draw the share of wins above one half with its interval, one row for each pair with clicks. @param {Pair[]} pairs */
+/** Draw Δ, the share above one half, with its interval, one row for each pair with clicks. @param {Pair[]} pairs */
 export function deltaFigure(pairs) {
   const rows = pairs
     .filter(({ delta }) => delta !== null)
@@ -125,7 +130,7 @@ export function deltaFigure(pairs) {
       detail: `against ${second}`,
       interval: { mean: delta, lower, upper },
     }));
-  return rows.length > 0 && whiskers("Share of wins above one half", [{ rows }], { reference: 0 });
+  return rows.length > 0 && whiskers("Share of the first above one half", [{ rows }], { reference: 0 });
 }
 
 /** "about 340 more decided users" @param {Pair[]} pairs @param {Interleaving["unit"]} unit */
@@ -134,7 +139,14 @@ export function neededLabel(pairs, unit) {
   return needed > 0 ? `about ${counted(needed, `more decided ${unit}`)}` : "";
 }
 
-/** "55% of the decisions prefer one ranker" @param {number} difference share above one half */
-export function differenceLabel(difference) {
+/**
+ * "55% of the decisions prefer one ranker"
+ *
+ * @param {number} difference share above one half
+ * @param {Pair[]} pairs
+ */
+export function differenceLabel(difference, pairs) {
+  const byCredit = pairs.some((pair) => pair.sign_p === null);
+  if (byCredit) return `credits differ by ${fixed(2 * difference, 2)} standard deviations`;
   return `${fixed(100 * (0.5 + difference), 0)}% of the decisions prefer one ranker`;
 }

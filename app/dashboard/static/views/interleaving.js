@@ -78,7 +78,7 @@ function verdictParts({ unit, difference }, verdict) {
         ["Lists shown", count(lists)],
         ["Lists with a click", count(clicked), waiting > 0 && `${counted(waiting, "list")} may still get one`],
         [`Decided ${unit}s`, count(decided), neededLabel(pairs, unit)],
-        ["Fixed sample size", count(size), `if ${differenceLabel(difference)}`],
+        ["Fixed sample size", count(size), `if ${differenceLabel(difference, pairs)}`],
       ]),
     ),
     figures.length > 0 &&
@@ -86,14 +86,14 @@ function verdictParts({ unit, difference }, verdict) {
         "The test so far",
         ...figures,
         hint(
-          "The test ends where the share crosses a limit, or where a difference of interest is excluded. Frequent checks do not increase its error.",
+          "The test ends where the share is far enough from one half, or where a difference of interest is excluded. Frequent checks do not increase its error.",
         ),
       ),
     clicked > 0 &&
       panel(
         "Credit",
         creditTable(pairs),
-        h("h3", "Share of wins above one half"),
+        h("h3", "Share of the first above one half"),
         deltaFigure(pairs),
         hint("Over all lists with a click; 95% intervals by bootstrap over users."),
       ),

@@ -338,7 +338,7 @@ def test_old_interleaved_lists_are_deleted_and_the_verdict_stays(store: Store) -
                 tx.interleavings.counts(shown.id),
             ) == before
             expired = tx.interleavings.shown_list(shown.id, "lst_1")
-            assert (expired.content, expired.clicks, expired.user) == ({}, None, "u1")
+            assert (expired.content, expired.clicks, expired.user) == ({}, [1], "u1")
         with store.connect() as connection:
             assert assigned_lists(connection, shown.id, ["0", "1"]) == {}
 
