@@ -1,6 +1,6 @@
 """Read the upload of an invalid dataset again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Body
@@ -17,6 +17,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import RequestModel
 from app.http.services import UseServices
 from core.data.options import reading_options
+from core.data.tables.problems import listed
 from core.errors import InvalidInput, WrongState
 from core.store import Dataset as DatasetRow
 from core.store.artifacts.keys import upload_key
@@ -54,12 +55,12 @@ def read_again(
     """Read the upload of an invalid dataset, or the files at its addresses, again without some columns.
 
     Uploaded bytes are kept until the dataset is ready or deleted, if one of the `causes` of its `problem`
-    has `can_ignore`. Only tables have such causes.
+    has `can_ignore`. Only tables have such causes, and only their columns can be ignored.
     """
     settings = services.settings
     with idempotency.begin(services.store) as tx:
         dataset = tx.datasets.get(dataset_id)
-        options = _options_ignoring(dataset, body.ignore)
+        options, problem = _options_ignoring(dataset, body.ignore), dataset.problem
         dataset = tx.datasets.read_again(dataset_id, options)
         kind = dataset.source["kind"]
         if kind in ("synthetic", "clicks"):
@@ -68,11 +69,26 @@ def read_again(
         if kind == "upload" and not services.store.artifacts.exists(upload_key(dataset_id)):
             reason = "its uploaded bytes were deleted; upload the file again"
             raise WrongState("dataset", dataset_id, "invalid", reason)
+        _check_can_ignore(problem or {}, body.ignore)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         job = queue_ingestion(tx, dataset, caller.key_id)
         created = idempotency.keep(tx, accepted_dataset(dataset))
     services.submitted(job)
     return created
+
+
+def _check_can_ignore(problem: Mapping[str, Any], ignore: Sequence[str]) -> None:
+    """Refuse columns that do not prevent reading, since reading would fail again and delete the upload.
+
+    Raises:
+        InvalidInput: There are causes with `can_ignore`, and a column is not one of theirs.
+    """
+    invalid = [cause["column"] for cause in problem.get("causes", ()) if cause["can_ignore"]]
+    for place, name in enumerate(ignore):
+        if invalid and name not in invalid:
+            raise InvalidInput.at(
+                f"/ignore/{place}", f"{name!r} does not prevent reading, only {listed(invalid)}"
+            )
 
 
 def _options_ignoring(dataset: DatasetRow, ignore: Sequence[str]) -> dict[str, Any]:

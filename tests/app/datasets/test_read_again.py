@@ -49,6 +49,18 @@ def test_an_upload_is_read_again_without_columns(client: TestClient, store: Stor
     assert (again.status_code, "pending" in again.json()["detail"]) == (409, True)
 
 
+def test_only_columns_that_prevent_reading_are_ignored(client: TestClient, store: Store) -> None:
+    """A misspelled column is refused before the upload is read, which would fail and delete the bytes."""
+    dataset_id = _invalid(client, store, {})
+    response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price", "prise"]})
+    assert response.status_code == 422
+    assert response.json()["errors"] == [
+        {"pointer": "/ignore/1", "detail": "'prise' does not prevent reading, only price"}
+    ]
+    assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
+    assert store.artifacts.exists(upload_key(dataset_id))
+
+
 def test_a_dataset_without_its_upload_is_not_read_again(client: TestClient, store: Store) -> None:
     """The dataset stays invalid, and the answer describes the remedy."""
     dataset_id = _invalid(client, store, {})
@@ -75,13 +87,13 @@ def test_a_generated_dataset_is_not_read_again(client: TestClient, store: Store)
 
 @pytest.mark.parametrize(
     ("body", "pointer"),
-    [({}, "/ignore"), ({"ignore": []}, "/ignore"), ({"ignore": ["x"]}, "/columns/features")],
+    [({}, "/ignore"), ({"ignore": []}, "/ignore"), ({"ignore": ["price"]}, "/columns/features")],
 )
 def test_an_invalid_list_of_ignored_columns_is_refused(
     client: TestClient, store: Store, body: dict[str, Any], pointer: str
 ) -> None:
     """An empty list and the only feature are refused; the dataset stays invalid."""
-    dataset_id = _invalid(client, store, {"features": ["x"]})
+    dataset_id = _invalid(client, store, {"features": ["price"]})
     response = client.post(f"/v1/datasets/{dataset_id}/read-again", json=body)
     assert (response.status_code, response.json()["errors"][0]["pointer"]) == (422, pointer)
     assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
