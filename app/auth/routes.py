@@ -13,6 +13,7 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
+from core.errors import InvalidInput
 
 audit_router = Router(prefix="/v1/audit", tags=["keys"], route_class=JsonRoute)
 
@@ -68,8 +69,11 @@ def create_key(
 ) -> NewKey:
     """Create an API key and return its secret once; only the hash is stored.
 
-    After the first key, every request needs a key. This request takes no `Idempotency-Key`.
+    The first key needs the scope `admin`. After it, every request needs a key. This request takes no
+    `Idempotency-Key`.
     """
+    if caller.key_id is None and "admin" not in body.scopes:
+        raise InvalidInput.at("/scopes", "must include admin: without it, no key could create other keys")
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
         key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)

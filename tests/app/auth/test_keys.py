@@ -46,6 +46,16 @@ def test_the_first_key_closes_the_service(client: TestClient) -> None:
     assert client.get("/v1/jobs", headers={"Authorization": f"bearer  {key['secret']}"}).status_code == 200
 
 
+def test_the_first_key_needs_the_scope_admin(client: TestClient) -> None:
+    """With a first key that may only write, no request could create a further key."""
+    refused = client.post("/v1/keys", json={"name": "ci", "scopes": ["write", "score"]})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/scopes")
+    assert client.get("/v1/jobs").status_code == 200
+    first = create_key(client, scopes=["admin"])
+    second = create_key(client, {"Authorization": f"Bearer {first['secret']}"}, scopes=["write"])
+    assert second["scopes"] == ["write"]
+
+
 @pytest.mark.long
 def test_the_service_stays_closed_when_its_last_key_is_revoked(
     client: TestClient, bearer: Bearer, store: Store

@@ -10,7 +10,7 @@ import { actionButton } from "../page/actions.js";
 /** @typedef {Schemas["Key"]} Key */
 
 const NO_KEY =
-  "There is no API key: the service accepts requests from this machine only. After the first key is created, all requests need a key.";
+  "There is no API key: the service accepts requests from this machine only. The first key needs the scope admin; after it, all requests need a key.";
 
 const place = elementById("keys");
 const create = elementById("create");
