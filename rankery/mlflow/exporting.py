@@ -19,7 +19,6 @@ import pandas as pd
 from rankery.errors import (
     AnswerNotUnderstood,
     FileUnusable,
-    InvalidArgument,
     PackageMissing,
     RankeryApiError,
     UserError,
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     from rankery.client import Client, Model
 
 LOADER = "rankery_pyfunc"
-_NETWORKS = ("linear", "mlp")
+_SAFETENSORS = ("linear", "mlp", "sum")
 _FORMATS = {"model.txt": "lightgbm", "model.safetensors": "safetensors"}
 _EXAMPLES = 5
-_ROUNDING = 1e-9  # relative tolerance for networks, whose order of summation differs from the service
+_ROUNDING = 1e-9  # relative tolerance for networks and sums, which are added up in another order
 _CATEGORIES = re.compile(r"^pandas_categorical:(.*)$", re.MULTILINE)
 _CATEGORICAL = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
 _REFUSED_STATUSES = (409, 422, 501)
@@ -107,7 +106,6 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     Raises:
         PackageMissing: MLflow is not installed, or LightGBM, which this model needs.
         FileUnusable: The directory exists, or cannot be written.
-        InvalidArgument: The model is a sum of models.
         RankeryApiError: There is no such model, or it cannot be exported.
         NotReproduced: The scores of the golden vectors differ.
     """
@@ -115,11 +113,6 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     if folder.exists():
         raise FileUnusable(f"{folder} exists; choose another directory with --output, or remove it")
     model = client.model(reference)
-    if model.kind == "sum":
-        raise InvalidArgument(
-            f"{model.reference} is a sum of models, which an MLflow directory cannot hold; distil it into a"
-            f" forest with rankery models distil {model.reference}, or export it as python or onnx"
-        )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".rankery-mlflow-") as scratch:
@@ -161,7 +154,7 @@ def model_metadata(model: "Model") -> dict[str, Any]:
 
 def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[str]]:
     """Write the files of the model, and golden vectors; return the categories by feature."""
-    stored = "model.safetensors" if model.kind in _NETWORKS else "model.txt"
+    stored = "model.safetensors" if model.kind in _SAFETENSORS else "model.txt"
     archive_path = data / "archive.zip"
     client.export(model, _FORMATS[stored], archive_path, archive=True, progress=False)
     with zipfile.ZipFile(archive_path) as archive:
@@ -173,6 +166,9 @@ def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[
         text = (data / "model.txt").read_text("utf-8")
         categories = _categories(text, model.feature_names)
         _write_nodes(client, model, data)
+    elif members := rankery_pyfunc.members_of((data / stored).read_bytes()):
+        for member in members:
+            categories |= _categories(member.text or "", member.feature_names)
     document = {
         "format": 1,
         "kind": model.kind,
@@ -224,14 +220,14 @@ def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str
         loaded = rankery_pyfunc._load_pyfunc(str(data))
     except ImportError as missing:
         raise PackageMissing(
-            f"{model.reference} has categories, linear trees or averaged trees, which need"
+            f"{model.reference} has categories, linear trees, averaged trees or trees in a sum, which need"
             f" {missing.name}: pip install 'rankery[mlflow]'"
         ) from missing
     rows = [[np.nan if value is None else value for value in one["features"].values()] for one in golden]
     service_scores = np.array([one.get("lightgbm", one.get("rankery")) for one in golden], np.float64)
     scores = loaded.score(np.array(rows, np.float64))
     difference = float(np.max(np.abs(scores - service_scores) / np.maximum(1.0, np.abs(service_scores))))
-    if not difference <= (_ROUNDING if model.kind in _NETWORKS else 0.0):
+    if not difference <= (_ROUNDING if model.kind in _SAFETENSORS else 0.0):
         raise NotReproduced(
             f"the exported model differs from {model.reference} by {difference:g} on golden"
             " vectors; install the version of rankery that the service has"
@@ -241,7 +237,13 @@ def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str
 
 def _requirements(data: Path) -> list[str]:
     needed = ["numpy", "pandas"]
-    if not any((data / name).exists() for name in ("nodes.npz", "model.safetensors")):
+    stored = data / "model.safetensors"
+    if stored.exists():
+        members = rankery_pyfunc.members_of(stored.read_bytes()) or ()
+        needs_lightgbm = any(member.text is not None for member in members)
+    else:
+        needs_lightgbm = not (data / "nodes.npz").exists()
+    if needs_lightgbm:
         needed.append("lightgbm")
     return [f"{name}=={version(name)}" for name in needed]
 

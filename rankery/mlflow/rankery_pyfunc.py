@@ -2,13 +2,13 @@
 
 `rankery mlflow export` copies this file into the MLflow model directory, where MLflow imports it. It
 must not import Rankery: only numpy and pandas, and LightGBM for models with categorical splits, linear
-trees or averaged trees. The loaded directory holds:
+trees or averaged trees, and for the trees of sums. The loaded directory holds:
 
 - `model.json`: `kind`, `feature_names`, `categories`, the values of each categorical feature by name, and
   `precision` of the features: float64 for trees that were imported into Rankery, else float32.
 - For trees, `model.txt`, LightGBM's text; for plain trees also `nodes.npz`: arrays `features`, `values`,
   `missing`, `right` and `roots`.
-- For linear scorers and networks, `model.safetensors`.
+- For linear scorers, networks and sums, `model.safetensors`.
 """
 
 import json
@@ -16,6 +16,7 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -107,14 +108,81 @@ def _load_pyfunc(data_path: str) -> ScoringModel:
 
 def _score_of(folder: Path) -> Score:
     if (folder / "model.safetensors").exists():
-        return network_score((folder / "model.safetensors").read_bytes())
+        content = (folder / "model.safetensors").read_bytes()
+        names = json.loads((folder / "model.json").read_text("utf-8"))["feature_names"]
+        return network_score(content) if members_of(content) is None else sum_score(content, names)
     if (folder / "nodes.npz").exists():
         with np.load(folder / "nodes.npz", allow_pickle=False) as arrays:
             return nodes_score({name: arrays[name] for name in arrays.files})
+    return lightgbm_score((folder / "model.txt").read_text("utf-8"))
+
+
+def lightgbm_score(text: str) -> Score:
+    """Return a function that scores documents by LightGBM, given its text."""
     import lightgbm
 
-    booster = lightgbm.Booster(model_file=str(folder / "model.txt"))
+    booster = lightgbm.Booster(model_str=text)
     return lambda features: np.asarray(booster.predict(features, raw_score=True), np.float64)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A model of a sum.
+
+    Attributes:
+        feature_names: Names of its features.
+        weight: Factor of its scores.
+        precision: Floating-point type that its features are rounded to.
+        content: Its file: LightGBM's text, or the safetensors file of a linear scorer or a network.
+    """
+
+    feature_names: Sequence[str]
+    weight: float
+    precision: str
+    content: bytes
+
+    @property
+    def text(self) -> str | None:
+        """Return LightGBM's text, which never has the brace of a safetensors header; None for others."""
+        return None if self.content[8:9] == b"{" else self.content.decode()
+
+    def score(self) -> Score:
+        """Return the function that scores documents by the member."""
+        return network_score(self.content) if self.text is None else lightgbm_score(self.text)
+
+
+def members_of(content: bytes) -> list[Member] | None:
+    """Return the members of a sum, or None if the safetensors file is another model."""
+    tensors, metadata = _tensors(content)
+    if metadata.get("kind") != "sum":
+        return None
+    return [
+        Member(
+            each["feature_names"],
+            each["weight"],
+            each.get("precision", "float32"),
+            tensors[f"members.{place}"].tobytes(),
+        )
+        for place, each in enumerate(metadata["members"])
+    ]
+
+
+def sum_score(content: bytes, feature_names: Sequence[str]) -> Score:
+    """Return a function that scores documents by a sum of models, added up in float64 in member order."""
+    places = {name: place for place, name in enumerate(feature_names)}
+    members = [
+        (each, each.score(), [places[name] for name in each.feature_names])
+        for each in members_of(content) or ()
+    ]
+
+    def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        totals = np.zeros(len(matrix))
+        for member, member_score, columns in members:
+            cells = matrix[:, columns].astype(member.precision).astype(np.float64)
+            totals += member.weight * member_score(cells)
+        return totals
+
+    return score
 
 
 def are_numbers(values: Sequence[str]) -> bool:
@@ -228,7 +296,7 @@ def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
     metadata = json.loads(header.pop("__metadata__")["rankery"])
-    types = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
+    types = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "U8": "u1"}
     found = {}
     for name, tensor in header.items():
         first, last = tensor["data_offsets"]

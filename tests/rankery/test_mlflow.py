@@ -7,7 +7,6 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ import pytest
 from core.data.categories import Categories
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
-from rankery.errors import AnswerNotUnderstood, FileUnusable, InvalidArgument
-from rankery.mlflow import exporting
+from rankery.errors import AnswerNotUnderstood, FileUnusable
 from rankery.mlflow.exporting import _categories, nodes_of
 from rankery.mlflow.importing import _model_file
 from rankery.mlflow.rankery_pyfunc import ScoringModel, _codes, _interpolated, are_numbers
@@ -102,6 +100,8 @@ def client(mlflow: None, stack: EmbeddedStack, judged: Path) -> Iterator[Client]
         ]
         for job in jobs:
             job.wait()
+        members: Any = {"kind": "sum", "models": ["mixed", "plain", "small-net"], "weights": [1.0, 0.5, -0.2]}
+        client.train("both", with_categories, loss=None, scorer=members).wait()
         yield client
 
 
@@ -158,6 +158,7 @@ def by_service(client: Client, model: str, judged: Path) -> list[float | None]:
         ("linear-trees", True, 0.0),
         ("small-net", False, 1e-9),
         ("straight", False, 1e-9),
+        ("both", True, 1e-9),
     ],
 )
 def test_an_exported_model_scores_as_on_the_service_and_can_be_imported(
@@ -339,14 +340,6 @@ def test_features_are_rounded_as_the_service_rounds_them() -> None:
         for precision in ((), ("float32",), ("float64",))
     ]
     assert scores == [np.float32(0.1), np.float32(0.1), 0.1]
-
-
-def test_the_refusal_of_a_sum_names_the_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The error is about the model, not about a format that was not named."""
-    monkeypatch.setattr(exporting, "import_mlflow", lambda: None)
-    client: Any = SimpleNamespace(model=lambda _: SimpleNamespace(kind="sum", reference="both:1"))
-    with pytest.raises(InvalidArgument, match="rankery models distil both:1"):
-        exporting.export_model(client, "both", tmp_path / "made")
 
 
 def test_categories_of_other_types_have_the_texts_of_the_service() -> None:
