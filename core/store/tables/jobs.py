@@ -45,6 +45,7 @@ class Job(InProject, Trashable, Base):
         Index(None, "status", "woken_at"),
         Index(None, "status", "lease_expires_at"),
         Index(None, "key_id", "status"),
+        Index(None, "key_id", "started_at"),
         Index(None, "main_metric", "id"),
         Index(None, "took_seconds", "id"),
         Index(None, "title", "id"),

@@ -3,9 +3,11 @@
 import threading
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from random import Random
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
@@ -511,6 +513,44 @@ def test_jobs_of_different_keys_alternate(store: Store) -> None:
         other = [tx.jobs.add("train", {}, key_id="key_b").id for _ in range(2)]
         without_key = tx.jobs.add("train", {}).id
     assert claim_order(store) == [many[0], other[0], without_key, many[1], other[1], many[2], many[3]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_key_served_least_recently_is_next(store: Store, seed: int) -> None:
+    """Jobs of random keys, priorities and kinds are claimed in the documented order."""
+    random = Random(seed)
+    waiting, starts, expected = [], dict[str | None, int](), list[str]()
+    with store.begin() as tx:
+        for _ in range(24):
+            key, kind = random.choice(["key_a", "key_b", "key_c", None]), random.choice(["train", "ingest"])
+            job = tx.jobs.add(kind, {}, key_id=key, priority=random.choice([0, 0, 5]))
+            if kind == "train":
+                waiting.append(job)
+    while waiting:
+        job = min(waiting, key=lambda job: (-job.priority, starts.get(job.key_id, -1), job.id))
+        waiting.remove(job)
+        starts[job.key_id] = len(expected)
+        expected.append(job.id)
+    assert claim_order(store) == expected
+
+
+@pytest.mark.embedded
+def test_the_turns_of_keys_do_not_read_all_jobs(store: Store) -> None:
+    """Each statement of a claim reads jobs by an index, and sorts no job that has ended."""
+    with store.begin() as tx:
+        for key in ("key_a", "key_b"):
+            tx.jobs.add("train", {}, key_id=key)
+    statements: list[tuple[str, Any]] = []
+    with store.begin() as tx:
+        connection = tx._session.connection()
+        event.listen(connection, "before_cursor_execute", lambda *call: statements.append(call[2:4]))
+        assert tx.jobs.claim_next(["train"], "w1", 15) is not None
+        starts = [call for call in statements if "ORDER BY jobs.started_at DESC" in call[0]]
+        assert len(starts) == 2
+        for statement, parameters in starts:
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            steps = [row.detail for row in plan]
+            assert steps == ["SEARCH jobs USING INDEX ix_jobs_key_id_started_at (key_id=? AND started_at>?)"]
 
 
 def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
