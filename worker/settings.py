@@ -95,7 +95,7 @@ class WorkerSettings(DaskSettings, StoreSettings):
     )
     source_credentials: Path | None = Field(
         None,
-        description="JSON or TOML file with named credentials for imports; see the guide on addresses",
+        description="JSON or TOML file with named credentials for imports; see the guide on imports",
     )
     min_free_bytes: int = Field(256 * MEBIBYTE, ge=0, description="Disk space that uploads keep free")
     max_unpacked_bytes: int = Field(

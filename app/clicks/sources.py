@@ -46,7 +46,7 @@ def import_click_log(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Create a click log from files at addresses, or from a resumable upload, which a worker reads."""
+    """Create a click log from files at URLs, or from a resumable upload, which a worker reads."""
     if body.is_upload:
         return _create_from_upload(services, caller.key_id, idempotency, body)
     settings, options = services.settings, body.options()

@@ -52,7 +52,7 @@ def read_again(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Read the upload of an invalid dataset, or the files at its addresses, again without some columns.
+    """Read the upload of an invalid dataset, or the files at its URLs, again without some columns.
 
     Uploaded bytes are kept until the dataset is ready or deleted, if one of the `causes` of its `problem`
     has `can_ignore`. Only tables have such causes, and only their columns can be ignored.

@@ -224,7 +224,7 @@ def import_datasets(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Create datasets from files at addresses, which a worker downloads and reads.
+    """Create datasets from files at URLs, which a worker downloads and reads.
 
     Each address begins with a prefix of `RANKERY_SOURCES`. The API downloads nothing: a missing file makes
     the dataset `invalid`. The first part's dataset is returned; `parts` names them all. A finished resumable

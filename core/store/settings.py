@@ -72,7 +72,7 @@ class StoreSettings(BaseSettings):
     )
     sources: Annotated[list[str], NoDecode] = Field(
         default=[],
-        description="Prefixes of addresses that datasets may be imported from, such as s3://bucket/prefix,"
+        description="Prefixes of URLs that datasets may be imported from, such as s3://bucket/prefix,"
         " https://data.example.org/ or hf://datasets/ORG, separated by commas",
     )
     outbound_allowed: Annotated[list[str], NoDecode] = Field(

@@ -114,10 +114,11 @@ def import_datasets(
         typer.Argument(
             help="URLs s3://…, gs://…, https://…, hf:… or ir_datasets:…; several become one dataset."
             " Or upload:upl_…, a finished resumable upload.",
+            metavar="URLS",
             show_default=False,
         ),
     ] = None,
-    train: Annotated[str | None, typer.Option(help="URL of the training part, instead of ADDRESSES.")] = None,
+    train: Annotated[str | None, typer.Option(help="URL of the training part, instead of URLS.")] = None,
     validation: Annotated[str | None, typer.Option(help="URL of the validation part.")] = None,
     test: Annotated[str | None, typer.Option(help="URL of the test part.")] = None,
     files: Annotated[

@@ -33,12 +33,12 @@ CASES = [
         "an export to ONNX",
         "onnx",
     ),
-    ("s3fs", _FIND.format(address="s3://bucket/x"), "an S3 address", "s3"),
-    ("gcsfs", _FIND.format(address="gs://bucket/x"), "a Google Cloud Storage address", "gcs"),
+    ("s3fs", _FIND.format(address="s3://bucket/x"), "an S3 URL", "s3"),
+    ("gcsfs", _FIND.format(address="gs://bucket/x"), "a Google Cloud Storage URL", "gcs"),
     (
         "huggingface_hub",
         _FIND.format(address="hf:org/name/x"),
-        "a Hugging Face Hub address",
+        "a Hugging Face Hub URL",
         "huggingface",
     ),
     (

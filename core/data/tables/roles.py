@@ -41,7 +41,7 @@ _ROLE_NAMES = {
     "document_weight": "the weight of the document",
     QUERY_TEXT: "the text of the query",
     DOCUMENT_TITLE: "the title of the document",
-    DOCUMENT_URL: "the address of the document",
+    DOCUMENT_URL: "the URL of the document",
 }
 _INDEX = re.compile(r"|Unnamed: \d+")  # an unnamed index column, as pandas writes or reads it
 _PARQUET_INDEX = re.compile(r"__index_level_\d+__")  # the same in Parquet and Arrow

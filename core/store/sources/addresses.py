@@ -14,7 +14,7 @@ SETTING = "RANKERY_SOURCES"
 MAX_ADDRESS_LENGTH = 2_000
 IR_DATASETS = "ir_datasets"
 _EXPECTED = (
-    "must be an address such as s3://bucket/train.parquet, gs://bucket/train.parquet,"
+    "must be a URL such as s3://bucket/train.parquet, gs://bucket/train.parquet,"
     " https://host/train.parquet, hf://datasets/ORG/NAME/train.parquet or ir_datasets:vaswani"
 )
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
@@ -22,9 +22,9 @@ _REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REVISION = re.compile(r"[A-Za-z0-9~][A-Za-z0-9._~/-]*")
 EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "s3": ("an S3 address", "s3"),
-        "gs": ("a Google Cloud Storage address", "gcs"),
-        "hf": ("a Hugging Face Hub address", "huggingface"),
+        "s3": ("an S3 URL", "s3"),
+        "gs": ("a Google Cloud Storage URL", "gcs"),
+        "hf": ("a Hugging Face Hub URL", "huggingface"),
         IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
     }
 )
@@ -140,9 +140,7 @@ class AllowedAddresses:
             InvalidInput: The address is not allowed.
         """
         if not self._prefixes:
-            raise InvalidInput.at(
-                pointer, f"the service does not import from addresses: {SETTING} is not set"
-            )
+            raise InvalidInput.at(pointer, f"the service does not import from URLs: {SETTING} is not set")
         if not any(address.is_below(prefix) for prefix in self._prefixes):
             raise InvalidInput.at(pointer, f"must be below one of the prefixes of {SETTING}")
 

@@ -114,7 +114,7 @@ def _parse_credentials(values: Any, setting: str) -> Credentials:
     ):
         raise InvalidInput.at(
             _POINTER,
-            f"{setting} must have prefixes, a list of addresses; it may have options and headers, but no"
+            f"{setting} must have prefixes, a list of URLs; it may have options and headers, but no"
             " other members",
         )
     options, headers = values.get("options", {}), values.get("headers", {})

@@ -1,4 +1,4 @@
-"""Datasets as arguments: by id or name, as a file, a frame, arrays or an address."""
+"""Datasets as arguments: by id or name, as a file, a frame, arrays or a URL."""
 
 import hashlib
 import json

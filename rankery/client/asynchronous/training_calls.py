@@ -77,7 +77,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         Args:
             model_name: Name of the model; lower case letters, digits, `.`, `_`, `-`.
             dataset: Training data: a dataset, its id or name (the newest ready one), a file, a data frame,
-                `(X, y, group)` or an address. Data are uploaded and read first; a file or a data frame of the
+                `(X, y, group)` or a URL. Data are uploaded and read first; a file or a data frame of the
                 same bytes is not uploaded again.
             loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`;
                 None for a sum of models.

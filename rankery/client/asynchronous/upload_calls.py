@@ -1,4 +1,4 @@
-"""Calls that upload or import data: files, frames, arrays and addresses."""
+"""Calls that upload or import data: files, frames, arrays and URLs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from rankery.json_text import plain_value
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_DATA = "a path, an address, a data frame of pandas, polars or Arrow, or (X, y, group)"
+_DATA = "a path, a URL, a data frame of pandas, polars or Arrow, or (X, y, group)"
 
 
 class AsyncUploadCalls(AsyncCalls):
@@ -56,7 +56,7 @@ class AsyncUploadCalls(AsyncCalls):
             data: A file (LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard), which
                 is streamed; a data frame of pandas, polars or Arrow with one row per document, sent as
                 Parquet; `(X, y, group)` as LightGBM takes them, where `group` may also have the query of each
-                document; an address, which the service reads (see `import_dataset`); or None where `parts`
+                document; a URL, which the service reads (see `import_dataset`); or None where `parts`
                 has several files.
             name: Display name; the file's name when left out.
             columns: Columns of a table by role: `{"label": "grade", "query": "session"}`; detected by the
@@ -192,13 +192,13 @@ class AsyncUploadCalls(AsyncCalls):
         feature_names: Mapping[str, str] | Sequence[str] | None = None,
         project: str | None = None,
     ) -> AsyncDataset:
-        """Import judged data from an address that `RANKERY_SOURCES` allows; a worker reads it.
+        """Import judged data from a URL that `RANKERY_SOURCES` allows; a worker reads it.
 
         Args:
             source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one
                 dataset. Or `upload:upl_…`, a file that a tus client has uploaded.
             name: Display name.
-            parts: `train`, `validation` and `test` addresses instead; each becomes a dataset.
+            parts: `train`, `validation` and `test` URLs instead; each becomes a dataset.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.
             columns: Column roles of a table, as in `upload_dataset`.
             format: Detected by the content if None.
@@ -214,7 +214,7 @@ class AsyncUploadCalls(AsyncCalls):
             The dataset, which is still being read; `wait` on it.
 
         Raises:
-            RankeryApiError: The service may not read the address.
+            RankeryApiError: The service may not read the URL.
 
         Example:
             ```python

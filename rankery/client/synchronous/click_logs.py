@@ -21,7 +21,7 @@ from rankery.client.schemas import answers
 from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
 
-_DATA = "a path, an address, or a data frame of pandas, polars or Arrow"
+_DATA = "a path, a URL, or a data frame of pandas, polars or Arrow"
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 
 

@@ -81,7 +81,7 @@ class WebhookCalls(Calls):
         project: str | None = None,
         enabled: bool = True,
     ) -> Webhook:
-        """Create a webhook: the service posts signed events to an address, with retries.
+        """Create a webhook: the service posts signed events to a URL, with retries.
 
         Args:
             url: URL of the receiver, `https://…`; private addresses are refused unless the settings allow

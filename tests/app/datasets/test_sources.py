@@ -94,7 +94,7 @@ def test_a_given_name_is_kept_whole(client: TestClient) -> None:
         ({"source": "https://data.example.org.evil.org/x"}, "/source", "RANKERY_SOURCES"),
         ({"source": "https://user:5ecret@data.example.org/x"}, "/source", "user name or password"),
         ({"source": "https://data.example.org/x?X-Amz-Signature=5ecret"}, "/source", "credentials"),
-        ({"source": "file:///etc/passwd"}, "/source", "must be an address such as"),
+        ({"source": "file:///etc/passwd"}, "/source", "must be a URL such as"),
         ({"source": ["s3://clicks/2026/x", "gs://clicks/2026/x"]}, "/source/1", "RANKERY_SOURCES"),
         ({"parts": {"test": "s3://clicks/2025/x"}}, "/parts/test", "RANKERY_SOURCES"),
         ({"parts": {"tests": "s3://clicks/2026/x"}}, "/parts/tests", ""),
@@ -136,7 +136,7 @@ class TestByDefault:
             "ir_datasets:vaswani",
         ):
             (error,) = client.post("/v1/datasets", json={"source": source}).json()["errors"]
-            assert error["detail"] == "the service does not import from addresses: RANKERY_SOURCES is not set"
+            assert error["detail"] == "the service does not import from URLs: RANKERY_SOURCES is not set"
 
 
 def test_a_repeated_request_creates_nothing(client: TestClient) -> None:

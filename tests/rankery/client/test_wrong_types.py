@@ -34,7 +34,7 @@ def client() -> Client:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda c: c.upload_dataset(), "a path, an address, .* not None"),
+        (lambda c: c.upload_dataset(), "a path, a URL, .* not None"),
         (lambda c: c.upload_dataset(FRAME, columns="label"), r"column names by role.* not 'label' \(str\)"),
         (lambda c: c.upload_dataset(FRAME, columns=["label"]), "column names by role.* not a list of 1"),
         (lambda c: c.upload_dataset(FRAME, columns={"label": 3}), r"list of texts for label, not 3 \(int\)"),
