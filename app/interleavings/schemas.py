@@ -265,10 +265,10 @@ class SequentialLook(ResponseModel):
 
     decided: int
     preferring_first: int
-    first_share: float = Field(description="Share of the first ranker, see `first_share` of the pair")
+    first_share: float
     winning_share: float | None = Field(
-        description="Share of the units at which a ranker is concluded to be better; null if the units are"
-        " too few for a conclusion, and with `probabilistic` and `optimised`"
+        description="Share of the units at which a ranker is concluded to be better; null with too few units,"
+        " or where credits are compared"
     )
 
 
@@ -281,8 +281,8 @@ class PairVerdict(ResponseModel):
     losses: int = Field(description="Lists on which the second has more credit")
     ties: int = Field(description="Lists with a click and equal credit")
     delta: float | None = Field(
-        description="(wins + ½ ties) / all − ½; with `probabilistic` and `optimised`, half the mean credit"
-        " difference per click; null without clicks"
+        description="(wins + ½ ties) / all − ½; where credits are compared, half their mean difference per"
+        " click; null without clicks"
     )
     delta_lower: float | None = Field(
         description="Lower end of the 95% interval of `delta`, by bootstrap over users"
@@ -291,12 +291,12 @@ class PairVerdict(ResponseModel):
     decided: int = Field(description="Units that prefer one ranker")
     preferring_first: int
     first_share: float | None = Field(
-        description="Share of the decided units that prefer the first; with `probabilistic` and `optimised`,"
-        " ½ plus half their mean credit difference per click; null without decided units"
+        description="Share of the decided units that prefer the first; where credits are compared, ½ plus"
+        " half their mean difference per click; null without units"
     )
     sign_p: float | None = Field(
-        description="p-value of the exact sign test, valid for a single test with a sample size fixed in"
-        " advance; null with `probabilistic` and `optimised`, which compare credits"
+        description="p-value of the exact sign test, valid for one test with a fixed sample size; null with"
+        " `probabilistic` and `optimised`, which compare credits"
     )
     sequential_p: float = Field(description="Sequential p-value, valid at any number of repeated reads")
     conclusion: Literal["first", "second", "equal", "undecided"]
@@ -339,12 +339,6 @@ class InterleavingVerdict(ResponseModel):
                             "conclusion": "second",
                             "needed": None,
                             "path": [
-                                {
-                                    "decided": 170,
-                                    "preferring_first": 70,
-                                    "first_share": 0.412,
-                                    "winning_share": 0.612,
-                                },
                                 {
                                     "decided": 340,
                                     "preferring_first": 132,

@@ -2742,10 +2742,8 @@ class SequentialLook(Answer):
     decided: int
     preferring_first: int
     first_share: float
-    """Share of the first ranker, see `first_share` of the pair"""
-
     winning_share: float | None = None
-    """Share of the units at which a ranker is concluded to be better; null if the units are too few for a conclusion, and with `probabilistic` and `optimised`"""
+    """Share of the units at which a ranker is concluded to be better; null with too few units, or where credits are compared"""
 
 
 class PairVerdict(Answer):
@@ -2763,7 +2761,7 @@ class PairVerdict(Answer):
     """Lists with a click and equal credit"""
 
     delta: float | None = None
-    """(wins + ½ ties) / all − ½; with `probabilistic` and `optimised`, half the mean credit difference per click; null without clicks"""
+    """(wins + ½ ties) / all − ½; where credits are compared, half their mean difference per click; null without clicks"""
 
     delta_lower: float | None = None
     """Lower end of the 95% interval of `delta`, by bootstrap over users"""
@@ -2774,10 +2772,10 @@ class PairVerdict(Answer):
 
     preferring_first: int
     first_share: float | None = None
-    """Share of the decided units that prefer the first; with `probabilistic` and `optimised`, ½ plus half their mean credit difference per click; null without decided units"""
+    """Share of the decided units that prefer the first; where credits are compared, ½ plus half their mean difference per click; null without units"""
 
     sign_p: float | None = None
-    """p-value of the exact sign test, valid for a single test with a sample size fixed in advance; null with `probabilistic` and `optimised`, which compare credits"""
+    """p-value of the exact sign test, valid for one test with a fixed sample size; null with `probabilistic` and `optimised`, which compare credits"""
 
     sequential_p: float
     """Sequential p-value, valid at any number of repeated reads"""
