@@ -34,8 +34,8 @@ class JobClaims(JobRows):
         if len(keys) > 1:
             # Each statement reads one row of an index; one statement for all keys would read all jobs.
             served = {key: self._last_start(key, kinds) for key in keys}
-            in_turn = sorted(set(served.values()), key=lambda at: (at is not None, at))
-            turn = case(*((Job.key_id == key, in_turn.index(at)) for key, at in served.items()))
+            starts = sorted(set(served.values()), key=lambda at: (at is not None, at))
+            turn = case(*((Job.key_id == key, starts.index(at)) for key, at in served.items()))
             order.insert(1, turn)
         in_order = select(Job.id).where(*is_waiting).order_by(*order)
         job_id = self._session.scalar(in_order.limit(1).with_for_update(of=Job, skip_locked=True))
