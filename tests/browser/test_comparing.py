@@ -82,7 +82,7 @@ def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
     form.get_by_role("button", name=f"Leave out {reference}").click()
     expect(form.locator(".chosen .name")).to_have_text(["from elsewhere"])
     find.fill(reference)
-    form.get_by_label(reference).check()
+    form.get_by_role("checkbox", name=reference).check()
     form.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url(re.compile(r"/comparisons/cmp_"))
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"{reference} against from elsewhere")
