@@ -12,11 +12,10 @@ const COLOURS = ["best", "train", "ink", "muted"];
 const HEIGHT = 320;
 const CUTOFF = /^(.+)@(\d+)$/;
 
-/** @typedef {import("../figures/whiskers.js").Interval} Interval */
 /**
  * @typedef {object} MeasuredSystem
  * @property {string} name
- * @property {Record<string, Interval>} metrics by spelling, such as `ndcg@10`
+ * @property {Record<string, MeanInterval>} metrics by spelling, such as `ndcg@10`
  * @property {number} [slot] index of the colour of its line
  * @property {boolean} [baseline] whether the system needs no training: drawn dashed and without an interval
  */

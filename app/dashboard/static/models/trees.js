@@ -139,7 +139,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     const drawn = treeLayout(root, open, canvas.clientWidth < NARROW);
     layout = drawn;
     current = drawn.nodes.some(({ key }) => key === current) ? current : drawn.nodes[0].key;
-    const label = `Tree ${index + 1}: ${counted(root.leaves ?? 1, "leaf", "leaves")}`;
+    const label = `Tree ${index + 1}: ${counted(root.kind === "leaf" ? 1 : root.leaves, "leaf", "leaves")}`;
     replace(canvas, treeDrawing(drawn, { label, current, most: largestLeaf(root), all: root.documents, open }));
     const box = boxOf(current);
     canvas.scrollTop += (box?.getBoundingClientRect().top ?? seen) - seen;
@@ -255,7 +255,8 @@ function summaryOf(details) {
 }
 
 /** @param {import("./tree_drawing.js").Placed} each @returns {string[]} */
-const pathTo = ({ parent, side }) => (parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : []);
+const pathTo = ({ parent, side }) =>
+  parent?.node.kind === "split" && side ? [...pathTo(parent), sideCondition(parent.node, side)] : [];
 
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {

@@ -205,7 +205,7 @@ function byMetric(evaluation, names) {
 function againstBaselines({ system, metrics, baselines }) {
   /**
    * @param {string} name
-   * @param {import("../figures/whiskers.js").Interval} interval
+   * @param {MeanInterval} interval
    * @param {{main?: boolean, detail?: string}} rest
    */
   const row = (name, interval, rest) => ({ name, interval, ...rest });
