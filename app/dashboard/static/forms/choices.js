@@ -2,26 +2,22 @@
 import { field, textInput } from "./controls.js";
 import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { find, findAll, h, replace, setText } from "../page/dom.js";
+import { get, getOnce, Problem } from "../page/api.js";
+import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
 import { counted, short, joined } from "../page/format.js";
 import { follow } from "../page/stream.js";
 
-/**
- * Offer the presets of metric contracts in a select, and describe the chosen one.
- *
- * @param {HTMLSelectElement} select
- * @param {HTMLElement} words element for the description of the chosen contract
- * @param {Record<string, Contract>} presets by name
- */
-export function offerContracts(select, words, presets) {
+/** Offer the presets of metric contracts in a form, and describe the chosen one. @param {HTMLFormElement} form */
+export async function offerContracts(form) {
+  const { presets } = await getOnce("/v1/metrics");
+  const select = find(form, '[data-pointer="/contract"]', HTMLSelectElement);
   /** @param {string} name */
   const label = (name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
   replace(
     select,
     ...Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
   );
-  const show = () => setText(words, contractLabel(presets[select.value || "default"]));
+  const show = () => setText(elementById("contract-words"), contractLabel(presets[select.value || "default"]));
   select.addEventListener("change", show);
   show();
 }

@@ -11,7 +11,7 @@ import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
-import { creator, get, getOnce, Problem } from "../page/api.js";
+import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
@@ -227,8 +227,7 @@ async function inspectionForm(model, found) {
  */
 async function offerChoices(form, reference) {
   const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form));
-  const [{ presets }] = await Promise.all([getOnce("/v1/metrics"), offer([reference])]);
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  await Promise.all([offerContracts(form), offer([reference])]);
   form.removeAttribute("aria-busy");
 }
 

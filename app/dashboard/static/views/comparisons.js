@@ -13,7 +13,7 @@ import {
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { creator, getOnce } from "../page/api.js";
+import { creator } from "../page/api.js";
 import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
@@ -166,12 +166,11 @@ async function offerChoices() {
   );
   /** @param {string[]} references */
   const offerDatasets = (references) => offer(references).catch((error) => showError(form, error));
-  const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), getOnce("/v1/metrics")]);
+  const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), offerContracts(form)]);
   onSubmit(form, async () => {
     const [picker] = await offered;
     openResult(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
   });
-  const [, { presets }] = await offered;
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  await offered;
   form.removeAttribute("aria-busy");
 }

@@ -4,7 +4,7 @@ import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } fro
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
-import { creator, getOnce } from "../page/api.js";
+import { creator } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
@@ -83,15 +83,14 @@ async function offerChoices() {
   const chosen = (references) => {
     datasetOffered = offer(references).catch((error) => showError(form, error));
   };
-  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), getOnce("/v1/metrics")]);
+  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), offerContracts(form)]);
   onSubmit(form, async () => {
     const [system] = await offered;
     await datasetOffered;
     const { model: typed, ...requested } = payloadOf(form);
     openResult(await create("/v1/jobs", { kind: "evaluate", ...requested, ...system() }));
   });
-  const [, { presets }] = await offered;
+  await offered;
   await datasetOffered;
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   form.removeAttribute("aria-busy");
 }

@@ -209,10 +209,9 @@ function showCost() {
 }
 
 async function offerMetrics() {
-  const { items, presets } = await getOnce("/v1/metrics");
+  const [{ items }] = await Promise.all([getOnce("/v1/metrics"), offerContracts(form)]);
   const names = items.map((each) => (typeof each === "string" ? each : each.name));
   setText(elementById("known-metrics"), `Known metrics: ${names.join(", ")}; write a cutoff after an @.`);
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
 }
 
 /** Offer the newest models. */
