@@ -2,7 +2,7 @@
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
-import { h, hint, replace } from "../page/dom.js";
+import { changes, h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
@@ -174,7 +174,7 @@ export function comparedTable(order, { sorted, pointed }) {
   const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
-  let shownColumns = "";
+  const isNew = changes();
   for (const event of ["pointerover", "focusin"])
     node.addEventListener(event, ({ target }) => {
       const row = target instanceof Element ? target.closest("tr[data-job]") : null;
@@ -187,9 +187,7 @@ export function comparedTable(order, { sorted, pointed }) {
     const part = PARTS.find((each) => rows.some(({ job }) => job.metrics?.[each])) ?? "";
     const measured = finalMetrics(rows, part);
     const tested = rows.some(({ ranked }) => ranked.test);
-    const state = JSON.stringify([part, ranking.metric, measured, tested, settings.map(({ name }) => name)]);
-    if (state !== shownColumns) {
-      shownColumns = state;
+    if (isNew([part, ranking.metric, measured, tested, settings.map(({ name }) => name)])) {
       const columns = [
         TRAINING,
         ...(ranking.metric ? rankedColumns(ranking, tested) : []),

@@ -277,8 +277,7 @@ function experimentActions() {
   const node = h("div.actions");
   const failure = h("div.study-failure");
   const remove = deleteButton("experiments", id);
-  let state = "";
-
+  const isNew = changes();
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
@@ -297,9 +296,7 @@ function experimentActions() {
     update(experiment) {
       const { status, counts } = experiment;
       const isIncomplete = counts.succeeded < trainingCount(counts);
-      const key = `${status} ${isIncomplete}`;
-      if (key === state) return;
-      state = key;
+      if (!isNew([status, isIncomplete])) return;
       const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
       replace(
         node,
