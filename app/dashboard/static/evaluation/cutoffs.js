@@ -70,12 +70,7 @@ export function cutoffPanel(words) {
   return { node, update };
 }
 
-/**
- * Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`.
- *
- * @param {string[]} spellings
- * @returns {Map<string, number[]>}
- */
+/** Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`. @param {string[]} spellings */
 function cutoffsByMetric(spellings) {
   /** @type {Map<string, Set<number>>} */
   const families = new Map();
@@ -101,7 +96,7 @@ const displayName = (name) => (name.length <= 4 ? name.toUpperCase() : name);
  * @param {MeasuredSystem[]} systems
  * @param {string} name
  * @param {number[]} cutoffs
- * @returns {import("../figures/frame.js").Figure}
+ * @returns {Figure}
  */
 function cutoffFigure(systems, name, cutoffs) {
   const measured = systems.filter(({ baseline }) => !baseline);

@@ -50,7 +50,6 @@ export function offerLabelMap(place, datasets, others = []) {
  * @returns {Map<string, number>} numbers of documents by label, the smallest label first and missing labels last
  */
 function labelsToReplace(datasets, others) {
-  /** @type {Map<string, number>} */
   const documentsByLabel = new Map(others.map((label) => [label, 0]));
   /** @param {string} label @param {number} documents */
   const add = (label, documents) => documentsByLabel.set(label, (documentsByLabel.get(label) || 0) + documents);
@@ -206,8 +205,7 @@ async function readCompatible(references, preferredId) {
     fields: ["name", "fit", ...STATISTICS_FIELDS].join(","),
   });
   for (const reference of references) query.append("for", reference);
-  /** @returns {Promise<Schemas["DatasetPage"]>} */
-  const read = async () => /** @type {Schemas["DatasetPage"]} */ (await get(`/v1/datasets?${query}`));
+  const read = () => get(`/v1/datasets?${query}`);
   const { items, default_id: proposed = null } = await read().catch((error) => {
     if (!references.length || !(error instanceof Problem) || ![404, 422].includes(error.status)) throw error;
     // The API reports an unknown reference when the form is sent.

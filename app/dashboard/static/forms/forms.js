@@ -7,8 +7,6 @@ import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
 
-/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
-
 /**
  * Return the payload of all enabled controls. Empty fields are left out, so that the server's defaults apply; lists and
  * groups of check boxes without values are sent as [].
@@ -190,7 +188,6 @@ function deepest(problems) {
  *
  * @param {HTMLFormElement} form
  * @param {string} pointer
- * @returns {HTMLElement | null}
  */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {

@@ -4,7 +4,6 @@ import { whiskers } from "../figures/whiskers.js";
 import { dataTable, h, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
-/** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 /** @typedef {Schemas["PairVerdict"]} Pair */
 
 /** @type {Record<Pair["conclusion"], string>} job status whose colour a conclusion takes */

@@ -45,7 +45,6 @@ function sentence(node) {
  * @param {TreeNode} node
  * @param {string[]} path conditions from the root to the node
  * @param {number | null} all documents of the tree
- * @returns {[string, string][]}
  */
 export function facts(node, path, all) {
   /** @type {[string, string] | false} */

@@ -5,7 +5,6 @@ import { findAll, h, hint, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { parameterName } from "./labels.js";
 
-/** @typedef {import("../forms/parameter_fields.js").Parameter} Parameter */
 /**
  * @typedef {object} Proposal
  * @property {string} pointer
@@ -127,7 +126,7 @@ export function searchSpace(place, more, add, schemas, losses) {
 /**
  * Return the proposed search range of a declared parameter, null where it has none.
  *
- * @param {Parameter} parameter
+ * @param {import("../forms/parameter_fields.js").Parameter} parameter
  * @param {string} path of the parameters
  * @returns {Proposal | null}
  */

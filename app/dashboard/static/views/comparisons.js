@@ -44,7 +44,6 @@ const COLUMNS = [
  *
  * @param {HTMLElement} place
  * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
- * @returns {Promise<{systems: () => ({model: string} | {ranking_id: string})[]}>}
  */
 async function systemPicker(place, changed) {
   const offered = await readOffered();

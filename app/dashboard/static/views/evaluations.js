@@ -77,7 +77,6 @@ async function offerChoices() {
     labelMapOf(form),
     wanted,
   );
-  /** @type {Promise<void>} */
   let datasetOffered = Promise.resolve();
   /** @param {string[]} references */
   const chosen = (references) => {

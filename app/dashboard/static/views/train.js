@@ -19,13 +19,12 @@ import { elementById, find, findAll, h, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 
 /** @typedef {Record<string, Json>} Request */
-/** @typedef {import("../forms/cost.js").MeasuredTraining} MeasuredTraining */
 
 const form = elementById("train", HTMLFormElement);
 const button = find(form, 'button[type="submit"]');
 const createAll = manyCreator();
 let trainingDataset = /** @type {() => Schemas["Dataset"] | undefined} */ (() => undefined);
-/** @type {MeasuredTraining[] | null} null before they were read */
+/** @type {import("../forms/cost.js").MeasuredTraining[] | null} null before they were read */
 let measured = null;
 
 onSubmit(form, send);
