@@ -60,9 +60,6 @@ function conclusionLabel({ conclusion, first, second }) {
   return conclusion;
 }
 
-/** @param {Pair} pair */
-const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
-
 /**
  * Draw the share of the decided units that prefer the first ranker, by the number of decided units, and the limits at
  * which the test ends. There is no figure before the second value.
@@ -110,7 +107,7 @@ export function creditTable(pairs) {
       ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => h("td.number", count(value))),
       h("td.number", pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
       h("td.number", Number(pair.sequential_p.toPrecision(2))),
-      h("td", conclusionChip(pair)),
+      h("td", statusBadge(STATES[pair.conclusion], conclusionLabel(pair))),
     );
   return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
 }

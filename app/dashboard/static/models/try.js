@@ -123,17 +123,17 @@ function candidateTable(shown) {
     const { feature, document: edited } =
       document.activeElement instanceof HTMLElement ? document.activeElement.dataset : {};
     const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
-    replace(body, ...ranking.flatMap((scored) => rows(byId.get(scored.id) ?? unknown(scored.id), scored, largest)));
+    replace(
+      body,
+      ...ranking.flatMap((scored) =>
+        rows(byId.get(scored.id) ?? { id: scored.id, label: null, features: {} }, scored, largest),
+      ),
+    );
     before = new Map(ranking.map(({ id, rank }) => [id, rank]));
     if (feature)
       findAll(body, "input", HTMLInputElement)
         .find((input) => input.dataset.feature === feature && input.dataset.document === edited)
         ?.focus();
-  }
-
-  /** @param {string} id @returns {import("./scored.js").Candidate} */
-  function unknown(id) {
-    return { id, label: null, features: {} };
   }
 
   /**
