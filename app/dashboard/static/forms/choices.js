@@ -145,20 +145,17 @@ const STATISTICS_FIELDS = ["queries", "documents", "features", "labels", "label_
 /** @type {Record<string, string>} */
 const ROLE_LABELS = { test: "test data", validation: "validation data", train: "training data" };
 
-/** Return the fieldset of a form that replaces labels. @param {HTMLFormElement} form */
-export const labelMapOf = (form) => find(form, "#label-map", HTMLFieldSetElement);
-
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
  * choice stays selected, else `preferredId`, else the dataset on which most of the systems were tested.
  *
- * @param {HTMLSelectElement} select
- * @param {HTMLFieldSetElement | null} labelMap fieldset for the labels of the chosen dataset to replace
+ * @param {HTMLSelectElement} select in a form; the form may have a fieldset for the labels to replace
  * @param {string | null} [preferredId] ID of the dataset that the address or a stored setting names
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
  */
-export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
+export function offerEvaluationDatasets(select, preferredId = null) {
   const note = h("small.below", { role: "status" });
+  const labelMap = select.form?.querySelector("fieldset#label-map");
   select.after(note);
   /** @type {Schemas["Dataset"][]} */
   let datasets = [];
@@ -191,7 +188,7 @@ export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
   function show() {
     const dataset = datasets.find(({ id }) => id === select.value);
     setText(note, dataset ? compatibilityLabel(dataset) : "");
-    if (labelMap) offerLabelMap(labelMap, dataset ? [dataset] : []);
+    if (labelMap instanceof HTMLFieldSetElement) offerLabelMap(labelMap, dataset ? [dataset] : []);
   }
 
   return offer;

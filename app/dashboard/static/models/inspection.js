@@ -3,7 +3,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
-import { labelMapOf, offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
+import { offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
@@ -226,7 +226,7 @@ async function inspectionForm(model, found) {
  * @param {string} reference
  */
 async function offerChoices(form, reference) {
-  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form));
+  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement));
   await Promise.all([offerContracts(form), offer([reference])]);
   form.removeAttribute("aria-busy");
 }

@@ -4,7 +4,6 @@ import { comparisonPage, openResult } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
   asSystem,
-  labelMapOf,
   offerEvaluationDatasets,
   offerContracts,
   offerReadyUnselected,
@@ -81,10 +80,7 @@ async function systemPicker(place, changed) {
     const remove = (reference) =>
       h(
         "button.quiet.small",
-        {
-          "aria-label": `Leave out ${names.get(reference) ?? reference}`,
-          click: () => toggle(reference, false),
-        },
+        { "aria-label": `Leave out ${names.get(reference) ?? reference}`, click: () => toggle(reference, false) },
         "×",
       );
     replace(
@@ -158,11 +154,7 @@ runForm(run, openResult);
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset");
-  const offer = offerEvaluationDatasets(
-    find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement),
-    labelMapOf(form),
-    wanted,
-  );
+  const offer = offerEvaluationDatasets(find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement), wanted);
   /** @param {string[]} references */
   const offerDatasets = (references) => offer(references).catch((error) => showError(form, error));
   const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), offerContracts(form)]);

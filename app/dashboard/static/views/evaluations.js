@@ -1,6 +1,6 @@
 /** `/evaluations`: the list of evaluations, and the form that starts one. @module */
 import { intervalLabel } from "../figures/whiskers.js";
-import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
+import { offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
@@ -72,11 +72,7 @@ function showSubject() {
 async function offerChoices() {
   const input = find(form, "input[list]", HTMLInputElement);
   const wanted = urlParameters.get("dataset_id");
-  const offer = offerEvaluationDatasets(
-    find(form, 'select[data-list="ready"]', HTMLSelectElement),
-    labelMapOf(form),
-    wanted,
-  );
+  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), wanted);
   let datasetOffered = Promise.resolve();
   /** @param {string[]} references */
   const chosen = (references) => {
