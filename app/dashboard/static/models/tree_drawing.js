@@ -178,19 +178,19 @@ const MAX_EDGE_WIDTH = 7;
  * Draw a tree as SVG: boxes for nodes, and lines that are thicker where more documents pass.
  *
  * @param {Layout} layout
- * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
- *   current: key of the node with the keyboard focus; most: the largest absolute value of a leaf; all: documents of the
- * tree
+ * @param {{label: string, current: string, open: Set<string>}} how current: key of the node with the keyboard focus
  * @returns {SVGElement}
  */
-export function treeDrawing({ nodes, outline, rows, levels }, { label, current, most, all, open }) {
+export function treeDrawing({ nodes, outline, rows, levels }, { label, current, open }) {
+  const [{ node: root }] = nodes;
+  const most = largestLeaf(root);
   const step = outline ? INDENT.step : BOX.width + GAP.x;
   const width = 2 * MARGIN + BOX.width + (levels - 1) * step;
   const height = 2 * MARGIN + rows * (BOX.height + GAP.y) - GAP.y;
   return svg(
     "svg.tree",
     { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
-    ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all })),
+    ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all: root.documents })),
     ...nodes.map((each) => box(each, { step, current, most, open })),
   );
 }
