@@ -17,7 +17,6 @@ import {
   problemBox,
   replace,
   rowHead,
-  setAttribute,
   svg,
 } from "../page/dom.js";
 import { count, counted, metric, joined } from "../page/format.js";
@@ -101,7 +100,7 @@ function reasonsPanel(datasetId, queryId, sides) {
   /** @param {string} documentId */
   function open(documentId) {
     for (const button of findAll(node.parentElement ?? node, ".two-rankings button", HTMLButtonElement))
-      setAttribute(button, "aria-expanded", String(button.value === documentId));
+      button.setAttribute("aria-expanded", String(button.value === documentId));
     loadInto(node, async () => reasonsContent(documentId, sides, await explain())).then(() =>
       node.scrollIntoView({ block: "nearest" }),
     );
@@ -294,11 +293,7 @@ function lines(left, right, rows, largestLabel) {
   const documents = [...left.ranking, ...right.ranking.filter(({ document_id: id }) => !from.has(id))];
   return svg(
     "svg.moves",
-    {
-      viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`,
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-    },
+    { viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
     ...documents.map(line),
   );
 }

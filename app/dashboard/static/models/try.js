@@ -149,11 +149,7 @@ function candidateTable(shown) {
     );
     const why = h(
       "button.quiet.small",
-      {
-        "aria-expanded": String(open.has(id)),
-        "aria-label": `Why ${id} has its score`,
-        click: toggle,
-      },
+      { "aria-expanded": String(open.has(id)), "aria-label": `Why ${id} has its score`, click: toggle },
       "Why",
     );
     function toggle() {
@@ -314,11 +310,8 @@ export async function tryView(model) {
     form.setAttribute("aria-busy", "true");
     try {
       const queryId = wanted || (await proposeQuery());
-      const {
-        candidates,
-        total,
-        text: searched,
-      } = await readCandidates(dataset.value, queryId, { most: MAX_DOCUMENTS });
+      const read = await readCandidates(dataset.value, queryId, { most: MAX_DOCUMENTS });
+      const { candidates, total, text: searched } = read;
       if (choice !== latestChoice) return;
       query.value = queryId;
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });

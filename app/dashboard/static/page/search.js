@@ -71,31 +71,29 @@ const KINDS = [
 
 const list = h("div.results", { id: "search-results", role: "listbox", "aria-label": "Results" });
 const status = h("p.hint", { role: "status" });
-const field = /** @type {HTMLInputElement} */ (
-  h("input", {
-    type: "search",
-    role: "combobox",
-    "aria-label": "Search",
-    "aria-expanded": "true",
-    "aria-controls": "search-results",
-    "aria-autocomplete": "list",
-    autocomplete: "off",
-    spellcheck: "false",
-    maxlength: 200,
-    placeholder: "Name, id, page or action",
-    input: find,
-    keydown: onKey,
-  })
-);
+/** @type {HTMLInputElement} */
+const field = h("input", {
+  type: "search",
+  role: "combobox",
+  "aria-label": "Search",
+  "aria-expanded": "true",
+  "aria-controls": "search-results",
+  "aria-autocomplete": "list",
+  autocomplete: "off",
+  spellcheck: "false",
+  maxlength: 200,
+  placeholder: "Name, id, page or action",
+  input: find,
+  keydown: onKey,
+});
 const close = h("button.quiet.small", { click: () => dialog.close() }, "Close");
-const dialog = /** @type {HTMLDialogElement} */ (
-  h(
-    "dialog.search",
-    { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
-    h("div.search-head", field, close),
-    list,
-    status,
-  )
+/** @type {HTMLDialogElement} */
+const dialog = h(
+  "dialog.search",
+  { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
+  h("div.search-head", field, close),
+  list,
+  status,
 );
 document.body.append(dialog);
 

@@ -181,11 +181,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
         );
   const node = h(
     "fieldset.inner.search-parameter",
-    {
-      "data-parameter": pointer,
-      "data-kind": type,
-      "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}`,
-    },
+    { "data-parameter": pointer, "data-kind": type, "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}` },
     h("legend.visually-hidden", name),
     h("label.check.search-name", searched, h("strong", name)),
     inside,

@@ -220,15 +220,7 @@ function line([at, words, detail]) {
 
 /** @param {Job} job @returns {LogEntry[]} */
 function eventsOf(job) {
-  const {
-    attempts = [],
-    created_at: created,
-    finished_at: finished,
-    key_id: key,
-    status,
-    progress,
-    cancel_requested: requested,
-  } = job;
+  const { attempts = [], created_at: created, finished_at: finished, key_id: key, status, progress } = job;
   /** @type {LogEntry[]} */
   const events = [
     [
@@ -251,7 +243,7 @@ function eventsOf(job) {
   if (job.resumable_from && isActive(job))
     events.push([null, `has a checkpoint at ${iterationWord(job)} ${count(job.resumable_from)}`]);
   if (status === "running" && progress) events.push([null, `is at ${progress.phase}`]);
-  if (isActive(job) && requested) events.push([null, "is being cancelled"]);
+  if (isActive(job) && job.cancel_requested) events.push([null, "is being cancelled"]);
   return events;
 }
 
