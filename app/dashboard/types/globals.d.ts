@@ -57,7 +57,9 @@ declare global {
   type Experiment = Schemas["Experiment"];
   type Model = Schemas["Model"];
   type LearningCurves = Omit<Schemas["JobHistory"], "job_id">;
+  type Figure = import("../static/figures/frame.js").Figure;
   type Series = import("../static/figures/frame.js").Series;
+  type Column<Row> = import("../static/tables/table.js").Column<Row>;
   type ListColumn = import("../static/tables/list.js").ListColumn;
   type Ticked = import("../static/tables/list.js").Ticked;
 

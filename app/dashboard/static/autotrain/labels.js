@@ -14,7 +14,6 @@ const UNRANKED = { stopped: "stopped", "out-of-time": "out of time", "not-tried"
  * about test data instead.
  *
  * @param {Conclusion | null} conclusion
- * @returns {Pick<Conclusion, "value" | "interval" | "baselines"> | null}
  */
 const heldOutConclusion = (conclusion) => (conclusion?.data === "test" ? (conclusion.held_out ?? null) : conclusion);
 

@@ -28,7 +28,6 @@ import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("./labels.js").Leaderboard} Leaderboard */
 /** @typedef {import("./labels.js").Candidate} Candidate */
-/** @typedef {import("../tables/table.js").Column<Candidate>} Column */
 
 /**
  * Return the conclusion and the candidates of a job; `update` reads them again.
@@ -97,7 +96,7 @@ export function leaderboard(first) {
 /**
  * @param {string} name of the metric
  * @param {() => {best: Candidate | undefined, lines: number[], scale: Scale}} drawing
- * @returns {Column[]}
+ * @returns {Column<Candidate>[]}
  */
 function columns(name, drawing) {
   return [

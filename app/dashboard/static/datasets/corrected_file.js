@@ -15,7 +15,6 @@ import { pausePolling } from "../page/poll.js";
  *
  * @param {Dataset} dataset
  * @param {import("./guess.js").UsualNames} usual
- * @returns {HTMLFormElement | null}
  */
 export function correctedFileForm(dataset, usual) {
   const { source, name } = dataset;
@@ -23,7 +22,6 @@ export function correctedFileForm(dataset, usual) {
   const { columns, ...options } = /** @type {Record<string, any>} */ (source.options ?? {});
   const roles = h("div.previewed", { hidden: true });
   const file = h("input", { type: "file", name: "file", "data-pointer": "/file" });
-  /** @type {HTMLFormElement} */
   const form = h(
     "form.form.panel.corrected-file",
     { novalidate: true, "aria-label": "Upload the corrected file" },

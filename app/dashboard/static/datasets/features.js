@@ -72,7 +72,6 @@ export function distributions(statistics) {
 const INITIAL_ROWS = 50;
 
 /** @typedef {Schemas["FeatureProfile"]} FeatureProfile */
-/** @typedef {import("../tables/table.js").Column<FeatureProfile>} Column */
 
 /** @param {string} id @returns {Promise<FeatureProfile[]>} */
 export const readFeatures = (id) => get(datasetApi(id, "/features")).then(({ items }) => items);
@@ -116,14 +115,14 @@ export function featureTable(features, documents, initialText, onSearch) {
   return h("div.panel.browser", h("div.browser-head", field, words), table.node);
 }
 
-/** @param {number} documents @param {Map<string, number>} positions in the file @returns {Column[]} */
+/** @param {number} documents @param {Map<string, number>} positions in the file @returns {Column<FeatureProfile>[]} */
 function columnsOf(documents, positions) {
   /**
    * @param {string} label
    * @param {"ndcg_at_10" | "minimum" | "mean" | "maximum" | "zeros" | "missing" | "infinite"} name
-   * @param {Column["cell"]} [cell]
+   * @param {Column<FeatureProfile>["cell"]} [cell]
    * @param {string} [title]
-   * @returns {Column}
+   * @returns {Column<FeatureProfile>}
    */
   const number = (label, name, cell = (row) => short(row[name]), title = "") => ({
     label,

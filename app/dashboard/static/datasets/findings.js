@@ -20,15 +20,16 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf returns the
  *   ID of the dataset that has the examples
- * @param {{heading?: string, nothing?: string}} [words] nothing: text to show if there are no findings
  */
-export function findingsPanel(findings, datasetOf, { heading = "Findings", nothing = "No problems found." } = {}) {
+export function findingsPanel(findings, datasetOf) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   return h(
     "section.panel.findings",
-    { "aria-label": heading },
-    h("div.findings-head", h("h2", heading), helpLink("concepts/doctor/", "Findings"), severityCounts(findings)),
-    findings.length ? h("ul", ...ordered.map((finding) => entry(finding, datasetOf(finding)))) : hint(nothing),
+    { "aria-label": "Findings" },
+    h("div.findings-head", h("h2", "Findings"), helpLink("concepts/doctor/", "Findings"), severityCounts(findings)),
+    findings.length
+      ? h("ul", ...ordered.map((finding) => entry(finding, datasetOf(finding))))
+      : hint("No problems found."),
   );
 }
 

@@ -112,7 +112,6 @@ export function rolesOf(header, rows, usual, columns) {
  * @param {string[]} header
  * @param {string[]} roles
  * @param {string[]} automatic
- * @returns {Columns}
  */
 export function columnsOf(header, roles, automatic) {
   /** @type {Columns} */

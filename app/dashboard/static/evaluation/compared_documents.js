@@ -17,7 +17,6 @@ import {
   problemBox,
   replace,
   rowHead,
-  setAttribute,
   svg,
 } from "../page/dom.js";
 import { count, counted, metric, joined } from "../page/format.js";
@@ -101,7 +100,7 @@ function reasonsPanel(datasetId, queryId, sides) {
   /** @param {string} documentId */
   function open(documentId) {
     for (const button of findAll(node.parentElement ?? node, ".two-rankings button", HTMLButtonElement))
-      setAttribute(button, "aria-expanded", String(button.value === documentId));
+      button.setAttribute("aria-expanded", String(button.value === documentId));
     loadInto(node, async () => reasonsContent(documentId, sides, await explain())).then(() =>
       node.scrollIntoView({ block: "nearest" }),
     );
@@ -193,9 +192,9 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
     heading(left, shown),
     h("span"),
     heading(right, shown),
-    h("ol", ...left.ranking.map((each) => leftEntry(each, largestLabel, open))),
+    h("ol", ...left.ranking.map((each) => entry(each, largestLabel, open))),
     lines(left, right, rows, largestLabel),
-    h("ol", ...right.ranking.map((each) => rightEntry(each, largestLabel, shift(each, placesLeft, left), open))),
+    h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, placesLeft, left)))),
     remainder(left),
     h("span"),
     remainder(right),
@@ -221,11 +220,6 @@ function heading({ name, values }, shown) {
 }
 
 /** @param {Document} document @param {((documentId: string) => void) | undefined} open */
-function attributes({ document_id: id, score }, open) {
-  return { "data-document": id, tabindex: open ? false : "0", title: `${id}: score ${score}` };
-}
-
-/** @param {Document} document @param {((documentId: string) => void) | undefined} open */
 function documentLabel(document, open) {
   const { document_id: id } = document;
   /** @param {Child} words */
@@ -235,36 +229,20 @@ function documentLabel(document, open) {
 }
 
 /**
+ * Return an entry of the left list, or of the right list, whose parts mirror those of the left one.
+ *
  * @param {Document} document
  * @param {number | undefined} largestLabel
  * @param {((documentId: string) => void) | undefined} open
+ * @param {HTMLElement} [moved] how far the document has moved, in the right list only
  */
-function leftEntry(document, largestLabel, open) {
-  const { rank, label } = document;
+function entry(document, largestLabel, open, moved) {
+  const { document_id: id, rank, label, score } = document;
+  const parts = [h("span.rank", count(rank)), moved, documentLabel(document, open), grade(label, largestLabel)];
   return h(
-    "li.before",
-    attributes(document, open),
-    h("span.rank", count(rank)),
-    documentLabel(document, open),
-    grade(label, largestLabel),
-  );
-}
-
-/**
- * @param {Document} document
- * @param {number | undefined} largestLabel
- * @param {HTMLElement} moved
- * @param {((documentId: string) => void) | undefined} open
- */
-function rightEntry(document, largestLabel, moved, open) {
-  const { rank, label } = document;
-  return h(
-    "li",
-    attributes(document, open),
-    grade(label, largestLabel),
-    documentLabel(document, open),
-    moved,
-    h("span.rank", count(rank)),
+    moved ? "li" : "li.before",
+    { "data-document": id, tabindex: open ? false : "0", title: `${id}: score ${score}` },
+    ...(moved ? parts.reverse() : parts),
   );
 }
 
@@ -315,11 +293,7 @@ function lines(left, right, rows, largestLabel) {
   const documents = [...left.ranking, ...right.ranking.filter(({ document_id: id }) => !from.has(id))];
   return svg(
     "svg.moves",
-    {
-      viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`,
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-    },
+    { viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
     ...documents.map(line),
   );
 }

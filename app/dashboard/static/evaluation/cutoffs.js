@@ -12,11 +12,10 @@ const COLOURS = ["best", "train", "ink", "muted"];
 const HEIGHT = 320;
 const CUTOFF = /^(.+)@(\d+)$/;
 
-/** @typedef {import("../figures/whiskers.js").Interval} Interval */
 /**
  * @typedef {object} MeasuredSystem
  * @property {string} name
- * @property {Record<string, Interval>} metrics by spelling, such as `ndcg@10`
+ * @property {Record<string, MeanInterval>} metrics by spelling, such as `ndcg@10`
  * @property {number} [slot] index of the colour of its line
  * @property {boolean} [baseline] whether the system needs no training: drawn dashed and without an interval
  */
@@ -71,12 +70,7 @@ export function cutoffPanel(words) {
   return { node, update };
 }
 
-/**
- * Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`.
- *
- * @param {string[]} spellings
- * @returns {Map<string, number[]>}
- */
+/** Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`. @param {string[]} spellings */
 function cutoffsByMetric(spellings) {
   /** @type {Map<string, Set<number>>} */
   const families = new Map();
@@ -102,7 +96,7 @@ const displayName = (name) => (name.length <= 4 ? name.toUpperCase() : name);
  * @param {MeasuredSystem[]} systems
  * @param {string} name
  * @param {number[]} cutoffs
- * @returns {import("../figures/frame.js").Figure}
+ * @returns {Figure}
  */
 function cutoffFigure(systems, name, cutoffs) {
   const measured = systems.filter(({ baseline }) => !baseline);

@@ -127,7 +127,7 @@ const points = ({ iterations, curves }, name) => measuredPoints(iterations, curv
  * @param {LearningCurves} history
  * @param {string} group
  * @param {Diagnostic[]} diagnostics
- * @returns {import("../figures/frame.js").Figure}
+ * @returns {Figure}
  */
 function diagnosticsFigure(history, group, diagnostics) {
   const loss = history.curves.train?.[LOSS];

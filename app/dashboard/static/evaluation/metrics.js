@@ -1,5 +1,5 @@
 /** Labels of metric contracts, and tabs that select a metric. @module */
-import { findAll, h, replace, setAttribute } from "../page/dom.js";
+import { changes, findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
@@ -71,13 +71,12 @@ export const presetLabel = (contract) => (contract?.preset ? `preset ${contract.
  */
 export function metricTabs(names, choose, label = "Metric") {
   const node = h("div.tabs.small", { role: "group", "aria-label": label });
-  let drawnNames = "";
+  const isNew = changes();
   /** @param {string} current */
   function show(current, among = names) {
     node.hidden = among.length < 2;
-    if (drawnNames !== JSON.stringify(among))
+    if (isNew(among))
       replace(node, ...among.map((name) => h("button", { value: name, click: () => choose(name) }, name)));
-    drawnNames = JSON.stringify(among);
     for (const button of findAll(node, "button", HTMLButtonElement))
       setAttribute(button, "aria-pressed", String(button.value === current));
   }

@@ -51,7 +51,7 @@ const BIN_EDGE_EPSILON = 1e-12;
 export function queryTable({ path, parameters = {}, query, columns, selection: initial = {}, changed = () => {} }) {
   const selection = initialSelection(initial, columns);
   const words = h("p.hint", { role: "status" });
-  const segment = h("select", { change: () => changeSelection({ segment: chosenSegment() }) });
+  const segment = h("select");
   const limits = { min: limitField("min"), max: limitField("max") };
   const showAll = h("button.quiet.small", { click: clear }, "Show all");
   const segmentLabel = h("label", { hidden: true }, "Segment", segment);
@@ -65,11 +65,6 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   let typing = 0;
   /** Typed limits that are not applied yet. @type {Partial<QuerySelection>} */
   let pending = {};
-
-  /** @returns {string} */
-  function chosenSegment() {
-    return segment.value;
-  }
 
   /** @param {"min" | "max"} name */
   function limitField(name) {
@@ -194,6 +189,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     segmentLabel.hidden = !segments.length;
   }
 
+  segment.addEventListener("change", () => changeSelection({ segment: segment.value }));
   limits.min.value = selection.min;
   limits.max.value = selection.max;
   csvSource(table, readAll);

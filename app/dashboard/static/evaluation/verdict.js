@@ -6,7 +6,6 @@ import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {"better" | "worse" | "no evidence"} Verdict */
 /** @typedef {Schemas["Pair"]} Pair */
-/** @typedef {Schemas["MetricDifference"]} MetricDifference */
 /** @typedef {{wins: number, ties: number, losses: number, queries: number}} Outcome */
 /** @typedef {import("../figures/whiskers.js").Scale} Scale */
 
@@ -123,8 +122,7 @@ function summary({ wins, ties, losses, queries, difference }, metric) {
 
 const INITIAL_ROWS = 30;
 
-/** @typedef {{pair: Pair, name: string, outcome: MetricDifference | null}} DifferenceRow */
-/** @typedef {import("../tables/table.js").Column<DifferenceRow>} DifferenceColumn */
+/** @typedef {{pair: Pair, name: string, outcome: Schemas["MetricDifference"] | null}} DifferenceRow */
 
 /**
  * Return a table of the differences of pairs by each metric, with their tests.
@@ -144,7 +142,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   /** @param {string} label @param {Key} key @param {(value: number | null) => string} words @param {string} [title] */
   const number = (label, key, words, title) => numberColumn(label, valueGetter(key), words, { title });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
-  /** @type {(DifferenceColumn | false)[]} */
+  /** @type {(Column<DifferenceRow> | false)[]} */
   const columns = [
     several && {
       label: "Pair, second against first",

@@ -10,7 +10,6 @@ import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Cell} Cell */
 /** @typedef {import("./labels.js").Table} Table */
-/** @typedef {import("./labels.js").Report} Report */
 
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
@@ -26,7 +25,7 @@ export function reportPanels() {
   const isNew = changes();
   return {
     node,
-    /** @param {Report | null} report */
+    /** @param {import("./labels.js").Report | null} report */
     update(report) {
       if (!isNew(report)) return;
       replace(

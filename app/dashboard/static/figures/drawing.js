@@ -4,7 +4,6 @@ import { CHARACTER_PIXELS, FONT_PIXELS, placesOf, shortened, SLANT_DEGREES } fro
 import { groupOf } from "./legend.js";
 import { bandPath, isolated, linePath, symbolPath, thinned } from "./shapes.js";
 
-/** @typedef {import("./frame.js").Figure} Figure */
 /** @typedef {import("./frame.js").Frame} Frame */
 /** @typedef {import("./frame.js").InnerAxis} InnerAxis */
 /** @typedef {import("./shapes.js").Place} Place */

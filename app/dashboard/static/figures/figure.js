@@ -9,9 +9,6 @@ import { frameOf, HEIGHT, wholeRange } from "./frame.js";
 import { figureLegend, groupOf, swatch } from "./legend.js";
 import { nearestStop, stopsOf, wordsOf } from "./reading.js";
 
-/** @typedef {import("./frame.js").Figure} Figure */
-/** @typedef {import("./reading.js").Stop} Stop */
-
 const STEP_OF_PAGE = 10;
 const READOUT_GAP_PIXELS = 14;
 
@@ -38,7 +35,7 @@ export function figureView() {
   let view = {};
   /** @type {import("./frame.js").Frame | null} */
   let frame = null;
-  /** @type {Stop[] | null} */
+  /** @type {import("./reading.js").Stop[] | null} */
   let stops = null;
   let current = -1;
   let width = 0;

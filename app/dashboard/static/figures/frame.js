@@ -220,13 +220,7 @@ function labels({ ticks, format }, scale) {
 /** @param {{label: string}[]} ticks */
 const longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => label.length));
 
-/**
- * @param {Axis} axis
- * @param {Scale} scale
- * @param {(value: number) => number} at
- * @param {number} length
- * @returns {{ticks: Tick[], slanted: boolean}}
- */
+/** @param {Axis} axis @param {Scale} scale @param {(value: number) => number} at @param {number} length */
 function xTicks(axis, scale, at, length) {
   const ticks = labels(axis, scale).map(({ value, label }) => ({ at: at(value), label: shortened(label) }));
   const slanted = Boolean(axis.named) && longest(ticks) * CHARACTER_PIXELS > length / Math.max(1, ticks.length) - 8;

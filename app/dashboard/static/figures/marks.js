@@ -59,12 +59,7 @@ export function histogram(columns, { caption, axis, summary }) {
   const largest = Math.max(1, ...columns.map((each) => each.count));
   const chart = svg(
     "svg.histogram-columns",
-    {
-      viewBox: `0 0 ${columns.length} ${HEIGHT}`,
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": summary,
-    },
+    { viewBox: `0 0 ${columns.length} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary },
     ...columns.map((each, index) => column(each, index, largest)),
   );
   return h(
@@ -185,14 +180,8 @@ function tile([name, value, detail]) {
 }
 
 /** @param {Statistics} statistics */
-export function tiles({
-  queries,
-  documents,
-  features,
-  documents_per_query: lengths,
-  label_range: labels,
-  queries_without_relevant: withoutRelevant,
-}) {
+export function tiles({ queries, documents, features, label_range: labels, ...perQuery }) {
+  const { documents_per_query: lengths, queries_without_relevant: withoutRelevant } = perQuery;
   /** @type {(Tile | false | null | undefined)[]} */
   const entries = [
     ["Queries", count(queries)],

@@ -2,7 +2,6 @@
 import { placesOf } from "./frame.js";
 import { joined } from "../page/format.js";
 
-/** @typedef {import("./frame.js").Figure} Figure */
 /** @typedef {import("./frame.js").Frame} Frame */
 /** @typedef {import("./shapes.js").Place} Place */
 

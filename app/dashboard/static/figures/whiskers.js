@@ -11,10 +11,8 @@ import { linearScale } from "./scales.js";
  * @property {string} [detail] text below the name
  * @property {boolean} [main] whether to highlight the row
  * @property {number} [queries]
- * @property {Interval | null | undefined} interval
+ * @property {MeanInterval | null | undefined} interval
  */
-
-/** @typedef {{mean: number | null, lower: number | null, upper: number | null}} Interval */
 
 /**
  * Return a table of means with their intervals, one row per system or segment, all on one scale: a dot and whiskers next
@@ -77,7 +75,7 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
   );
 }
 
-/** Return "0.8123 – 0.8422", or "" without an interval. @param {Interval | null | undefined} interval */
+/** Return "0.8123 – 0.8422", or "" without an interval. @param {MeanInterval | null | undefined} interval */
 export function intervalLabel(interval) {
   return interval?.lower != null && interval.upper != null
     ? `${metric(interval.lower)} – ${metric(interval.upper)}`
@@ -87,7 +85,7 @@ export function intervalLabel(interval) {
 /**
  * Draw one row. Positions are in per cent of the width, so that the dot stays round at any width.
  *
- * @param {Interval | null | undefined} interval
+ * @param {MeanInterval | null | undefined} interval
  * @param {Scale} scale
  * @param {(number | null)[]} references values to compare with, drawn as lines
  */

@@ -2,26 +2,22 @@
 import { field, textInput } from "./controls.js";
 import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { find, findAll, h, replace, setText } from "../page/dom.js";
+import { get, getOnce, Problem } from "../page/api.js";
+import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
 import { counted, short, joined } from "../page/format.js";
 import { follow } from "../page/stream.js";
 
-/**
- * Offer the presets of metric contracts in a select, and describe the chosen one.
- *
- * @param {HTMLSelectElement} select
- * @param {HTMLElement} words element for the description of the chosen contract
- * @param {Record<string, Contract>} presets by name
- */
-export function offerContracts(select, words, presets) {
+/** Offer the presets of metric contracts in a form, and describe the chosen one. @param {HTMLFormElement} form */
+export async function offerContracts(form) {
+  const { presets } = await getOnce("/v1/metrics");
+  const select = find(form, '[data-pointer="/contract"]', HTMLSelectElement);
   /** @param {string} name */
   const label = (name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
   replace(
     select,
     ...Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
   );
-  const show = () => setText(words, contractLabel(presets[select.value || "default"]));
+  const show = () => setText(elementById("contract-words"), contractLabel(presets[select.value || "default"]));
   select.addEventListener("change", show);
   show();
 }
@@ -54,7 +50,6 @@ export function offerLabelMap(place, datasets, others = []) {
  * @returns {Map<string, number>} numbers of documents by label, the smallest label first and missing labels last
  */
 function labelsToReplace(datasets, others) {
-  /** @type {Map<string, number>} */
   const documentsByLabel = new Map(others.map((label) => [label, 0]));
   /** @param {string} label @param {number} documents */
   const add = (label, documents) => documentsByLabel.set(label, (documentsByLabel.get(label) || 0) + documents);
@@ -150,20 +145,17 @@ const STATISTICS_FIELDS = ["queries", "documents", "features", "labels", "label_
 /** @type {Record<string, string>} */
 const ROLE_LABELS = { test: "test data", validation: "validation data", train: "training data" };
 
-/** Return the fieldset of a form that replaces labels. @param {HTMLFormElement} form */
-export const labelMapOf = (form) => find(form, "#label-map", HTMLFieldSetElement);
-
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
  * choice stays selected, else `preferredId`, else the dataset on which most of the systems were tested.
  *
- * @param {HTMLSelectElement} select
- * @param {HTMLFieldSetElement | null} labelMap fieldset for the labels of the chosen dataset to replace
+ * @param {HTMLSelectElement} select in a form; the form may have a fieldset for the labels to replace
  * @param {string | null} [preferredId] ID of the dataset that the address or a stored setting names
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
  */
-export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
+export function offerEvaluationDatasets(select, preferredId = null) {
   const note = h("small.below", { role: "status" });
+  const labelMap = select.form?.querySelector("fieldset#label-map");
   select.after(note);
   /** @type {Schemas["Dataset"][]} */
   let datasets = [];
@@ -196,7 +188,7 @@ export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
   function show() {
     const dataset = datasets.find(({ id }) => id === select.value);
     setText(note, dataset ? compatibilityLabel(dataset) : "");
-    if (labelMap) offerLabelMap(labelMap, dataset ? [dataset] : []);
+    if (labelMap instanceof HTMLFieldSetElement) offerLabelMap(labelMap, dataset ? [dataset] : []);
   }
 
   return offer;
@@ -210,8 +202,7 @@ async function readCompatible(references, preferredId) {
     fields: ["name", "fit", ...STATISTICS_FIELDS].join(","),
   });
   for (const reference of references) query.append("for", reference);
-  /** @returns {Promise<Schemas["DatasetPage"]>} */
-  const read = async () => /** @type {Schemas["DatasetPage"]} */ (await get(`/v1/datasets?${query}`));
+  const read = () => get(`/v1/datasets?${query}`);
   const { items, default_id: proposed = null } = await read().catch((error) => {
     if (!references.length || !(error instanceof Problem) || ![404, 422].includes(error.status)) throw error;
     // The API reports an unknown reference when the form is sent.

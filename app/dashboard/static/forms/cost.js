@@ -43,7 +43,6 @@ const MAX_LISTED_VALUES = 20;
  *
  * @param {Plan} plan
  * @param {MeasuredTraining[]} measured newest first
- * @returns {MeasuredTraining | null}
  */
 export function nearest(plan, measured) {
   const distance = (/** @type {MeasuredTraining} */ each) => Math.abs(Math.log(cells(plan) / cells(each)));
@@ -60,7 +59,6 @@ export function nearest(plan, measured) {
  *
  * @param {Plan} plan
  * @param {MeasuredTraining} measured
- * @returns {{seconds: number, bytes: number | null, isRough: boolean}}
  */
 export function scaled(plan, measured) {
   const ratio = cells(plan) / cells(measured);

@@ -7,8 +7,6 @@ import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
 
-/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
-
 /**
  * Return the payload of all enabled controls. Empty fields are left out, so that the server's defaults apply; lists and
  * groups of check boxes without values are sent as [].
@@ -51,13 +49,8 @@ function controlValue(control) {
 /** Return the values of a control that can have several: separated by commas (layers by semicolons), or ticked boxes. @param {HTMLElement} control */
 export function valuesOf(control) {
   const { type, of } = control.dataset;
-  const texts =
-    type === "several"
-      ? ticked(control)
-      : typed(control)
-          .split(type === "layers" ? ";" : ",")
-          .map((text) => text.trim());
-  return [...new Set(texts.filter(Boolean))].map((text) => parseText(text, of || type));
+  const texts = type === "several" ? ticked(control) : partsOf(typed(control), type === "layers" ? ";" : ",");
+  return [...new Set(texts)].map((text) => parseText(text, of || type));
 }
 
 /** @param {HTMLElement} control */
@@ -71,26 +64,13 @@ function parseText(text, type, unit) {
   if (type === "boolean" && text) return text === "true";
   if (type === "object") return {};
   if (type === "lines") return text ? pairsOf(text) : undefined;
-  if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
-  if (type === "numbers")
-    return text
-      .split(/[\s,;]+/)
-      .filter(Boolean)
-      .map(numberOrText);
+  if (type === "list") return partsOf(text, /[\s,]+/);
+  if (type === "numbers") return partsOf(text, /[\s,;]+/).map(numberOrText);
   if (text === "") return undefined;
   // Commas separate the layers of a network; semicolons separate the networks of a grid.
-  if (type === "layers")
-    return text
-      .split(";")[0]
-      .split(/[\s,]+/)
-      .filter(Boolean)
-      .map(numberOrText);
+  if (type === "layers") return partsOf(text.split(";")[0], /[\s,]+/).map(numberOrText);
   // A name may contain spaces; commas separate the names.
-  if (type === "names")
-    return text
-      .split(",")
-      .map((name) => name.trim())
-      .filter(Boolean);
+  if (type === "names") return partsOf(text, ",");
   if (type === "model") return text.startsWith("model:") ? text : `model:${text}`;
   if (type === "number" || type === "integer") return inUnits(numberOrText(text), unit);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
@@ -101,6 +81,12 @@ function parseText(text, type, unit) {
     }
   }
   return text;
+}
+
+/** Return the parts of a text that are not empty. @param {string} text @param {string | RegExp} separator */
+export function partsOf(text, separator) {
+  const parts = text.split(separator).map((part) => part.trim());
+  return parts.filter(Boolean);
 }
 
 /** Parse "a = b", one per line, as an object. @param {string} text */
@@ -190,7 +176,6 @@ function deepest(problems) {
  *
  * @param {HTMLFormElement} form
  * @param {string} pointer
- * @returns {HTMLElement | null}
  */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
@@ -347,12 +332,8 @@ export function choose(form, name, value) {
  * @returns {Record<string, string>}
  */
 export function tagsOf(text) {
-  const lines = text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
   return Object.fromEntries(
-    lines.map((line) => {
+    partsOf(text, "\n").map((line) => {
       const [name, ...value] = line.split(":");
       return [name.trim(), value.join(":").trim()];
     }),

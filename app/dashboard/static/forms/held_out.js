@@ -94,27 +94,26 @@ function offerColumns(form, dataset) {
     select.onchange = show;
     show();
   }
-  offerWay(form, "validation", "column", names.length > 0);
+  offerWay(form, "column", names.length > 0);
   const option = find(findTestSelect(form), '[value="column"]', HTMLOptionElement);
   option.hidden = option.disabled = names.length === 0;
   if (option.disabled && option.selected) choose(form, "test", "");
   const folds = names.filter((name) => columns[name].length > 1 && columns[name].length <= MAX_FOLDS);
-  offerWay(form, "validation", "fold_column", folds.length > 0);
+  offerWay(form, "fold_column", folds.length > 0);
   replace(find(form, "[data-fold-columns]"), ...folds.map((name) => h("option", { value: name }, name)));
 }
 
 /**
- * Show or hide a way to hold out queries; if the chosen way is hidden, choose held-out queries instead.
+ * Show or hide a way to hold out validation queries; if the chosen way is hidden, choose held-out queries instead.
  *
  * @param {HTMLFormElement} form
- * @param {string} role `validation` or `test`
  * @param {string} way
  * @param {boolean} offered
  */
-function offerWay(form, role, way, offered) {
-  const choice = find(form, `[name="${role}"][value="${way}"]`, HTMLInputElement);
+function offerWay(form, way, offered) {
+  const choice = find(form, `[name="validation"][value="${way}"]`, HTMLInputElement);
   if (choice.parentElement) choice.parentElement.hidden = !offered;
-  if (!offered && choice.checked) choose(form, role, "fraction");
+  if (!offered && choice.checked) choose(form, "validation", "fraction");
 }
 
 /** @param {HTMLFormElement} form @param {string} role @param {Values} values */

@@ -5,13 +5,7 @@ import { request } from "../page/api.js";
 import { projectTag, tagList } from "../page/content.js";
 import { announce, confirmed, h, hint, replace } from "../page/dom.js";
 
-/**
- * @typedef {object} Labels
- * @property {string | null} [name] display name that a user entered, or null
- * @property {string | null} notes
- * @property {Record<string, string>} tags
- * @property {string | null} project
- */
+/** Labels of an object; the name is the display name that a user entered. @typedef {Pick<Job, "notes" | "tags" | "project"> & {name?: string | null}} Labels */
 
 /**
  * @typedef {object} LabelsOptions

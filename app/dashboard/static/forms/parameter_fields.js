@@ -21,20 +21,13 @@ export const SEVERAL = "several";
 const MAX_SHOWN_BOUND = 1e6;
 
 /**
- * @typedef {object} Parameter
- * @property {string} name
- * @property {string} type
- * @property {unknown} [default]
- * @property {number | null} [minimum]
- * @property {boolean | null} [exclusive_minimum]
- * @property {number | null} [maximum]
- * @property {string} description
- * @property {(string | number)[] | null} [choices]
+ * @typedef {object} FieldOptions
  * @property {boolean} [single] whether the parameter cannot have several values in a grid
  * @property {string} [label] label of the field, the parameter's name unless given
  * @property {string} [placeholder] example of a value; the default unless given
  * @property {string | number} [value] initial value
  */
+/** @typedef {Omit<Schemas["ParameterDescription"], "optional"> & FieldOptions} Parameter */
 
 /**
  * Return a field for a hyperparameter, from its declaration in the API.
@@ -58,7 +51,7 @@ export function parameterField(pointer, parameter) {
 
 /** @param {string} pointer @param {Parameter} parameter @returns {HTMLElement[]} */
 function controls(pointer, parameter) {
-  const choices = parameter.type === "boolean" ? ["true", "false"] : parameter.choices || [];
+  const choices = parameter.type === "boolean" ? ["true", "false"] : parameter.choices;
   const type = TYPES[parameter.type] || "json";
   if (!choices.length)
     return [input(pointer, type, parameter.placeholder || `${defaultLabel(parameter)} (default)`, parameter.value)];

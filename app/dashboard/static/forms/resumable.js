@@ -4,7 +4,7 @@
  * @module
  */
 import { urlOf } from "../page/addresses.js";
-import { failure, signIn, Unavailable } from "../page/api.js";
+import { failure, fetched, signIn, Unavailable } from "../page/api.js";
 
 /** Files above this size are sent in parts. */
 export const RESUMABLE_BYTES = 100e6;
@@ -107,9 +107,7 @@ async function readUpload(file) {
 async function createUpload(file) {
   const name = btoa(String.fromCharCode(...new TextEncoder().encode(file.name)));
   const headers = { ...TUS, "upload-length": String(file.size), "upload-metadata": `filename ${name}` };
-  const answer = await fetch(urlOf("/v1/uploads"), { method: "POST", headers }).catch(() => {
-    throw new Unavailable("The API does not answer.");
-  });
+  const answer = await fetched("/v1/uploads", { method: "POST", headers });
   if (answer.status === 401) return signIn();
   if (!answer.ok) throw failure(answer.status, await answer.text());
   const path = `/v1/uploads/${(await answer.json()).id}`;
@@ -124,9 +122,7 @@ async function createUpload(file) {
  * @returns {Promise<number | null>}
  */
 async function offsetOf(path) {
-  const answer = await fetch(urlOf(path), { method: "HEAD", headers: TUS }).catch(() => {
-    throw new Unavailable("The API does not answer.");
-  });
+  const answer = await fetched(path, { method: "HEAD", headers: TUS });
   if (answer.status === 401) return signIn();
   if (answer.status === 404 || answer.status === 410) return null;
   if (!answer.ok) throw retryableFailure(answer.status, "");

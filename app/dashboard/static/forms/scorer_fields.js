@@ -4,7 +4,6 @@ import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
 import { joined } from "../page/format.js";
 
 /** @typedef {Schemas["ScorerDescription"]} Scorer */
-/** @typedef {Schemas["ParameterDescription"]} Parameter */
 
 export const TREES = "trees";
 /** @type {Record<string, string>} */
@@ -66,7 +65,7 @@ function showScorer({ kind, summary, parameters }) {
   );
 }
 
-/** @param {Parameter} parameter @returns {import("./parameter_fields.js").Parameter} */
+/** @param {Schemas["ParameterDescription"]} parameter @returns {import("./parameter_fields.js").Parameter} */
 function labelled(parameter) {
   const { name, description } = parameter;
   const words =

@@ -36,7 +36,7 @@ async function decompressed(bytes, most) {
     while (length < most) {
       const { value, done } = await reader.read();
       if (done) break;
-      parts.push(/** @type {Uint8Array<ArrayBuffer>} */ (value));
+      parts.push(value);
       length += value.length;
     }
   } catch {

@@ -79,7 +79,6 @@ const isLarge = (value) => value instanceof File && value.size > RESUMABLE_BYTES
  * @param {FormData} form
  * @param {OnProgress} onProgress
  * @param {string} idempotencyKey
- * @returns {{done: Promise<any>, abort: () => void}}
  */
 function sendForm(path, form, onProgress, idempotencyKey) {
   const transfer = new XMLHttpRequest();

@@ -4,7 +4,6 @@ import { whiskers } from "../figures/whiskers.js";
 import { dataTable, h, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
-/** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 /** @typedef {Schemas["PairVerdict"]} Pair */
 
 /** @type {Record<Pair["conclusion"], string>} job status whose colour a conclusion takes */
@@ -61,9 +60,6 @@ function conclusionLabel({ conclusion, first, second }) {
   return conclusion;
 }
 
-/** @param {Pair} pair */
-const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
-
 /**
  * Draw the share of the first ranker by the number of decided units, and the limits at which a test of signs ends.
  * There is no figure before the second value.
@@ -116,7 +112,7 @@ export function creditTable(pairs) {
       ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => h("td.number", count(value))),
       h("td.number", pair.first_share === null ? "–" : percent(pair.first_share, 1)),
       h("td.number", Number(pair.sequential_p.toPrecision(2))),
-      h("td", conclusionChip(pair)),
+      h("td", statusBadge(STATES[pair.conclusion], conclusionLabel(pair))),
     );
   return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
 }

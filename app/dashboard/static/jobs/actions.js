@@ -31,29 +31,25 @@ export function jobActions(changed, { page }) {
     const form = formFrom(job);
     replace(
       node,
-      job.kind === "ingest" &&
-        job.spec.dataset_id &&
-        h("a.button.quiet", { href: datasetPage(job.spec.dataset_id) }, "Dataset"),
-      job.spec.auto_train_id &&
-        h("a.button.quiet", { href: jobPage(String(job.spec.auto_train_id)) }, "Automatic training"),
+      job.kind === "ingest" && job.spec.dataset_id && link(datasetPage(job.spec.dataset_id), "Dataset"),
+      job.spec.auto_train_id && link(jobPage(String(job.spec.auto_train_id)), "Automatic training"),
       page && h("a.button", { href: jobPage(job.id) }, "Open job page"),
       ...resultLinks(job),
-      form && h("a.button.quiet", { href: form }, "Clone and edit"),
-      form &&
-        job.status === "succeeded" &&
-        h("a.button.quiet", { href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
+      form && link(form, "Clone and edit"),
+      form && job.status === "succeeded" && link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule"),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     );
   }
   return { node, update };
 }
 
+/** @param {string} href @param {string} words @param {Attributes} [attributes] */
+const link = (href, words, attributes = {}) => h("a.button.quiet", { href, ...attributes }, words);
+
 /** Return links to the results; those of an automatic training are below its conclusion. @param {Job} job */
 function resultLinks(job) {
   if (job.kind === "auto-train") return [];
   const { model_id: model, ranking_id: ranking } = job.result || {};
-  /** @param {string} href @param {string} words @param {Attributes} [attributes] */
-  const link = (href, words, attributes = {}) => h("a.button.quiet", { href, ...attributes }, words);
   const result = resultLink(job);
   return [
     result &&

@@ -2,7 +2,7 @@
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
-import { h, hint, replace } from "../page/dom.js";
+import { changes, h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
@@ -13,7 +13,6 @@ import { flatten, plainName, shown } from "./specification.js";
 const IGNORED_SETTINGS = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
-/** @typedef {Schemas["RankedTraining"]} Ranked */
 const SCORER = "scorer kind";
 
 /** @typedef {{losses: Schemas["LossDescription"][], scorers: Schemas["ScorerDescription"][], schemas: SchemasByName}} Catalogue */
@@ -147,9 +146,8 @@ const PARTS = ["validation", "test", "train"];
  * @property {boolean} isBest
  * @property {Metrics} metrics
  */
-/** @typedef {import("../tables/table.js").Column<Row>} Column */
 
-/** @type {Column} */
+/** @type {Column<Row>} */
 const TRAINING = {
   label: "Training",
   value: ({ name }) => name,
@@ -159,7 +157,7 @@ const TRAINING = {
     ranked.model && h("small", " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
   ],
 };
-/** @type {Column} */
+/** @type {Column<Row>} */
 const STATUS = { label: "Status", value: ({ job }) => job.status, cell: ({ job }) => jobStatus(job) };
 
 /**
@@ -174,7 +172,7 @@ export function comparedTable(order, { sorted, pointed }) {
   const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
-  let shownColumns = "";
+  const isNew = changes();
   for (const event of ["pointerover", "focusin"])
     node.addEventListener(event, ({ target }) => {
       const row = target instanceof Element ? target.closest("tr[data-job]") : null;
@@ -187,9 +185,7 @@ export function comparedTable(order, { sorted, pointed }) {
     const part = PARTS.find((each) => rows.some(({ job }) => job.metrics?.[each])) ?? "";
     const measured = finalMetrics(rows, part);
     const tested = rows.some(({ ranked }) => ranked.test);
-    const state = JSON.stringify([part, ranking.metric, measured, tested, settings.map(({ name }) => name)]);
-    if (state !== shownColumns) {
-      shownColumns = state;
+    if (isNew([part, ranking.metric, measured, tested, settings.map(({ name }) => name)])) {
       const columns = [
         TRAINING,
         ...(ranking.metric ? rankedColumns(ranking, tested) : []),
@@ -221,7 +217,7 @@ export function comparedTable(order, { sorted, pointed }) {
   return { node, update };
 }
 
-/** @param {Ranking} ranking @param {boolean} tested @returns {Column[]} */
+/** @param {Ranking} ranking @param {boolean} tested @returns {Column<Row>[]} */
 function rankedColumns({ metric: name }, tested) {
   return [
     {
@@ -251,7 +247,7 @@ function rankedColumns({ metric: name }, tested) {
   ];
 }
 
-/** @param {string | null} name @returns {Column} */
+/** @param {string | null} name @returns {Column<Row>} */
 function testColumn(name) {
   return {
     key: "test",
@@ -263,10 +259,10 @@ function testColumn(name) {
   };
 }
 
-/** @param {Ranked["validation"]} summary */
+/** @param {Schemas["RankedTraining"]["validation"]} summary */
 const interval = (summary) => typeof summary?.lower === "number" && h("small", " ", intervalLabel(summary));
 
-/** @param {Setting} setting @returns {Column} */
+/** @param {Setting} setting @returns {Column<Row>} */
 function settingColumn({ name, values }) {
   const known = [...values.values()].filter((value) => value !== undefined);
   const number = known.every((value) => typeof value === "number");
@@ -284,7 +280,7 @@ function settingColumn({ name, values }) {
   };
 }
 
-/** @param {string} name @param {string} part @returns {Column} */
+/** @param {string} name @param {string} part @returns {Column<Row>} */
 function metricColumn(name, part) {
   return numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
 }

@@ -210,7 +210,7 @@ export const iterationAxis = (word = "iteration") => ({ title: word, zero: true,
  * @param {LearningCurves} history
  * @param {string} name
  * @param {string} word noun of an iteration, such as epoch
- * @returns {import("../figures/frame.js").Figure}
+ * @returns {Figure}
  */
 function curveFigure(history, name, word) {
   /** @param {string} part @param {Partial<Series>} style @returns {Series[]} */

@@ -5,18 +5,7 @@ import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
-import {
-  changes,
-  dataTable,
-  h,
-  hint,
-  numberHeads,
-  problemBox,
-  replace,
-  rowHead,
-  setAttribute,
-  svg,
-} from "../page/dom.js";
+import { changes, dataTable, h, hint, numberHeads, problemBox, replace, rowHead, svg } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
@@ -49,8 +38,7 @@ function iterationTimes(word) {
     node.hidden = !means;
     if (!means) return;
     const { first, last, parts } = means;
-    setAttribute(
-      bar,
+    bar.setAttribute(
       "aria-label",
       `Mean time of an ${word}: ${parts.map(({ name, time }) => `${name} ${milliseconds(time)}`).join(", ")}.`,
     );

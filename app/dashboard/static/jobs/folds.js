@@ -6,7 +6,7 @@ import { rankingPage } from "../page/addresses.js";
 import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
-/** @typedef {{name: string, queries?: number, bestIteration?: number, metrics: Metrics}} Fold */
+/** @typedef {{fold: string, queries?: number, best_iteration?: number, metrics: Metrics}} Fold */
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */
 export function foldsTable() {
@@ -18,18 +18,13 @@ export function foldsTable() {
   function update(job) {
     const crossValidation = job.result?.cross_validation ?? null;
     const latest = job.metrics ?? {};
-    const measuredSoFar = foldsOf(latest).map((name) => ({ name, metrics: latest[name] }));
-    const folds = crossValidation ? crossValidation.cross_validation.folds.map(fold) : measuredSoFar;
+    const measuredSoFar = foldsOf(latest).map((fold) => ({ fold, metrics: latest[fold] }));
+    const folds = crossValidation?.cross_validation.folds ?? measuredSoFar;
     if (!isNew([folds, crossValidation])) return;
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, crossValidation, iterationsHeading(job)));
   }
   return { node, update };
-}
-
-/** @param {CrossValidation["cross_validation"]["folds"][number]} measured @returns {Fold} */
-function fold({ fold: name, queries, best_iteration: bestIteration, metrics }) {
-  return { name, queries, bestIteration, metrics };
 }
 
 /**
@@ -55,7 +50,7 @@ function content(folds, crossValidation, word) {
 }
 
 /** @param {Fold} fold @param {string[]} names */
-function row({ name, queries, bestIteration, metrics }, names) {
+function row({ fold: name, queries, best_iteration: bestIteration, metrics }, names) {
   return h(
     "tr",
     rowHead(h("span.name", { title: name }, name)),

@@ -95,9 +95,6 @@ export function limitLabel(job) {
   );
 }
 
-/** Return the dataset of a job. @param {Job} job */
-export const datasetOf = (job) => job.spec?.dataset_id || job.result?.dataset_id || null;
-
 /** Phases whose steps are shown as a percentage. */
 const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
 

@@ -3,8 +3,6 @@ import { isActive } from "./labels.js";
 import { changes, columnHead, h, hint, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, percent, size, joined } from "../page/format.js";
 
-/** @typedef {Schemas["RankProgress"]} Rank */
-
 /** @type {[words: string, title: string | null][]} */
 const NUMBERS = [
   ["Waiting", "Share of its time that the rank waited for others"],
@@ -53,7 +51,7 @@ function ranksLabel(job) {
 /**
  * Return the row of a rank. Values that change come first, so that they stay visible where the table is cut off.
  *
- * @param {Rank} rank
+ * @param {Schemas["RankProgress"]} rank
  * @param {boolean} active whether the job is running
  */
 function row(rank, active) {

@@ -2,7 +2,6 @@
 import { dataTable, h, hint, rowHead, panel } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
-/** @typedef {Schemas["TrainingRanking"]} Ranking */
 /** @typedef {Schemas["RankedTraining"]} Ranked */
 
 const DATA = /** @type {const} */ (["validation", "test"]);
@@ -12,7 +11,7 @@ const IGNORED_TAGS = new Set(["grid", "repeat"]);
 /**
  * Return a panel with a row for each setting and part of the data, null where no setting was trained twice.
  *
- * @param {Ranking} ranking
+ * @param {Schemas["TrainingRanking"]} ranking
  */
 export function repeatsPanel(ranking) {
   const rows = [...groups(ranking.items)].flatMap(([setting, trainings]) =>

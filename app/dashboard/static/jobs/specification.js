@@ -85,7 +85,6 @@ function shrinker(schemas) {
    *
    * @param {Record<string, unknown>} value
    * @param {Schema} schema
-   * @returns {Schema}
    */
   function alternative(value, schema) {
     const { discriminator } = schema.discriminator ? schema : (schema.anyOf?.find((each) => each.discriminator) ?? {});

@@ -4,6 +4,7 @@
  */
 import { modelPage, OBJECT_PAGES } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
+import { latestReader } from "../page/content.js";
 import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
@@ -13,7 +14,6 @@ import { offerUndo, openAfterDeletion } from "./undo.js";
 /** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections" | "experiments"} Kind */
 /** @typedef {Schemas["Deletion"]} Deletion */
 /** @typedef {Deletion["refused"][number]} Refusal */
-/** @typedef {Refusal["holders"][number]} Holder */
 
 /** Maximum number of refused objects in the list. */
 const MAX_LISTED = 20;
@@ -80,7 +80,7 @@ function openDialog(kind, ids, done, filters) {
       h("div.actions.end", cancel, confirm),
     ),
   );
-  let latestRequest = 0;
+  const read = latestReader(outcome, (error) => replace(outcome, h("p.error", { role: "alert" }, messageOf(error))));
 
   /** @param {number | null} number of the objects that match, null before it is known */
   function showQuestion(number) {
@@ -94,28 +94,22 @@ function openDialog(kind, ids, done, filters) {
     return (await request(`/v1/${kind}/delete`, { method: "POST", json: { ...scope.payload(), ...options } })).body;
   }
 
-  async function preview() {
-    const requestNumber = ++latestRequest;
+  function preview() {
     showQuestion(null);
-    confirm.disabled = true;
-    outcome.setAttribute("aria-busy", "true");
-    try {
-      const preview = await post(true);
-      if (requestNumber !== latestRequest) return;
-      showQuestion(preview.complete ? (preview.deleted[kind] ?? 0) + preview.refused_count : null);
-      replace(outcome, ...summary(preview));
-      confirm.disabled = Object.keys(preview.deleted).length === 0;
-    } catch (error) {
-      if (requestNumber === latestRequest) replace(outcome, h("p.error", { role: "alert" }, messageOf(error)));
-    } finally {
-      if (requestNumber === latestRequest) outcome.removeAttribute("aria-busy");
-    }
+    confirm.disabled = true; // also prevents a deletion while a preview is pending
+    read(
+      () => post(true),
+      (preview) => {
+        showQuestion(preview.complete ? (preview.deleted[kind] ?? 0) + preview.refused_count : null);
+        replace(outcome, ...summary(preview));
+        confirm.disabled = Object.keys(preview.deleted).length === 0;
+      },
+    );
   }
 
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
-    latestRequest++; // ignore the answer of a preview that is still pending
     confirm.disabled = true;
     /** @type {Deletion | null} */
     let deletion = null;
@@ -180,7 +174,7 @@ function refusal({ name, holders }) {
 /** @type {typeof OBJECT_PAGES} */
 const PAGES = { ...OBJECT_PAGES, alias: (reference) => `${modelPage(reference)}#view=aliases` };
 
-/** @param {Holder} holder */
+/** @param {Refusal["holders"][number]} holder */
 function holderLink({ kind, id, name, reason }) {
   const page = PAGES[kind];
   return h("span", { title: reason }, `${kind} `, page ? h("a", { href: page(id) }, name) : name);

@@ -3,7 +3,7 @@
  * @module
  */
 import { field, textInput } from "../forms/controls.js";
-import { onSubmit, tagsOf } from "../forms/forms.js";
+import { onSubmit, partsOf, tagsOf } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
 import { announce, h, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
@@ -52,7 +52,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   let previewed = null;
 
   function labels() {
-    const gone = tagsToRemove.value.split(/[\s,]+/).filter(Boolean);
+    const gone = partsOf(tagsToRemove.value, /[\s,]+/);
     const to = project.value.trim();
     return {
       tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...tagsOf(tagsToSet.value) },

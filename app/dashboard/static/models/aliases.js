@@ -233,7 +233,6 @@ export async function aliasesView(model) {
   /** Draw all aliases again. */
   async function refresh() {
     const { items } = await get(modelApi(model.name, "/aliases"));
-    /** @returns {Promise<void>} */
     const again = () => refresh().catch((error) => replace(list, failureBox(error, again)));
     const noAlias = emptyState(
       `${model.name} has no alias yet`,

@@ -20,7 +20,6 @@ function rangeWithoutTails(percentiles) {
 }
 
 /** @typedef {Schemas["FeatureDependence"]} Dependence */
-/** @typedef {import("../figures/frame.js").Axis} Axis */
 
 /** Return the range of scores over all features. @param {Dependence[]} all @returns {[number, number]} */
 function scoresOf(all) {
@@ -40,13 +39,13 @@ const featureValue = ({ value, text }) => text ?? short(value);
  * @param {Dependence} dependence
  * @param {string} axis `values` or `ranks`
  * @param {[number, number]} scores range of the score axis, which all features share
- * @returns {import("../figures/frame.js").Figure}
+ * @returns {Figure}
  */
 function dependenceFigure(dependence, axis, scores) {
   const { feature, points, missing, percentiles } = dependence;
   const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
   const mean = { name: "mean", colour: "accent" };
-  /** @type {Axis} */
+  /** @type {import("../figures/frame.js").Axis} */
   const xAxis =
     axis === "ranks"
       ? {

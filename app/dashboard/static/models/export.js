@@ -234,7 +234,7 @@ export async function exportView(model) {
   function choose() {
     const chosen = formats.find(({ name }) => name === format.value);
     if (!chosen) return;
-    replace(words, h("p", ...withCode(chosen.summary), "."), chosen.limits.length > 0 && limits(chosen));
+    replace(words, h("p", ...withCode(chosen.summary), "."), chosen.limits.length > 0 && limitList(chosen.limits));
     replace(options, ...optionFields(chosen.options, model.feature_names));
     options.hidden = !chosen.options.length;
     replace(report);
@@ -308,10 +308,9 @@ function distillation(model, dataset) {
   );
 }
 
-/** @param {{limits: string[]}} format */
-function limits({ limits: all }) {
-  return disclosure("Limits of the format", h("ul.hint", ...all.map((words) => h("li", ...withCode(words)))));
-}
+/** @param {string[]} limits */
+const limitList = (limits) =>
+  disclosure("Limits of the format", h("ul.hint", ...limits.map((words) => h("li", ...withCode(words)))));
 
 /**
  * Return the functions that download the export and its archive. They send POST requests, because feature names

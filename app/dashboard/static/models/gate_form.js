@@ -1,5 +1,5 @@
 /** The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving. @module */
-import { field, textInput } from "../forms/controls.js";
+import { checkBox, field, textInput } from "../forms/controls.js";
 import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
@@ -158,7 +158,4 @@ function select(pointer, chosen, options) {
 }
 
 /** @param {string} pointer @param {boolean | undefined} checked @param {string} words */
-function check(pointer, checked, words) {
-  const box = h("input", { type: "checkbox", "data-pointer": pointer, checked: checked ?? false });
-  return h("label.check", box, words);
-}
+const check = (pointer, checked, words) => checkBox({ "data-pointer": pointer, checked: checked ?? false }, words);

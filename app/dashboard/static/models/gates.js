@@ -129,7 +129,7 @@ export function gatePanel(name, { alias, gated }) {
     dataset.focus();
 
     async function offerDatasets() {
-      const offer = offerEvaluationDatasets(dataset, null, gate?.dataset_id ?? null);
+      const offer = offerEvaluationDatasets(dataset, gate?.dataset_id);
       // If the alias does not exist yet, offer the datasets that suit the latest version.
       await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
       // Propose no dataset for a gate without judgments.

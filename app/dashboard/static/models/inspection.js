@@ -3,7 +3,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
-import { labelMapOf, offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
+import { offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
@@ -11,7 +11,7 @@ import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
-import { creator, get, getOnce, Problem } from "../page/api.js";
+import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
@@ -226,9 +226,8 @@ async function inspectionForm(model, found) {
  * @param {string} reference
  */
 async function offerChoices(form, reference) {
-  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form));
-  const [{ presets }] = await Promise.all([getOnce("/v1/metrics"), offer([reference])]);
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement));
+  await Promise.all([offerContracts(form), offer([reference])]);
   form.removeAttribute("aria-busy");
 }
 

@@ -189,11 +189,7 @@ function parsed(text, names) {
 /** @param {string} detail */
 const notSent = (detail) => new Problem(422, { title: "Not sent", errors: [{ pointer: "/queries", detail }] });
 
-/**
- * Replace the list of an embedding by a feature for each of its numbers.
- *
- * @param {Pasted} features
- */
+/** Replace the list of an embedding by a feature for each of its numbers. @param {Pasted} features */
 const unfolded = (features) =>
   Object.fromEntries(
     Object.entries(features).flatMap(([name, value]) =>

@@ -2,40 +2,24 @@
 import { svg } from "../page/dom.js";
 import { count, counted, percent, short } from "../page/format.js";
 
-/**
- * @typedef {object} TreeNode
- * @property {"split" | "leaf"} kind
- * @property {number} [split]
- * @property {number} [leaf]
- * @property {string} [feature]
- * @property {"<=" | "in"} [decision]
- * @property {number | null} [threshold]
- * @property {(number | string)[] | null} [categories]
- * @property {"none" | "zero" | "nan"} [missing]
- * @property {"left" | "right" | null} [missing_goes]
- * @property {number} [gain]
- * @property {number | null} documents
- * @property {number} [leaves]
- * @property {TreeNode | null} [left]
- * @property {TreeNode | null} [right]
- * @property {number} [value]
- * @property {{constant: number, coefficients: Record<string, number>} | null} [linear]
- */
+/** @typedef {Schemas["TreeSplit"]} Split */
+/** @typedef {Schemas["TreeLeaf"]} Leaf */
+/** @typedef {Split | Leaf} TreeNode */
 
 /** Upper bound of the absolute threshold, about 1e-35, that LightGBM stores for 0. */
 const ZERO = 1.1e-35;
 
-/** @param {TreeNode} node */
+/** @param {Split} split */
 const threshold = ({ threshold: value }) => short(Math.abs(value ?? 0) < ZERO ? 0 : value);
 
-/** Return "≤ 12.5", "in 1, 4, 7", "is present" or "is missing". @param {TreeNode} node */
+/** Return "≤ 12.5", "in 1, 4, 7", "is present" or "is missing". @param {Split} node */
 export function condition(node) {
   if (node.categories) return `in ${node.categories.join(", ")}`;
   if (node.threshold !== null) return `≤ ${threshold(node)}`;
   return node.missing_goes === "left" ? "is missing" : "is present";
 }
 
-/** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {TreeNode} node @param {"left" | "right"} side */
+/** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {Split} node @param {"left" | "right"} side */
 export function sideCondition(node, side) {
   const also = node.missing_goes === side ? ` or ${node.missing === "zero" ? "0 or missing" : "missing"}` : "";
   if (node.threshold === null && !node.categories)
@@ -44,8 +28,8 @@ export function sideCondition(node, side) {
   return `${node.feature} ${node.categories ? `not ${condition(node)}` : `> ${threshold(node)}`}${also}`;
 }
 
-/** Return the score that a leaf adds: "+0.0451". @param {TreeNode} leaf */
-export function scoreLabel({ value = 0 }) {
+/** Return the score that a leaf adds: "+0.0451". @param {Leaf} leaf */
+export function scoreLabel({ value }) {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
 }
 
@@ -53,7 +37,7 @@ export function scoreLabel({ value = 0 }) {
 function sentence(node) {
   const documents = node.documents === null ? "" : `, ${counted(node.documents, "document")}`;
   if (node.kind === "leaf") return `adds ${scoreLabel(node)}${documents}`;
-  return `${node.feature} ${condition(node)}${documents}, ${counted(node.leaves ?? 0, "leaf", "leaves")} below`;
+  return `${node.feature} ${condition(node)}${documents}, ${counted(node.leaves, "leaf", "leaves")} below`;
 }
 
 /**
@@ -61,7 +45,6 @@ function sentence(node) {
  * @param {TreeNode} node
  * @param {string[]} path conditions from the root to the node
  * @param {number | null} all documents of the tree
- * @returns {[string, string][]}
  */
 export function facts(node, path, all) {
   /** @type {[string, string] | false} */
@@ -87,13 +70,13 @@ export function facts(node, path, all) {
   return entries.filter((fact) => !!fact);
 }
 
-/** @param {TreeNode} node */
+/** @param {Split} split */
 function missingBranch({ missing, missing_goes: goes }) {
   if (missing === "none") return "count as 0";
   return `${missing === "zero" ? "and 0 take" : "take"} the ${goes === "left" ? "yes" : "no"} branch`;
 }
 
-/** @param {NonNullable<TreeNode["linear"]>} linear */
+/** @param {NonNullable<Leaf["linear"]>} linear */
 function linearLabel({ constant, coefficients }) {
   return [short(constant), ...Object.entries(coefficients).map(([name, factor]) => `${short(factor)} × ${name}`)].join(
     " + ",
@@ -195,19 +178,19 @@ const MAX_EDGE_WIDTH = 7;
  * Draw a tree as SVG: boxes for nodes, and lines that are thicker where more documents pass.
  *
  * @param {Layout} layout
- * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
- *   current: key of the node with the keyboard focus; most: the largest absolute value of a leaf; all: documents of the
- * tree
+ * @param {{label: string, current: string, open: Set<string>}} how current: key of the node with the keyboard focus
  * @returns {SVGElement}
  */
-export function treeDrawing({ nodes, outline, rows, levels }, { label, current, most, all, open }) {
+export function treeDrawing({ nodes, outline, rows, levels }, { label, current, open }) {
+  const [{ node: root }] = nodes;
+  const most = largestLeaf(root);
   const step = outline ? INDENT.step : BOX.width + GAP.x;
   const width = 2 * MARGIN + BOX.width + (levels - 1) * step;
   const height = 2 * MARGIN + rows * (BOX.height + GAP.y) - GAP.y;
   return svg(
     "svg.tree",
     { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
-    ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all })),
+    ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all: root.documents })),
     ...nodes.map((each) => box(each, { step, current, most, open })),
   );
 }
@@ -225,7 +208,7 @@ function edge(each, parent, { outline, step, all }) {
     ? `M${from.x + INDENT.stem} ${from.y + BOX.height}V${y2}H${to.x}`
     : curve(from.x + BOX.width, from.y + BOX.height / 2, to.x, y2);
   const width = all && node.documents ? Math.max(1, MAX_EDGE_WIDTH * Math.sqrt(node.documents / all)) : 1.5;
-  const missing = parent.node.missing_goes === side;
+  const missing = parent.node.kind === "split" && parent.node.missing_goes === side;
   const words = `${side === "left" ? "yes" : "no"}${missing ? " ∅" : ""}`;
   return svg(
     "g.edge",
@@ -247,11 +230,11 @@ function box(each, { step, current, most, open }) {
   const { x, y } = corner(each, step);
   const leaf = node.kind === "leaf";
   const folded = !leaf && !open.has(key);
-  const strength = leaf && most > 0 ? (0.1 + 0.4 * Math.abs((node.value ?? 0) / most)).toFixed(3) : null;
+  const strength = leaf && most > 0 ? (0.1 + 0.4 * Math.abs(node.value / most)).toFixed(3) : null;
   return svg(
     "g",
     {
-      class: `node ${leaf ? ((node.value ?? 0) < 0 ? "leaf lowers" : "leaf raises") : folded ? "folded" : "split"}`,
+      class: `node ${leaf ? (node.value < 0 ? "leaf lowers" : "leaf raises") : folded ? "folded" : "split"}`,
       role: "treeitem",
       transform: `translate(${x} ${y})`,
       tabindex: key === current ? 0 : -1,
@@ -282,5 +265,5 @@ function clipped(words) {
 /** Return the largest absolute value of a leaf. @param {TreeNode | null | undefined} node @returns {number} */
 export function largestLeaf(node) {
   if (!node) return 0;
-  return node.kind === "leaf" ? Math.abs(node.value ?? 0) : Math.max(largestLeaf(node.left), largestLeaf(node.right));
+  return node.kind === "leaf" ? Math.abs(node.value) : Math.max(largestLeaf(node.left), largestLeaf(node.right));
 }

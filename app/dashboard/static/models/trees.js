@@ -1,30 +1,10 @@
 /** Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table. @module */
 import { textInput } from "../forms/controls.js";
-import {
-  scoreLabel,
-  sideCondition,
-  condition,
-  facts,
-  largestLeaf,
-  openTo,
-  treeLayout,
-  treeDrawing,
-} from "./tree_drawing.js";
+import { scoreLabel, sideCondition, condition, facts, openTo, treeLayout, treeDrawing } from "./tree_drawing.js";
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
-import {
-  dataTable,
-  factList,
-  find,
-  h,
-  hint,
-  numberHeads,
-  replace,
-  rowHead,
-  setAttribute,
-  setText,
-} from "../page/dom.js";
+import { dataTable, factList, h, hint, numberHeads, replace, rowHead, setAttribute } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -69,6 +49,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   const all = h("button.quiet.small", { click: () => unfold(MAX_DEPTH) }, "All levels");
   const canvas = h("div.tree-canvas", { role: "region", "aria-label": "Tree" });
   const detail = h("div.tree-detail");
+  const summary = h("summary", "As a table");
   const numbers = h("details.more");
   let index = Math.min(trees, Math.max(1, Number(wanted) || 1)) - 1;
   /** @type {import("./tree_drawing.js").TreeNode | null} */
@@ -124,7 +105,7 @@ export function treePanel(node, model, trees, wanted, remember) {
         current = "";
         draw();
         if (numbers.open) showTable();
-        setText(summaryOf(numbers), "As a table");
+        else if (!numbers.hasChildNodes()) numbers.append(summary);
         setAttribute(node, "data-tree", index + 1);
       },
     );
@@ -139,8 +120,8 @@ export function treePanel(node, model, trees, wanted, remember) {
     const drawn = treeLayout(root, open, canvas.clientWidth < NARROW);
     layout = drawn;
     current = drawn.nodes.some(({ key }) => key === current) ? current : drawn.nodes[0].key;
-    const label = `Tree ${index + 1}: ${counted(root.leaves ?? 1, "leaf", "leaves")}`;
-    replace(canvas, treeDrawing(drawn, { label, current, most: largestLeaf(root), all: root.documents, open }));
+    const label = `Tree ${index + 1}: ${counted(root.kind === "leaf" ? 1 : root.leaves, "leaf", "leaves")}`;
+    replace(canvas, treeDrawing(drawn, { label, current, open }));
     const box = boxOf(current);
     canvas.scrollTop += (box?.getBoundingClientRect().top ?? seen) - seen;
     if (focused) box?.focus();
@@ -238,7 +219,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   function showTable() {
     if (!root) return;
     const { nodes } = treeLayout(root, openTo(root, MAX_DEPTH), true);
-    replace(numbers, summaryOf(numbers), table(nodes));
+    replace(numbers, summary, table(nodes));
   }
 }
 
@@ -248,14 +229,9 @@ const keyAt = ({ target }) => (target instanceof Element ? keyOf(target.closest(
 /** @param {EventTarget | null} node */
 const keyOf = (node) => (node instanceof SVGElement ? node.dataset.node : undefined);
 
-/** @param {HTMLDetailsElement} details */
-function summaryOf(details) {
-  if (!details.querySelector("summary")) details.prepend(h("summary", ""));
-  return find(details, "summary");
-}
-
 /** @param {import("./tree_drawing.js").Placed} each @returns {string[]} */
-const pathTo = ({ parent, side }) => (parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : []);
+const pathTo = ({ parent, side }) =>
+  parent?.node.kind === "split" && side ? [...pathTo(parent), sideCondition(parent.node, side)] : [];
 
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {

@@ -123,17 +123,17 @@ function candidateTable(shown) {
     const { feature, document: edited } =
       document.activeElement instanceof HTMLElement ? document.activeElement.dataset : {};
     const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
-    replace(body, ...ranking.flatMap((scored) => rows(byId.get(scored.id) ?? unknown(scored.id), scored, largest)));
+    replace(
+      body,
+      ...ranking.flatMap((scored) =>
+        rows(byId.get(scored.id) ?? { id: scored.id, label: null, features: {} }, scored, largest),
+      ),
+    );
     before = new Map(ranking.map(({ id, rank }) => [id, rank]));
     if (feature)
       findAll(body, "input", HTMLInputElement)
         .find((input) => input.dataset.feature === feature && input.dataset.document === edited)
         ?.focus();
-  }
-
-  /** @param {string} id @returns {import("./scored.js").Candidate} */
-  function unknown(id) {
-    return { id, label: null, features: {} };
   }
 
   /**
@@ -149,11 +149,7 @@ function candidateTable(shown) {
     );
     const why = h(
       "button.quiet.small",
-      {
-        "aria-expanded": String(open.has(id)),
-        "aria-label": `Why ${id} has its score`,
-        click: toggle,
-      },
+      { "aria-expanded": String(open.has(id)), "aria-label": `Why ${id} has its score`, click: toggle },
       "Why",
     );
     function toggle() {
@@ -314,11 +310,8 @@ export async function tryView(model) {
     form.setAttribute("aria-busy", "true");
     try {
       const queryId = wanted || (await proposeQuery());
-      const {
-        candidates,
-        total,
-        text: searched,
-      } = await readCandidates(dataset.value, queryId, { most: MAX_DOCUMENTS });
+      const read = await readCandidates(dataset.value, queryId, { most: MAX_DOCUMENTS });
+      const { candidates, total, text: searched } = read;
       if (choice !== latestChoice) return;
       query.value = queryId;
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });

@@ -63,17 +63,7 @@ export function versionTable(name, { tick, current }) {
 
   /** @param {Schemas["Model"]} model */
   function row(model) {
-    const {
-      id,
-      version,
-      aliases,
-      tags,
-      loss,
-      source,
-      dataset_id: dataset,
-      best_iteration: iterations,
-      created_at: created,
-    } = model;
+    const { id, version, aliases, tags, loss, source, dataset_id: dataset } = model;
     const reference = `${name}:${version}`;
     const link = h("a", { href: modelPage(reference), "aria-current": id === current && "page" }, reference);
     return h(
@@ -85,8 +75,8 @@ export function versionTable(name, { tick, current }) {
       h("td", kindName(model.kind)),
       h("td", loss?.name || source),
       h("td", dataset ? datasetName(dataset) : "–"),
-      h("td.number", count(iterations)),
-      h("td", timeElement(created)),
+      h("td.number", count(model.best_iteration)),
+      h("td", timeElement(model.created_at)),
     );
   }
 

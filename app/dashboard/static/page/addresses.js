@@ -126,7 +126,7 @@ export function modelPage(ref) {
   return `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;
 }
 
-/** Pages of objects by the API's names of their kinds. @type {Record<string, (id: string) => string>} */
+/** Pages of objects by the API's names of their kinds, in the order of search results. @type {Record<string, (id: string) => string>} */
 export const OBJECT_PAGES = {
   model: modelPage,
   job: jobPage,

@@ -30,20 +30,24 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   /** @type {Record<string, string>} */
   const all = { accept: "application/json", ...headers };
   if (json !== undefined) all["content-type"] = "application/json";
-  let response;
-  try {
-    const body = json === undefined ? undefined : JSON.stringify(json);
-    // The browser revalidates its copy; a caller with an ETag gets a 304, which needs no parsing.
-    const cache = headers["if-none-match"] ? "no-store" : "no-cache";
-    response = await fetch(urlOf(path), { method, body, headers: all, cache });
-  } catch {
-    throw new Unavailable("The API does not answer.");
-  }
+  const body = json === undefined ? undefined : JSON.stringify(json);
+  // The browser revalidates its copy; a caller with an ETag gets a 304, which needs no parsing.
+  const cache = headers["if-none-match"] ? "no-store" : "no-cache";
+  const response = await fetched(path, { method, body, headers: all, cache });
   if (response.status === 401) return signIn();
   const text = await response.text().catch(() => null);
   if (response.status >= 400) throw failure(response.status, text ?? "");
   if (text === null) throw new Unavailable("The answer of the API was lost.");
   return { status: response.status, etag: response.headers.get("etag"), body: text ? JSON.parse(text) : null };
+}
+
+/** Fetch an application path; a lost connection is `Unavailable`. @param {string} path @param {RequestInit} options */
+export async function fetched(path, options) {
+  try {
+    return await fetch(urlOf(path), options);
+  } catch {
+    throw new Unavailable("The API does not answer.");
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
-import { urlOf } from "./addresses.js";
-import { failure, isFinal, refusal, Unavailable } from "./api.js";
+import { failure, fetched, isFinal, refusal } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /** Readers by place. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
@@ -148,16 +147,8 @@ export function snippet(name, code, what = `${name} code`) {
 
 /** Download the response to a POST request as a file. @param {string} path @param {unknown} json */
 export async function downloadFile(path, json) {
-  let response;
-  try {
-    response = await fetch(urlOf(path), {
-      method: "POST",
-      body: JSON.stringify(json),
-      headers: { "content-type": "application/json" },
-    });
-  } catch {
-    throw new Unavailable("The API does not answer.");
-  }
+  const headers = { "content-type": "application/json" };
+  const response = await fetched(path, { method: "POST", body: JSON.stringify(json), headers });
   if (!response.ok) throw failure(response.status, await response.text());
   const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") || [];
   saveFile(name || "", await response.blob());

@@ -99,7 +99,6 @@ function flattened(children) {
  * @template {HTMLElement} [Kind=HTMLElement]
  * @param {string} id
  * @param {new () => Kind} [kind]
- * @returns {Kind}
  * @throws {TypeError} where the template has no such element
  */
 export const elementById = (id, kind) => expected(document.getElementById(id), kind, `#${id}`);
@@ -111,7 +110,6 @@ export const elementById = (id, kind) => expected(document.getElementById(id), k
  * @param {ParentNode} place
  * @param {string} selector
  * @param {new () => Kind} [kind]
- * @returns {Kind}
  * @throws {TypeError} where there is no such element
  */
 export const find = (place, selector, kind) => expected(place.querySelector(selector), kind, selector);
@@ -123,7 +121,6 @@ export const find = (place, selector, kind) => expected(place.querySelector(sele
  * @param {ParentNode} place
  * @param {string} selector
  * @param {new () => Kind} kind
- * @returns {Kind[]}
  */
 export function findAll(place, selector, kind) {
   return [...place.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
@@ -134,7 +131,6 @@ export function findAll(place, selector, kind) {
  * @param {Element | null} node
  * @param {(new () => Kind) | undefined} kind
  * @param {string} name
- * @returns {Kind}
  */
 function expected(node, kind, name) {
   if (node instanceof (kind ?? HTMLElement)) return /** @type {Kind} */ (node);
@@ -288,7 +284,6 @@ export function showDialog(dialog) {
  * @param {string} consequence
  * @param {string} yes
  * @param {string} [no]
- * @returns {Promise<boolean>}
  */
 export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h(

@@ -55,47 +55,31 @@ const ACTIONS = [
   { name: "Theme of the system", act: () => chooseTheme("system") },
 ];
 
-/** Kinds of objects with their headings, in the order in which they are shown. @type {[Schemas["SearchHit"]["kind"], string][]} */
-const KINDS = [
-  ["model", "Models"],
-  ["job", "Jobs"],
-  ["dataset", "Datasets"],
-  ["evaluation", "Evaluations"],
-  ["comparison", "Comparisons"],
-  ["ranking", "Rankings"],
-  ["study", "Studies"],
-  ["experiment", "Experiments"],
-  ["click-log", "Click logs"],
-  ["interleaving", "Interleavings"],
-];
-
 const list = h("div.results", { id: "search-results", role: "listbox", "aria-label": "Results" });
 const status = h("p.hint", { role: "status" });
-const field = /** @type {HTMLInputElement} */ (
-  h("input", {
-    type: "search",
-    role: "combobox",
-    "aria-label": "Search",
-    "aria-expanded": "true",
-    "aria-controls": "search-results",
-    "aria-autocomplete": "list",
-    autocomplete: "off",
-    spellcheck: "false",
-    maxlength: 200,
-    placeholder: "Name, id, page or action",
-    input: find,
-    keydown: onKey,
-  })
-);
+/** @type {HTMLInputElement} */
+const field = h("input", {
+  type: "search",
+  role: "combobox",
+  "aria-label": "Search",
+  "aria-expanded": "true",
+  "aria-controls": "search-results",
+  "aria-autocomplete": "list",
+  autocomplete: "off",
+  spellcheck: "false",
+  maxlength: 200,
+  placeholder: "Name, id, page or action",
+  input: find,
+  keydown: onKey,
+});
 const close = h("button.quiet.small", { click: () => dialog.close() }, "Close");
-const dialog = /** @type {HTMLDialogElement} */ (
-  h(
-    "dialog.search",
-    { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
-    h("div.search-head", field, close),
-    list,
-    status,
-  )
+/** @type {HTMLDialogElement} */
+const dialog = h(
+  "dialog.search",
+  { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
+  h("div.search-head", field, close),
+  list,
+  status,
 );
 document.body.append(dialog);
 
@@ -152,15 +136,15 @@ async function ask(text, number, local) {
 
 /** @param {Schemas["SearchHit"][]} items @returns {[string, Choice[]][]} */
 function grouped(items) {
-  return KINDS.map(([kind, heading]) => {
+  return Object.entries(OBJECT_PAGES).map(([kind, page]) => {
     const hits = items.filter((item) => item.kind === kind);
-    const page = OBJECT_PAGES[kind];
+    const list = PAGES.find(({ href }) => `${href}/` === page(""));
     const choices = hits.map(({ id, name, detail }) => ({
       name,
       detail: detail || id,
       href: page(kind === "model" ? name : id),
     }));
-    return [heading, choices];
+    return [list?.name ?? kind, choices];
   });
 }
 

@@ -24,12 +24,7 @@ export function cronOf(repeat, time) {
   return REPEATS[repeat][1].replace("M", String(minute || 0)).replace("H", String(hour || 0));
 }
 
-/**
- * Return the choice and the time that an expression encodes, or null if no choice encodes it.
- *
- * @param {string} cron
- * @returns {{repeat: string, time: string} | null}
- */
+/** Return the choice and the time that an expression encodes, or null if no choice encodes it. @param {string} cron */
 export function choiceOf(cron) {
   const [minute, hour, ...others] = cron.trim().split(/\s+/);
   if (!isWithin(minute, 59) || (hour !== "*" && !isWithin(hour, 23))) return null;

@@ -81,7 +81,6 @@ const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|compariso
  * path of the changed object's page if it has one.
  *
  * @param {{method: string, path: string}} entry
- * @returns {{verb: string, id: string | null, owners: string, href: string | null}}
  */
 export function change({ method, path }) {
   const steps = path

@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, request } from "../page/api.js";
-import { announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
+import { announce, changes, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 const CONSEQUENCE = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
@@ -20,7 +20,7 @@ export function studyActions(id, changed) {
   let study = null;
   /** @type {Trial[]} */
   let trials = [];
-  let state = "";
+  const isNew = changes();
 
   const button = actionButtons(failure, changed);
 
@@ -122,8 +122,7 @@ export function studyActions(id, changed) {
       study = newStudy;
       trials = newTrials;
       const { status } = newStudy;
-      if (status === state) return;
-      state = status;
+      if (!isNew(status)) return;
       const open = status === "running" || status === "paused";
       replace(
         node,

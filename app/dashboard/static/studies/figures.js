@@ -13,8 +13,6 @@ import {
   valueLabel,
 } from "./labels.js";
 
-/** @typedef {import("../figures/frame.js").Figure} Figure */
-
 /**
  * Return a panel with one or several figures, which are drawn again when the study changes.
  *

@@ -5,7 +5,6 @@ import { findAll, h, hint, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { parameterName } from "./labels.js";
 
-/** @typedef {import("../forms/parameter_fields.js").Parameter} Parameter */
 /**
  * @typedef {object} Proposal
  * @property {string} pointer
@@ -127,7 +126,7 @@ export function searchSpace(place, more, add, schemas, losses) {
 /**
  * Return the proposed search range of a declared parameter, null where it has none.
  *
- * @param {Parameter} parameter
+ * @param {import("../forms/parameter_fields.js").Parameter} parameter
  * @param {string} path of the parameters
  * @returns {Proposal | null}
  */
@@ -182,11 +181,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
         );
   const node = h(
     "fieldset.inner.search-parameter",
-    {
-      "data-parameter": pointer,
-      "data-kind": type,
-      "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}`,
-    },
+    { "data-parameter": pointer, "data-kind": type, "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}` },
     h("legend.visually-hidden", name),
     h("label.check.search-name", searched, h("strong", name)),
     inside,

@@ -8,8 +8,6 @@ import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
 
-/** @typedef {import("../tables/table.js").Column<Trial>} Column */
-
 const FIRST_ROWS = 25;
 
 /** @param {Study} study */
@@ -17,7 +15,6 @@ export function trialsPanel(study) {
   const name = metricOf(study);
   const chosen = h("div.trial-curve");
   let open = -1;
-  /** @type {Study} */
   let current = study;
   const table = sortableTable(columns(study, name, choose), {
     label: "Trials",
@@ -68,7 +65,7 @@ export function trialsPanel(study) {
   };
 }
 
-/** @param {Study} study @param {string} name @param {(trial: Trial) => void} choose @returns {Column[]} */
+/** @param {Study} study @param {string} name @param {(trial: Trial) => void} choose @returns {Column<Trial>[]} */
 function columns(study, name, choose) {
   return [
     {

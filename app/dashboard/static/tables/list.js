@@ -6,7 +6,7 @@
 import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";
 import { conditionalReader, getAll, Problem } from "../page/api.js";
-import { elementById, emptyState, h, problemBox, replace, scrollRegion } from "../page/dom.js";
+import { changes, elementById, emptyState, findAll, h, problemBox, replace, scrollRegion } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 import { columnChooser } from "./column_chooser.js";
 import { ID } from "./columns.js";
@@ -146,7 +146,7 @@ function listTable(place, form, list) {
   let columns = list.columns;
   /** @type {Page | null} */
   let shownPage = null;
-  let shownHead = "";
+  const isNewHead = changes();
 
   /** Return the columns that the URL selects, else the default columns. @returns {ListColumn[]} */
   function shown() {
@@ -237,9 +237,7 @@ function listTable(place, form, list) {
   /** @param {ListColumn[]} visible */
   function drawHead(visible) {
     const sort = sortedBy(columns);
-    const state = JSON.stringify([visible.map(({ key }) => key), sort]);
-    if (state !== shownHead) {
-      shownHead = state;
+    if (isNewHead([visible.map(({ key }) => key), sort])) {
       const focused = head.contains(document.activeElement) && document.activeElement?.closest("th")?.dataset.column;
       replace(
         head,
@@ -247,9 +245,7 @@ function listTable(place, form, list) {
         list.details && h("td.tick"),
         ...visible.map((column) => heading(column, sort, resort)),
       );
-      /** @type {HTMLElement | null} */ (
-        head.querySelector(`[data-column="${CSS.escape(String(focused))}"] button`)
-      )?.focus();
+      findAll(head, `[data-column="${CSS.escape(String(focused))}"] button`, HTMLElement)[0]?.focus();
     }
     chooser.offer(columns.slice(1), new Set(visible.map(({ key }) => key)));
   }

@@ -1,7 +1,7 @@
 /** Filters and pages of lists, as parameters of the URL. @module */
 import { pagePath } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { elementById, findAll, h, replace } from "../page/dom.js";
+import { elementById, find, findAll, h, replace } from "../page/dom.js";
 
 const TYPING_MILLISECONDS = 200;
 /** Value of the API's project filter for objects without a project. */
@@ -49,11 +49,9 @@ function showFilters(form) {
  * @param {string} parameter of the filter
  */
 export async function offerDatasetFilter(form, parameter) {
-  const select = /** @type {HTMLSelectElement} */ (form.querySelector(`select[data-filter="${parameter}"]`));
+  const select = find(form, `select[data-filter="${parameter}"]`, HTMLSelectElement);
   const requested = parameters().get(parameter);
-  const { items } = /** @type {{items: {id: string, name: string}[]}} */ (
-    await get("/v1/datasets?fields=name&limit=200")
-  );
+  const { items } = await get("/v1/datasets?fields=name&limit=200");
   const other = requested && !items.some(({ id }) => id === requested) && h("option", { value: requested }, requested);
   replace(select, select.options[0], other, ...items.map(({ id, name }) => h("option", { value: id }, name)));
   showFilters(form);

@@ -95,7 +95,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   const body = h("tbody");
   const all = h("button.quiet.small", { click: showAll });
   const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
-  const table = /** @type {HTMLTableElement} */ (h("table", tableHead(...headings), body, foot));
+  const table = h("table", tableHead(...headings), body, foot);
   csvSource(table, () => [
     columns.map((column) => column.label),
     ...inOrder().map((row) => columns.map((column) => column.value(row))),
@@ -236,7 +236,7 @@ export function pagedTable(label, heads, address, row, empty = "") {
   }
 
   read();
-  const table = /** @type {HTMLTableElement} */ (h("table", tableHead(...heads), body));
+  const table = h("table", tableHead(...heads), body);
   csvSource(table, readAll);
   return [scrollRegion(label, table), below, h("div.table-foot", csvButton(table, label))];
 }

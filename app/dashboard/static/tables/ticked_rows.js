@@ -21,9 +21,8 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
   const bar = h("div.selection-bar", { role: "region", "aria-label": `Selected ${kind}`, hidden: true });
   const words = h("span", { role: "status" });
   const isNew = changes();
-  const all = /** @type {HTMLInputElement} */ (
-    h("input", { type: "checkbox", "aria-label": "Select all on this page", change: tickAll })
-  );
+  /** @type {HTMLInputElement} */
+  const all = h("input", { type: "checkbox", "aria-label": "Select all on this page", change: tickAll });
   place.after(bar);
 
   function tickAll() {
@@ -82,9 +81,8 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
         else ids.delete(id);
         changed();
       };
-      const box = /** @type {HTMLInputElement} */ (
-        h("input", { type: "checkbox", value: id, "aria-label": `Select ${name}`, change: tick })
-      );
+      /** @type {HTMLInputElement} */
+      const box = h("input", { type: "checkbox", value: id, "aria-label": `Select ${name}`, change: tick });
       box.checked = ids.has(id);
       return box;
     },

@@ -55,7 +55,7 @@ async function refresh() {
 async function read(alias) {
   const query = new URLSearchParams({ alias, limit: `${LIMIT}` });
   try {
-    return (await get(/** @type {const} */ (`/v1/aliases?${query}`))).items;
+    return (await get(`/v1/aliases?${query}`)).items;
   } catch (error) {
     if (error instanceof Problem && error.status === 422) return error;
     throw error;

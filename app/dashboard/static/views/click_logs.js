@@ -67,7 +67,7 @@ async function send() {
   const log =
     new FormData(form).get("source") === "file"
       ? await sendUpload(form, "/v1/click-logs", contentsOf(form, payload()))
-      : await created();
+      : await create("/v1/click-logs", payload());
   if (log) openPage(clickLogPage(log.id));
 }
 
@@ -80,11 +80,6 @@ function payload() {
     ...(weights.length && { actions: Object.fromEntries(weights.map(([name, weight]) => [name, Number(weight)])) }),
     ...(!elementById("columns").hidden && columns && { columns }),
   };
-}
-
-/** @returns {Promise<Schemas["ClickLog"]>} */
-function created() {
-  return create("/v1/click-logs", payload());
 }
 
 async function offerSimulation() {

@@ -66,7 +66,7 @@ else showEmpty();
 async function refresh() {
   const query = new URLSearchParams(ids.map((id) => ["job", id]));
   if (wantedMetric) query.set("metric", wantedMetric);
-  const ranking = /** @type {Schemas["TrainingRanking"]} */ (await read(`/v1/trainings?${query}`));
+  const ranking = await read(`/v1/trainings?${query}`);
   if (!ranking.items.length) return showEmpty();
   const drawn = ranking.items.slice(0, MAX_COMPARED).map(({ job }) => job);
   const histories = await readHistories(drawn);

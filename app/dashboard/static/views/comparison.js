@@ -365,11 +365,7 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
 function pairHead({ systems }, pair) {
   return h(
     "section.finding-panel",
-    {
-      "data-verdict": pair.verdict,
-      "aria-label": "Conclusion of the pair",
-      "aria-live": "polite",
-    },
+    { "data-verdict": pair.verdict, "aria-label": "Conclusion of the pair", "aria-live": "polite" },
     h("h2", `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
     h("p.sentence", pair.sentence),
   );
@@ -405,10 +401,7 @@ function meansOf({ systems, metrics }, chosen) {
 
   tabs.show(current);
   queueMicrotask(() => show(current));
-  return {
-    node: h("section.panel", h("div.panel-head", h("h2", "Systems"), tabs.node), body),
-    metric: () => current,
-  };
+  return { node: h("section.panel", h("div.panel-head", h("h2", "Systems"), tabs.node), body), metric: () => current };
 }
 
 /** @param {Comparison} comparison */

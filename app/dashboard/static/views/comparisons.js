@@ -4,7 +4,6 @@ import { comparisonPage, openResult } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
   asSystem,
-  labelMapOf,
   offerEvaluationDatasets,
   offerContracts,
   offerReadyUnselected,
@@ -13,7 +12,7 @@ import {
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { creator, getOnce } from "../page/api.js";
+import { creator } from "../page/api.js";
 import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
@@ -44,7 +43,6 @@ const COLUMNS = [
  *
  * @param {HTMLElement} place
  * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
- * @returns {Promise<{systems: () => ({model: string} | {ranking_id: string})[]}>}
  */
 async function systemPicker(place, changed) {
   const offered = await readOffered();
@@ -82,10 +80,7 @@ async function systemPicker(place, changed) {
     const remove = (reference) =>
       h(
         "button.quiet.small",
-        {
-          "aria-label": `Leave out ${names.get(reference) ?? reference}`,
-          click: () => toggle(reference, false),
-        },
+        { "aria-label": `Leave out ${names.get(reference) ?? reference}`, click: () => toggle(reference, false) },
         "×",
       );
     replace(
@@ -159,19 +154,14 @@ runForm(run, openResult);
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset");
-  const offer = offerEvaluationDatasets(
-    find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement),
-    labelMapOf(form),
-    wanted,
-  );
+  const offer = offerEvaluationDatasets(find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement), wanted);
   /** @param {string[]} references */
   const offerDatasets = (references) => offer(references).catch((error) => showError(form, error));
-  const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), getOnce("/v1/metrics")]);
+  const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), offerContracts(form)]);
   onSubmit(form, async () => {
     const [picker] = await offered;
     openResult(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
   });
-  const [, { presets }] = await offered;
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  await offered;
   form.removeAttribute("aria-busy");
 }

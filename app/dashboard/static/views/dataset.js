@@ -59,12 +59,7 @@ const COLUMNS = [
     cell: ({ column }) => (typeof column === "string" ? h("code", column) : count(column)),
   },
   { name: "detail", label: "Problem", class: "fault-detail", cell: ({ detail }) => detail },
-  {
-    name: "text",
-    label: "Found",
-    class: "fault-found",
-    cell: ({ text }) => text && h("code.fault-text", text),
-  },
+  { name: "text", label: "Found", class: "fault-found", cell: ({ text }) => text && h("code.fault-text", text) },
 ];
 
 /**

@@ -77,7 +77,7 @@ function comparison(compared) {
   );
 }
 
-/** @param {(feature: Feature) => void} pick @returns {import("../tables/table.js").Column<Feature>[]} */
+/** @param {(feature: Feature) => void} pick @returns {Column<Feature>[]} */
 function columns(pick) {
   /** @param {number | null} value */
   const number = (value) => (value === null ? "–" : fixed(value, 3));

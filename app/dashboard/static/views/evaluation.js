@@ -203,11 +203,7 @@ function byMetric(evaluation, names) {
 
 /** @param {Evaluation} evaluation @returns {Figure} */
 function againstBaselines({ system, metrics, baselines }) {
-  /**
-   * @param {string} name
-   * @param {import("../figures/whiskers.js").Interval} interval
-   * @param {{main?: boolean, detail?: string}} rest
-   */
+  /** @param {string} name @param {MeanInterval} interval @param {{main?: boolean, detail?: string}} rest */
   const row = (name, interval, rest) => ({ name, interval, ...rest });
   return {
     title: baselines?.length ? "Compared with baselines" : "Mean over the queries",

@@ -1,10 +1,10 @@
 /** `/evaluations`: the list of evaluations, and the form that starts one. @module */
 import { intervalLabel } from "../figures/whiskers.js";
-import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
+import { offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
-import { creator, getOnce } from "../page/api.js";
+import { creator } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
@@ -72,26 +72,20 @@ function showSubject() {
 async function offerChoices() {
   const input = find(form, "input[list]", HTMLInputElement);
   const wanted = urlParameters.get("dataset_id");
-  const offer = offerEvaluationDatasets(
-    find(form, 'select[data-list="ready"]', HTMLSelectElement),
-    labelMapOf(form),
-    wanted,
-  );
-  /** @type {Promise<void>} */
+  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), wanted);
   let datasetOffered = Promise.resolve();
   /** @param {string[]} references */
   const chosen = (references) => {
     datasetOffered = offer(references).catch((error) => showError(form, error));
   };
-  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), getOnce("/v1/metrics")]);
+  const offered = Promise.all([offerSystems(input, { runs: true, chosen }), offerContracts(form)]);
   onSubmit(form, async () => {
     const [system] = await offered;
     await datasetOffered;
     const { model: typed, ...requested } = payloadOf(form);
     openResult(await create("/v1/jobs", { kind: "evaluate", ...requested, ...system() }));
   });
-  const [, { presets }] = await offered;
+  await offered;
   await datasetOffered;
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   form.removeAttribute("aria-busy");
 }

@@ -32,8 +32,6 @@ import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("../experiments/labels.js").Training} Training */
 /** @typedef {import("../experiments/labels.js").Estimate} Estimate */
-/** @typedef {import("../experiments/labels.js").MeasuredTraining} MeasuredTraining */
-/** @typedef {import("../experiments/labels.js").Report} Report */
 
 const FIRST_ROWS = 20;
 const id = pageObjectId();
@@ -101,7 +99,7 @@ function build(first) {
         (sentence || found) && resultPanel(experiment),
         estimatePanel(/** @type {Estimate | null} */ (estimate)),
       );
-    report.update(/** @type {Report | null} */ (experiment.report));
+    report.update(/** @type {import("../experiments/labels.js").Report | null} */ (experiment.report));
     trainings.update(items);
   };
 }
@@ -158,7 +156,7 @@ function resultPanel({ paper, sentence, report }) {
 /** @param {Estimate | null} estimate */
 function estimatePanel(estimate) {
   if (!estimate) return null;
-  /** @type {import("../tables/table.js").Column<MeasuredTraining>[]} */
+  /** @type {Column<import("../experiments/labels.js").MeasuredTraining>[]} */
   const columns = [
     { label: "Method", value: ({ method }) => method },
     { label: "Loss", value: ({ loss }) => loss },
@@ -201,7 +199,7 @@ function seconds(value) {
 
 /** @param {Experiment} experiment */
 function trainingsPanel({ folds }) {
-  /** @type {import("../tables/table.js").Column<Training>[]} */
+  /** @type {Column<Training>[]} */
   const columns = [
     { label: "Method", value: ({ method }) => method },
     ...(folds.length ? [{ label: "Fold", number: true, value: (/** @type {Training} */ { fold }) => fold }] : []),
@@ -277,8 +275,7 @@ function experimentActions() {
   const node = h("div.actions");
   const failure = h("div.study-failure");
   const remove = deleteButton("experiments", id);
-  let state = "";
-
+  const isNew = changes();
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
@@ -297,9 +294,7 @@ function experimentActions() {
     update(experiment) {
       const { status, counts } = experiment;
       const isIncomplete = counts.succeeded < trainingCount(counts);
-      const key = `${status} ${isIncomplete}`;
-      if (key === state) return;
-      state = key;
+      if (!isNew([status, isIncomplete])) return;
       const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
       replace(
         node,

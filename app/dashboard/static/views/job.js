@@ -220,15 +220,7 @@ function line([at, words, detail]) {
 
 /** @param {Job} job @returns {LogEntry[]} */
 function eventsOf(job) {
-  const {
-    attempts = [],
-    created_at: created,
-    finished_at: finished,
-    key_id: key,
-    status,
-    progress,
-    cancel_requested: requested,
-  } = job;
+  const { attempts = [], created_at: created, finished_at: finished, key_id: key, status, progress } = job;
   /** @type {LogEntry[]} */
   const events = [
     [
@@ -251,7 +243,7 @@ function eventsOf(job) {
   if (job.resumable_from && isActive(job))
     events.push([null, `has a checkpoint at ${iterationWord(job)} ${count(job.resumable_from)}`]);
   if (status === "running" && progress) events.push([null, `is at ${progress.phase}`]);
-  if (isActive(job) && requested) events.push([null, "is being cancelled"]);
+  if (isActive(job) && job.cancel_requested) events.push([null, "is being cancelled"]);
   return events;
 }
 
@@ -303,6 +295,7 @@ async function build(first) {
   const isNew = changes();
   const inside = h("div.panel", detail.node);
   const findingsPlace = h("div.job-findings");
+  const areNewFindings = changes();
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
     path: jobApi(first.id),
@@ -341,7 +334,7 @@ async function build(first) {
     attempts.update(job);
     phases.update(job);
     log.update(job);
-    showFindings(findingsPlace, job);
+    if (job.findings && areNewFindings(job.findings)) replace(findingsPlace, findingsOf(job.findings, job));
     try {
       await detail.update(job);
     } finally {
@@ -356,15 +349,13 @@ function labelsOf({ name, notes, tags, project }) {
   return { name, notes, tags, project };
 }
 
-/** Show the findings of the datasets and of the training; findings are added at the end of a job. @param {HTMLElement} place @param {Job} job */
-function showFindings(place, { findings, spec }) {
-  const content = JSON.stringify(findings);
-  if (!findings || place.dataset.shown === content) return;
-  place.dataset.shown = content;
-  /** @param {Schemas["Finding"]} finding */
-  const datasetOf = ({ role, example_kind: kind }) =>
-    kind === "query" && role && (datasetIn(spec[role]) ?? datasetIn(spec, `${role}_dataset_id`) ?? spec.dataset_id);
-  replace(place, findingsPanel(findings, datasetOf));
+/** Return the findings of the datasets and of the training. @param {Schemas["Finding"][]} findings added at the end of a job @param {Job} job */
+function findingsOf(findings, { spec }) {
+  return findingsPanel(
+    findings,
+    ({ role, example_kind: kind }) =>
+      kind === "query" && role && (datasetIn(spec[role]) ?? datasetIn(spec, `${role}_dataset_id`) ?? spec.dataset_id),
+  );
 }
 
 /** @param {unknown} part of a specification @param {string} [name] @returns {string | undefined} */

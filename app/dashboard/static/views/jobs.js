@@ -8,6 +8,7 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { alertText, announce, h } from "../page/dom.js";
@@ -160,25 +161,20 @@ function deleteEnded(ticked) {
 function cancelActive(ticked) {
   const ids = tickedIds(ticked, isActive);
   if (!ids.length) return null;
-  const button = h("button.danger.quiet", { click }, `Cancel ${counted(ids.length, "job")}`);
-  async function click() {
-    button.disabled = true;
-    try {
-      /** @type {{outcome: string}[]} */
-      const items = [];
-      for (let at = 0; at < ids.length; at += MAX_CANCELLED) {
-        const json = { ids: ids.slice(at, at + MAX_CANCELLED) };
-        items.push(...(await request("/v1/jobs/cancel", { method: "POST", json })).body.items);
-      }
-      const stopped = items.filter(({ outcome }) => outcome === "cancelled" || outcome === "stopping").length;
-      announce(`${counted(stopped, "job")} cancelled; ${count(items.length - stopped)} had ended or were deleted.`);
-      ticked.clear();
-      ticked.reload();
-    } catch (error) {
-      button.disabled = false;
-      button.after(alertText(messageOf(error)));
+  async function cancel() {
+    /** @type {{outcome: string}[]} */
+    const items = [];
+    for (let at = 0; at < ids.length; at += MAX_CANCELLED) {
+      const json = { ids: ids.slice(at, at + MAX_CANCELLED) };
+      items.push(...(await request("/v1/jobs/cancel", { method: "POST", json })).body.items);
     }
+    const stopped = items.filter(({ outcome }) => outcome === "cancelled" || outcome === "stopping").length;
+    announce(`${counted(stopped, "job")} cancelled; ${count(items.length - stopped)} had ended or were deleted.`);
+    ticked.clear();
+    ticked.reload();
   }
+  const words = `Cancel ${counted(ids.length, "job")}`;
+  const button = actionButton(words, "danger quiet", cancel, (error) => button.after(alertText(messageOf(error))));
   return button;
 }
 

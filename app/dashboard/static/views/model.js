@@ -34,19 +34,8 @@ import { count, counted, metric, short, size, timeElement } from "../page/format
 
 /** @param {Model} model @returns {Node[]} */
 function modelHead(model) {
-  const {
-    id,
-    name,
-    version,
-    aliases,
-    title,
-    job_id: job,
-    dataset_id: dataset,
-    loss,
-    source,
-    metrics,
-    created_at: created,
-  } = model;
+  const { id, name, version, aliases, title, loss, source, metrics } = model;
+  const { job_id: job, dataset_id: dataset, created_at: created } = model;
   const reference = `${name}:${version}`;
   /** @type {import("../figures/marks.js").Tile[]} */
   const tested = Object.entries(metrics || {}).map(([spelling, value]) => [

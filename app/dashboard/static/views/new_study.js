@@ -71,7 +71,6 @@ async function offerDatasets() {
   offerFoldColumns();
 }
 
-/** @returns {Record<string, Json>} */
 function requestOf() {
   return { ...payloadOf(form), search_space: space?.value() ?? {} };
 }

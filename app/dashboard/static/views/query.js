@@ -16,7 +16,6 @@ const FEW_FEATURES = 8;
 
 /** @typedef {Schemas["JudgedDocument"]} Document */
 /** @typedef {Schemas["JudgedQuery"]} Query */
-/** @typedef {import("../tables/table.js").Column<Document>} Column */
 
 /**
  * Show the documents of a query: labels coloured by grade, and a few features or all of them.
@@ -60,7 +59,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
     replace(place, table.node);
   }
 
-  /** @returns {Column[]} */
+  /** @returns {Column<Document>[]} */
   function fixedColumns() {
     return [
       { label: "Document", value: (row) => row.document_id, cell: (row) => documentName(row) },
@@ -70,7 +69,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
     ];
   }
 
-  /** Return a column that the file of the dataset has besides the features. @param {string} name @returns {Column} */
+  /** Return a column that the file has besides the features. @param {string} name @returns {Column<Document>} */
   function fileColumn(name) {
     /** @param {Document} row */
     const text = (row) => row.columns?.[name] ?? "";
@@ -84,7 +83,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
     };
   }
 
-  /** @param {string} name @returns {Column} */
+  /** @param {string} name @returns {Column<Document>} */
   function featureColumn(name) {
     const at = places.get(name) ?? 0;
     const isCategory = name in categories;

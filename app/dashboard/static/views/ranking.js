@@ -56,7 +56,6 @@ function sum(gains, cutoff) {
   return gains.slice(0, cutoff).reduce((total, gain) => total + gain, 0);
 }
 
-/** @typedef {Schemas["RankingPage"]} Page */
 /** @typedef {Schemas["Ranking"]} Ranking */
 /** @typedef {Schemas["RankedDocument"]} Document */
 /** @typedef {ReturnType<typeof documentFeatures> | null} Features */

@@ -9,6 +9,7 @@ import { actionRunner } from "../page/actions.js";
 import { creator, get, getAll, request } from "../page/api.js";
 import {
   announce,
+  changes,
   confirmed,
   disclosure,
   elementById,
@@ -146,7 +147,7 @@ function card(first) {
   const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
-  let shownRun = "";
+  const isNewRun = changes();
 
   async function run() {
     await request(`${path}/run`, { method: "POST" });
@@ -199,9 +200,7 @@ function card(first) {
       replace(toggle, now.enabled ? "Pause" : "Resume");
       replace(facts, ...factsOf(now));
       replace(last, ...lastLabel(now));
-      const run = JSON.stringify(now.last_run);
-      if (runs.open && run !== shownRun) showRuns();
-      shownRun = run;
+      if (isNewRun(now.last_run) && runs.open) showRuns();
     },
   };
 }

@@ -20,8 +20,6 @@ import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
 
 /** @typedef {Schemas["Storage"]} Storage */
-/** @typedef {Storage["kinds"][number]} KindOfStorage */
-/** @typedef {Schemas["TrashedObject"]} TrashItem */
 
 const PAGE_SIZE = 50;
 
@@ -70,7 +68,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
 
 /** @param {Storage} usage */
 function table({ kinds, total_bytes: total }) {
-  /** @param {KindOfStorage} kind */
+  /** @param {Storage["kinds"][number]} kind */
   const row = (kind) =>
     h(
       "tr",
@@ -99,7 +97,7 @@ function showTrash() {
   replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashRow, "The trash is empty."));
 }
 
-/** @param {TrashItem} item */
+/** @param {Schemas["TrashedObject"]} item */
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
     "button.quiet.small",

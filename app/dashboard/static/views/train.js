@@ -19,13 +19,12 @@ import { elementById, find, findAll, h, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 
 /** @typedef {Record<string, Json>} Request */
-/** @typedef {import("../forms/cost.js").MeasuredTraining} MeasuredTraining */
 
 const form = elementById("train", HTMLFormElement);
 const button = find(form, 'button[type="submit"]');
 const createAll = manyCreator();
 let trainingDataset = /** @type {() => Schemas["Dataset"] | undefined} */ (() => undefined);
-/** @type {MeasuredTraining[] | null} null before they were read */
+/** @type {import("../forms/cost.js").MeasuredTraining[] | null} null before they were read */
 let measured = null;
 
 onSubmit(form, send);
@@ -209,10 +208,9 @@ function showCost() {
 }
 
 async function offerMetrics() {
-  const { items, presets } = await getOnce("/v1/metrics");
+  const [{ items }] = await Promise.all([getOnce("/v1/metrics"), offerContracts(form)]);
   const names = items.map((each) => (typeof each === "string" ? each : each.name));
   setText(elementById("known-metrics"), `Known metrics: ${names.join(", ")}; write a cutoff after an @.`);
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
 }
 
 /** Offer the newest models. */

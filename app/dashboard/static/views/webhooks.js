@@ -172,15 +172,8 @@ function card(first) {
 const STATES = { waiting: "running", delivered: "succeeded", dead: "failed" };
 
 /** @param {Webhook} webhook */
-function factsOf({
-  events,
-  description,
-  project,
-  disabled_reason: reason,
-  waiting,
-  last_delivered_at: last,
-  failing_since: failing,
-}) {
+function factsOf({ events, description, project, waiting, ...state }) {
+  const { disabled_reason: reason, last_delivered_at: last, failing_since: failing } = state;
   return [
     description && `${description} · `,
     events.length ? events.join(", ") : "all events",
