@@ -208,8 +208,8 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
     }[first.verdict]
     sentence = (
         f"{statement}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
-        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {format_p(first.adjusted_p)})"
-        f" over {paired.queries:,} queries."
+        f" ({paired.interval}, {format_p(first.adjusted_p)})"
+        f" over {paired.queries:,} {'query' if paired.queries == 1 else 'queries'}."
     )
     if paired.too_few_warning:
         sentence += f" {paired.too_few_warning}"

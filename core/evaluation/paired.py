@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InvalidInput
-from core.evaluation.intervals import columns_by_defined_queries, mean_intervals
+from core.evaluation.intervals import columns_by_defined_queries, mean_intervals, reported_interval
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 
@@ -28,8 +28,8 @@ class PairedDifference:
         mean_a: Mean of A over `queries`.
         mean_b: Mean of B.
         difference: Mean of the differences.
-        lower: Lower end of the 95% interval of the difference, see `mean_intervals`.
-        upper: Upper end.
+        lower: Lower end of the 95% interval of the difference, see `mean_intervals`; None for one query.
+        upper: Upper end, None for one query.
         t_test_p: Two-sided p-value of the paired t-test (Student 1908); None if all differences are equal.
         randomisation_p: Two-sided p-value of Fisher's randomisation test.
         wins: Queries on which B has the larger value.
@@ -45,8 +45,8 @@ class PairedDifference:
     mean_a: float
     mean_b: float
     difference: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     t_test_p: float | None
     randomisation_p: float
     wins: int
@@ -56,6 +56,13 @@ class PairedDifference:
     skipped: int
     effect_size: float | None
     queries_needed: int | None
+
+    @property
+    def interval(self) -> str:
+        """The interval for sentences."""
+        if self.lower is None or self.upper is None:
+            return "one query gives no interval"
+        return f"95% interval {self.lower:+.4f} to {self.upper:+.4f}"
 
     @property
     def too_few_warning(self) -> str | None:
@@ -188,12 +195,13 @@ class _Tests:
         deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
         # Equal differences may vary in their last digits, due to rounding.
         varies = deviation > _ROUNDING * float(np.abs(differences).max())
+        lower, upper = reported_interval(self._lower[metric], self._upper[metric])
         return PairedDifference(
             mean_a=float(self._a[:, metric].mean()),
             mean_b=float(self._b[:, metric].mean()),
             difference=mean,
-            lower=float(self._lower[metric]),
-            upper=float(self._upper[metric]),
+            lower=lower,
+            upper=upper,
             t_test_p=t_test_p(mean, deviation, len(differences)) if varies else None,
             randomisation_p=float(self._p[metric]),
             wins=int(np.count_nonzero(differences > 0.0)),

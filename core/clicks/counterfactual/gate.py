@@ -26,7 +26,7 @@ def admits_by_estimates(
         if system.name in pair and system.missing:
             return False, f"no verdict {by}: for {system.name}, {system.missing}; {_ADVICE}"
     difference = next(each for each in result.differences if (each.first, each.second) == pair)
-    admitted = difference.lower > -margin
+    admitted = difference.lower is not None and difference.lower > -margin
     if admitted and difference.corrected < -margin:
         return False, f"no verdict {by}: {_reversal(difference, margin)}; {_ADVICE}"
     return admitted, f"{_verdict(difference, margin, admitted)} {by}: {_numbers(difference, result)}"
@@ -54,8 +54,10 @@ def _verdict(difference: Difference, margin: float, admitted: bool) -> str:
 
 def _numbers(difference: Difference, result: CounterfactualResult) -> str:
     values = {system.name: system.value for system in result.systems}
+    has_interval = difference.lower is not None
+    interval = f" [{difference.lower:+.4f}, {difference.upper:+.4f}]" if has_interval else ""
     return (
         f"{values[difference.second]:.4f} against {values[difference.first]:.4f},"
-        f" difference {difference.value:+.4f} [{difference.lower:+.4f}, {difference.upper:+.4f}],"
+        f" difference {difference.value:+.4f}{interval},"
         f" over {result.lists:,} lists"
     )

@@ -5,6 +5,7 @@ from itertools import combinations
 
 from core.clicks.counterfactual.estimates import Estimates, ResampledEstimate, SystemEstimate
 from core.evaluation.bootstrap import interval_of
+from core.evaluation.intervals import reported_interval
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Difference:
         first: Name of the first ranking.
         second: Name of the second ranking.
         value: Estimate of the second ranking minus the estimate of the first.
-        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples.
+        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples; None for one
+            cluster.
         upper: Upper end of the interval.
         corrected: Difference if documents that count as 0 for lack of support were as good as the others.
         better: Name of the better ranking, None where the interval contains 0, where support is missing, or
@@ -26,8 +28,8 @@ class Difference:
     first: str
     second: str
     value: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     corrected: float
     better: str | None
     sentence: str
@@ -94,7 +96,8 @@ def _difference(
         sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
     else:
         sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
-    return Difference(a.name, b.name, value, lower, upper, corrected, better, sentence)
+    reported_lower, reported_upper = reported_interval(lower, upper)
+    return Difference(a.name, b.name, value, reported_lower, reported_upper, corrected, better, sentence)
 
 
 def _if_supported(estimated: ResampledEstimate) -> float:

@@ -55,6 +55,15 @@ def test_no_evidence_reports_the_number_of_queries_needed() -> None:
     assert f"About {found.paired.queries_needed:,} queries" in pair.sentence
 
 
+def test_one_query_gives_no_interval() -> None:
+    """An interval of width 0 would look certain; the sentence states that there is none."""
+    values = {"ndcg@10": np.array([[0.5, 0.6]])}
+    (pair,) = compare_systems(["s0", "s1"], values, {"ndcg@10": True}).pairs
+    assert "+0.1000 (one query gives no interval, p = 1.0000) over 1 query. Only 1 query" in pair.sentence
+    found = pair.to_json(["q1"])["metrics"]["ndcg@10"]
+    assert (found["lower"], found["upper"]) == (None, None)
+
+
 def test_too_few_queries_for_any_verdict_are_named() -> None:
     """If no p-value can be below 0.05, the sentence has the reason."""
     (pair,) = _compare(0.0, 0.3, n_queries=5).pairs

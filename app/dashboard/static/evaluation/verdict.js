@@ -205,6 +205,9 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
 /** @param {DifferenceRow} row */
 function difference({ outcome }) {
   return outcome
-    ? [signed(outcome.difference), h("small", `${signed(outcome.lower)} to ${signed(outcome.upper)}`)]
+    ? [
+        signed(outcome.difference),
+        outcome.lower !== null && h("small", `${signed(outcome.lower)} to ${signed(outcome.upper)}`),
+      ]
     : "–";
 }
