@@ -17,7 +17,7 @@ import {
   setAttribute,
   svg,
 } from "../page/dom.js";
-import { count, lossValue, metric, milliseconds, joined } from "../page/format.js";
+import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
@@ -206,7 +206,7 @@ function footnote(job, intervals, names) {
   const sentences = [
     job.kind === "train" && job.status === "succeeded" && partsLabel(job),
     summary &&
-      `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
+      `${job.kind === "train" ? "Test mean" : "Mean"} over ${counted(summary.queries, "query", "queries")} with its 95% interval${skipped}.`,
   ];
   const words = joined(sentences);
   return words && hint(words);
