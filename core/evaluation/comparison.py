@@ -150,7 +150,12 @@ def compare_systems(
         improved, harmed = _most_changed(table[0, :, a], table[0, :, b], directions[0])
         pair_sentence = _pair_sentence(names[a], names[b], metric_differences)
         pairs.append(Pair(a, b, metric_differences, improved, harmed, pair_sentence))
-    sentence = _sentence(names, pairs) if reference is None else _reference_sentence(names, pairs)
+    if len(pairs) == 1:
+        sentence = pairs[0].sentence
+    elif all(pair.metrics[metrics[0]] is None for pair in pairs):
+        sentence = f"{metrics[0]} is undefined on every query for each pair of systems."
+    else:
+        sentence = _sentence(names, pairs) if reference is None else _reference_sentence(names, pairs)
     return Comparison(pairs, sentence)
 
 
@@ -233,8 +238,6 @@ def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | N
 
 
 def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
-    if len(pairs) == 1:
-        return pairs[0].sentence
     metric = next(iter(pairs[0].metrics))
     beaten: dict[int, set[int]] = {system: set() for system in range(len(names))}
     for pair in pairs:
@@ -259,8 +262,6 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
 
 def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     """Return a sentence that lists the systems better, worse and not different from the reference."""
-    if len(pairs) == 1:
-        return pairs[0].sentence
     metric, reference = next(iter(pairs[0].metrics)), names[pairs[0].a]
     by_verdict = {
         each: [names[pair.b] for pair in pairs if pair.verdict == each]

@@ -55,6 +55,14 @@ def test_no_evidence_reports_the_number_of_queries_needed() -> None:
     assert f"About {found.paired.queries_needed:,} queries" in pair.sentence
 
 
+@pytest.mark.parametrize("reference", [None, 0])
+def test_a_metric_without_any_value_is_named(reference: int | None) -> None:
+    """No evidence would mean that the systems were compared."""
+    values = {"ndcg@10": np.full((5, 3), np.nan)}
+    compared = compare_systems(["s0", "s1", "s2"], values, {"ndcg@10": True}, reference=reference)
+    assert compared.sentence == "ndcg@10 is undefined on every query for each pair of systems."
+
+
 def test_one_query_gives_no_interval() -> None:
     """An interval of width 0 would look certain; the sentence states that there is none."""
     values = {"ndcg@10": np.array([[0.5, 0.6]])}
