@@ -87,7 +87,8 @@ class ResampledEstimate:
     Attributes:
         estimate: The estimate.
         resampled: The replicates.
-        zeros: Share of the ranking's metric weight that counts as 0 for lack of support, see `Rows`.
+        zeros: Share of the ranking's metric weight that counts as 0 for lack of support or by clipping, see
+            `Rows`.
     """
 
     estimate: SystemEstimate

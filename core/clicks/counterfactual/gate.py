@@ -2,7 +2,7 @@
 
 from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference
 
-_ADVICE = "use a longer log that shows more of the ranked documents, set a clip, or compare by interleaving"
+_ADVICE = "use a longer log that shows more of the ranked documents, another clip, or an interleaving"
 
 
 def admits_by_estimates(
@@ -12,7 +12,8 @@ def admits_by_estimates(
 
     The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only a
     significantly better challenger. Without enough support in the log, no challenger is admitted, nor is one
-    whose difference would be below −`margin` if unsupported documents were as good as the others.
+    whose difference would be below −`margin` without clipping, if unsupported documents were as good as the
+    others.
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.
@@ -33,10 +34,10 @@ def admits_by_estimates(
 
 
 def _reversal(difference: Difference, margin: float) -> str:
-    unsupported = "documents that the log does not support"
+    causes = "documents that the log does not support, or clipped weights,"
     if margin:
-        return f"{unsupported} may make {difference.second} worse by more than {margin:g}"
-    return f"{unsupported} may reverse it"
+        return f"{causes} may make {difference.second} worse by more than {margin:g}"
+    return f"{causes} may reverse it"
 
 
 def _verdict(difference: Difference, margin: float, admitted: bool) -> str:

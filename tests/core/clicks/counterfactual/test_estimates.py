@@ -154,6 +154,19 @@ def test_users_are_resampled_whole() -> None:
     assert _width(wide) > 3.0 * _width(narrow)
 
 
+@pytest.mark.parametrize("normalised", [False, True])
+def test_clipping_reverses_no_verdict(normalised: bool) -> None:
+    """Clipped weights make each new ranking worse than the logged one; normalisation corrects for that."""
+    log, by_rank = _random_log(0, 8_000), rank_weights("dcg@4")
+    rankings = [ranking_of("best", BEST)]
+    found = evaluate_rankings(log, rankings, by_rank, "item_position", normalised=normalised, clip=2.0)
+    assert found.estimated[1].estimate.clipped == 1.0
+    (difference,) = counterfactual_result("dcg@4", "item_position", found).differences
+    assert difference.corrected > 0.0
+    assert difference.better == ("best" if normalised else None)
+    assert normalised or "100% of best are clipped, which may reverse it." in difference.sentence
+
+
 def _width(estimate: SystemEstimate) -> float:
     assert estimate.lower is not None
     assert estimate.upper is not None
