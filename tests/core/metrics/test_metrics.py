@@ -234,6 +234,16 @@ def test_pairs_are_counted_as_among_all_pairs(n_labels: int, n_scores: int) -> N
             assert found[query] == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
 
 
+def test_err_needs_a_gain_of_the_largest_label() -> None:
+    """The error names `max_label`, as all labels of the data have gains."""
+    metric = parse_metric("err", {"gain": [0, 1, 3]})
+    with pytest.raises(InvalidInput) as refused:
+        metric.check_labels(np.array([0.0, 1.0, 2.0]))
+    (problem,) = refused.value.problems
+    assert problem.pointer == "/contract/max_label"
+    assert "set max_label to 2" in problem.detail
+
+
 def test_documents_that_were_not_retrieved_come_last() -> None:
     """Otherwise the least cost would be that of an empty ranking, and its pairs would be left out."""
     labels, boundaries = np.array([0.0, 2.0, 1.0, np.nan]), np.array([0, 4])
