@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.evaluation.paired import (
+    SIGNIFICANCE,
     PairedDifference,
     Verdict,
     format_p,
@@ -131,15 +132,19 @@ def compare_systems(
     """
     metrics = list(values)
     table = np.stack([values[name] for name in metrics])  # (n_metrics, n_queries, n_systems)
-    differences = {
+    uncorrected = {
         (a, b): paired_differences(
             table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
         )
         for a, b in _pair_positions(len(names), reference)
     }
-    tested = [test for tests in differences.values() for test in tests if test is not None]
-    p_values = [test.randomisation_p for test in tested]
-    adjusted = iter(holm(p_values) if correction == "holm" else p_values)
+    p_values = [test.randomisation_p for tests in uncorrected.values() for test in tests if test is not None]
+    adjusted_p_values = holm(p_values) if correction == "holm" else p_values
+    open_tests = sum(p >= SIGNIFICANCE for p in adjusted_p_values) if correction == "holm" else 1
+    differences = {
+        pair: [test and test.among_tests(open_tests) for test in tests] for pair, tests in uncorrected.items()
+    }
+    adjusted = iter(adjusted_p_values)
     directions = [higher_is_better[name] for name in metrics]
     pairs = []
     for (a, b), tests in differences.items():

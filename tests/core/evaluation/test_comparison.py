@@ -5,6 +5,7 @@ import pytest
 
 from core.evaluation import Comparison, compare_systems
 from core.evaluation.comparison import Correction
+from core.evaluation.paired import queries_needed
 from core.types import Float64Array
 
 N = 400
@@ -61,6 +62,28 @@ def test_a_metric_without_any_value_is_named(reference: int | None) -> None:
     values = {"ndcg@10": np.full((5, 3), np.nan)}
     compared = compare_systems(["s0", "s1", "s2"], values, {"ndcg@10": True}, reference=reference)
     assert compared.sentence == "ndcg@10 is undefined on every query for each pair of systems."
+
+
+def test_queries_needed_are_corrected_for_the_number_of_tests() -> None:
+    """Ten tests, none of them significant, need more queries each than one test."""
+    values = np.random.default_rng(5).normal((0.0, 0.4), 1.0, (60, 2))
+    few, many = (
+        compare_systems(
+            ["a", "b"],
+            {f"m{metric}": values for metric in range(n_metrics)},
+            dict.fromkeys((f"m{metric}" for metric in range(n_metrics)), True),
+            permutations=200,
+        )
+        .pairs[0]
+        .metrics["m0"]
+        for n_metrics in (1, 10)
+    )
+    assert few is not None
+    assert many is not None
+    effect = few.paired.effect_size
+    assert effect is not None
+    assert few.paired.queries_needed == queries_needed(effect, 1.0)
+    assert many.paired.queries_needed == queries_needed(effect, 1.0, 0.005)
 
 
 def test_one_query_gives_no_interval() -> None:
