@@ -30,8 +30,10 @@ class MetricDifference(ResponseModel):
     mean_a: float
     mean_b: float
     difference: float
-    lower: float = Field(description="Lower end of the 95 % interval of the difference")
-    upper: float = Field(description="Upper end of the interval")
+    lower: float | None = Field(
+        description="Lower end of the 95 % interval of the difference; null for one query"
+    )
+    upper: float | None = Field(description="Upper end of the interval")
     t_test_p: float | None = Field(
         description="Paired t-test, two-sided; null where all differences are equal"
     )

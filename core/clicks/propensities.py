@@ -78,7 +78,7 @@ class Propensities:
     Attributes:
         method: One of `METHODS`.
         values: (n_ranks,) propensities relative to rank 1, whose value is 1.
-        lower: (n_ranks,) lower ends of 95% intervals, NaN with fewer than two resamples.
+        lower: (n_ranks,) lower ends of 95% intervals, NaN with fewer than two resamples, or one user.
         upper: (n_ranks,) upper ends.
         impressions: (n_ranks,) number of used impressions.
         n_pairs: Number of used pairs.
@@ -199,10 +199,11 @@ def estimate_propensities(
     fit = _fit(plan, used, features, threads)
     shown, clicked = used.counts()
     estimate = fit((shown, clicked))
-    total = plan.resamples + 1
+    n_resamples = plan.resamples if used.n_units > 1 else 0  # resamples of one user are equal
+    total = n_resamples + 1
     on_resample(1, total)
     resamples, failed = [], 0
-    for number in range(plan.resamples):
+    for number in range(n_resamples):
         stream = np.random.default_rng([plan.seed, number])
         drawn = np.bincount(stream.integers(used.n_units, size=used.n_units), minlength=used.n_units)
         try:

@@ -165,8 +165,8 @@ def run_findings(joined: JudgedRun) -> Iterator[Finding]:
             (joined.queries_without_results, len(joined.query_ids), "queries"),
             ("has no document in the ranking", "have no document in the ranking"),
             where="of the dataset",
-            advice="Metrics of these queries are 0. Check that their ids are spelled as in the dataset, or"
-            " compare on a dataset of the ranked queries only.",
+            advice="Most metrics of these queries are 0. Check that their ids are spelled as in the dataset,"
+            " or compare on a dataset of the ranked queries only.",
         )
     unjudged = np.flatnonzero(joined.is_unjudged)
     if not len(unjudged):

@@ -102,8 +102,16 @@ def baseline_findings(
     gains = (table[:, :1] - table[:, 1:]) * (1.0 if higher_is_better else -1.0)
     differing = int(np.count_nonzero(gains.any(axis=1)))
     adjusted = holm(randomisation_p_values(gains, permutations, seed, threads).tolist())
+    open_tests = max(1, sum(p >= significance for p in adjusted))
     compared = [
-        _BaselineDifference(name, float(mean), gain, p, verdict(float(gain.mean()), p, significance))
+        _BaselineDifference(
+            name,
+            float(mean),
+            gain,
+            p,
+            verdict(float(gain.mean()), p, significance),
+            significance / open_tests,
+        )
         for (name, _), mean, gain, p in zip(
             tested_baselines, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True
         )
@@ -125,6 +133,7 @@ class _BaselineDifference:
         gain: (n_queries,) differences in favour of the ranking.
         p: p-value, adjusted for the number of baselines.
         verdict: Verdict on the ranking.
+        significance: Level of a p-value before the adjustment.
     """
 
     name: str
@@ -132,6 +141,7 @@ class _BaselineDifference:
     gain: Float64Array
     p: float
     verdict: str
+    significance: float
 
     def __str__(self) -> str:
         return f"{self.name} {self.mean:.4f} ({format_p(self.p)})"
@@ -140,7 +150,9 @@ class _BaselineDifference:
     def needed(self) -> int | None:
         """Number of queries needed to detect a difference of this size; None if the ranking is not better."""
         mean = float(self.gain.mean())
-        return queries_needed(mean, float(self.gain.std(ddof=1))) if mean > 0.0 else None
+        if mean <= 0.0:
+            return None
+        return queries_needed(mean, float(self.gain.std(ddof=1)), self.significance)
 
 
 def _too_few(

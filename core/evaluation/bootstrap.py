@@ -41,7 +41,7 @@ def bootstrap_intervals(
         threads: Threads to use.
 
     Returns:
-        (n_columns,) lower and upper ends; the value itself where there is one query.
+        (n_columns,) lower and upper ends; infinite where there is one query.
 
     Raises:
         InvalidInput: When there is no query.
@@ -55,9 +55,11 @@ def bootstrap_intervals(
     if not n_queries:
         raise InvalidInput.at("/values", "must have at least one query")
     sums = resampled_sums(values, resamples=resamples, seed=seed, threads=threads)
-    means = sums / n_queries
+    if n_queries == 1:
+        unbounded = np.full(values.shape[1], np.inf)
+        return -unbounded, unbounded
     tail = _expanded_tail(n_queries)
-    lower, upper = np.quantile(means, [tail, 1.0 - tail], axis=0)
+    lower, upper = np.quantile(sums / n_queries, [tail, 1.0 - tail], axis=0)
     return lower, upper
 
 
@@ -85,18 +87,20 @@ def resampled_sums(
 def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
     """Return the 95% interval of resampled statistics, with the percentiles of `bootstrap_intervals`.
 
+    It is infinite where there is one row.
+
     Args:
         statistics: (resamples,) values; NaN where the statistic is undefined for a resample.
         n_rows: Rows of the sample.
     """
+    if n_rows == 1:
+        return -np.inf, np.inf
     tail = _expanded_tail(n_rows)
     lower, upper = np.nanquantile(statistics, [tail, 1.0 - tail])
     return float(lower), float(upper)
 
 
 def _expanded_tail(n_queries: int) -> float:
-    if n_queries == 1:
-        return 0.5
     from scipy import special
 
     t = special.stdtrit(n_queries - 1, (1.0 - LEVEL) / 2.0)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.evaluation.paired import (
+    SIGNIFICANCE,
     PairedDifference,
     Verdict,
     format_p,
@@ -131,15 +132,19 @@ def compare_systems(
     """
     metrics = list(values)
     table = np.stack([values[name] for name in metrics])  # (n_metrics, n_queries, n_systems)
-    differences = {
+    uncorrected = {
         (a, b): paired_differences(
             table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
         )
         for a, b in _pair_positions(len(names), reference)
     }
-    tested = [test for tests in differences.values() for test in tests if test is not None]
-    p_values = [test.randomisation_p for test in tested]
-    adjusted = iter(holm(p_values) if correction == "holm" else p_values)
+    p_values = [test.randomisation_p for tests in uncorrected.values() for test in tests if test is not None]
+    adjusted_p_values = holm(p_values) if correction == "holm" else p_values
+    open_tests = sum(p >= SIGNIFICANCE for p in adjusted_p_values) if correction == "holm" else 1
+    differences = {
+        pair: [test and test.among_tests(open_tests) for test in tests] for pair, tests in uncorrected.items()
+    }
+    adjusted = iter(adjusted_p_values)
     directions = [higher_is_better[name] for name in metrics]
     pairs = []
     for (a, b), tests in differences.items():
@@ -150,7 +155,12 @@ def compare_systems(
         improved, harmed = _most_changed(table[0, :, a], table[0, :, b], directions[0])
         pair_sentence = _pair_sentence(names[a], names[b], metric_differences)
         pairs.append(Pair(a, b, metric_differences, improved, harmed, pair_sentence))
-    sentence = _sentence(names, pairs) if reference is None else _reference_sentence(names, pairs)
+    if len(pairs) == 1:
+        sentence = pairs[0].sentence
+    elif all(pair.metrics[metrics[0]] is None for pair in pairs):
+        sentence = f"{metrics[0]} is undefined on every query for each pair of systems."
+    else:
+        sentence = _sentence(names, pairs) if reference is None else _reference_sentence(names, pairs)
     return Comparison(pairs, sentence)
 
 
@@ -208,8 +218,8 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
     }[first.verdict]
     sentence = (
         f"{statement}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
-        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {format_p(first.adjusted_p)})"
-        f" over {paired.queries:,} queries."
+        f" ({paired.interval}, {format_p(first.adjusted_p)})"
+        f" over {paired.queries:,} {'query' if paired.queries == 1 else 'queries'}."
     )
     if paired.too_few_warning:
         sentence += f" {paired.too_few_warning}"
@@ -233,8 +243,6 @@ def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | N
 
 
 def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
-    if len(pairs) == 1:
-        return pairs[0].sentence
     metric = next(iter(pairs[0].metrics))
     beaten: dict[int, set[int]] = {system: set() for system in range(len(names))}
     for pair in pairs:
@@ -259,8 +267,6 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
 
 def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     """Return a sentence that lists the systems better, worse and not different from the reference."""
-    if len(pairs) == 1:
-        return pairs[0].sentence
     metric, reference = next(iter(pairs[0].metrics)), names[pairs[0].a]
     by_verdict = {
         each: [names[pair.b] for pair in pairs if pair.verdict == each]

@@ -38,7 +38,7 @@ def mean_intervals(
         threads: Threads to use.
 
     Returns:
-        (n_columns,) lower and upper ends; without bounds, the value itself where there is one query.
+        (n_columns,) lower and upper ends; infinite on an unbounded side where there is one query.
 
     Raises:
         InvalidInput: When there is no query.
@@ -71,12 +71,18 @@ def mean_intervals(
     return lower, upper
 
 
+def reported_interval(lower: float, upper: float) -> tuple[float, float] | tuple[None, None]:
+    """Return the ends of an interval as stored and shown, None for both where one is infinite."""
+    return (float(lower), float(upper)) if np.isfinite([lower, upper]).all() else (None, None)
+
+
 def _student(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Return the outer ends of Student's t interval and of its skewed form (Hall 1992, equation 3.6)."""
     n_queries = len(values)
     mean = values.mean(axis=0)
     if n_queries == 1:
-        return mean, mean.copy()
+        unbounded = np.full(len(mean), np.inf)
+        return -unbounded, unbounded
     from scipy import special  # its import takes a tenth of a second
 
     centred = values - mean

@@ -2,20 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from core.errors import InvalidInput
-from core.evaluation.intervals import columns_by_defined_queries, mean_intervals
+from core.evaluation.intervals import columns_by_defined_queries, mean_intervals, reported_interval
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 
 SIGNIFICANCE = 0.05
 POWER = 0.8
 MIN_DIFFERING_QUERIES = 6  # with fewer, Fisher's test has no p-value below 0.05
-_MIN_QUERIES_NEEDED = 8  # with at least so many, Fisher's test has about the power of the t-test
+_MORE_QUERIES = 2  # with so many more than the fewest, Fisher's test has about the power of the t-test
 _ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 
@@ -28,8 +28,8 @@ class PairedDifference:
         mean_a: Mean of A over `queries`.
         mean_b: Mean of B.
         difference: Mean of the differences.
-        lower: Lower end of the 95% interval of the difference, see `mean_intervals`.
-        upper: Upper end.
+        lower: Lower end of the 95% interval of the difference, see `mean_intervals`; None for one query.
+        upper: Upper end, None for one query.
         t_test_p: Two-sided p-value of the paired t-test (Student 1908); None if all differences are equal.
         randomisation_p: Two-sided p-value of Fisher's randomisation test.
         wins: Queries on which B has the larger value.
@@ -38,15 +38,15 @@ class PairedDifference:
         queries: Number of queries on which the metric is defined for both.
         skipped: Number of queries on which the metric is undefined for at least one system.
         effect_size: Difference over the standard deviation of the differences; None if that is 0.
-        queries_needed: Queries needed to detect a difference of this size at p < 0.05 with a power of 80%;
-            None where there is no difference, or one query.
+        queries_needed: Queries needed to detect a difference of this size with a power of 80%, at p < 0.05 or
+            by the correction of a comparison; None where there is no difference, or one query.
     """
 
     mean_a: float
     mean_b: float
     difference: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     t_test_p: float | None
     randomisation_p: float
     wins: int
@@ -56,6 +56,19 @@ class PairedDifference:
     skipped: int
     effect_size: float | None
     queries_needed: int | None
+
+    def among_tests(self, open_tests: int) -> "PairedDifference":
+        """Return the difference with the queries needed if several tests are not significant yet (Holm)."""
+        if open_tests < 2 or not self.effect_size or self.queries_needed is None:
+            return self
+        return replace(self, queries_needed=queries_needed(self.effect_size, 1.0, SIGNIFICANCE / open_tests))
+
+    @property
+    def interval(self) -> str:
+        """The interval for sentences."""
+        if self.lower is None or self.upper is None:
+            return "one query gives no interval"
+        return f"95% interval {self.lower:+.4f} to {self.upper:+.4f}"
 
     @property
     def too_few_warning(self) -> str | None:
@@ -130,16 +143,19 @@ def format_p(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
 
 
-def queries_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of queries that detect a mean difference with 80% power at p < 0.05, two-sided.
+def queries_needed(difference: float, deviation: float, significance: float = SIGNIFICANCE) -> int | None:
+    """Return the number of queries that detect a mean difference with 80% power, two-sided.
 
-    It is the smallest n >= ((t_0.975 + t_0.8) s / δ)², with quantiles of n - 1 degrees of freedom. This
-    matches the noncentral t distribution to a fifth of a query. It is at least 8: Fisher's randomisation
-    test, the decisive test, needs 6 for any p < 0.05, and has less power than the t-test below 8.
+    It is the smallest n >= ((t_(1 - α/2) + t_0.8) s / δ)², with quantiles of n - 1 degrees of freedom. For
+    α = 0.05, this matches the noncentral t distribution to a fifth of a query. It is then at least 8:
+    Fisher's randomisation test, the decisive test, needs 6 for any p < 0.05, and has less power than the
+    t-test below 8.
 
     Args:
         difference: δ, the mean difference.
         deviation: s, the standard deviation of the differences.
+        significance: α, the level below which a p-value is significant. With Holm's correction, it is 0.05
+            divided by the number of tests that are not significant yet.
 
     Returns:
         None where there is no difference, apart from rounding.
@@ -152,10 +168,11 @@ def queries_needed(difference: float, deviation: float) -> int | None:
         return None
     from scipy import special
 
-    levels = np.array([1.0 - SIGNIFICANCE / 2.0, POWER])
+    levels = np.array([1.0 - significance / 2.0, POWER])
     ratio = (deviation / difference) ** 2
-    needed: int = max(_MIN_QUERIES_NEEDED, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
-    while needed < special.stdtrit(needed - 1, levels).sum() ** 2 * ratio:  # at most three times
+    fewest = math.ceil(1.0 - math.log2(significance)) + _MORE_QUERIES  # p is at least 2^(1 - n)
+    needed: int = max(fewest, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
+    while needed < special.stdtrit(needed - 1, levels).sum() ** 2 * ratio:  # a few times
         needed += 1
     return needed
 
@@ -188,12 +205,13 @@ class _Tests:
         deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
         # Equal differences may vary in their last digits, due to rounding.
         varies = deviation > _ROUNDING * float(np.abs(differences).max())
+        lower, upper = reported_interval(self._lower[metric], self._upper[metric])
         return PairedDifference(
             mean_a=float(self._a[:, metric].mean()),
             mean_b=float(self._b[:, metric].mean()),
             difference=mean,
-            lower=float(self._lower[metric]),
-            upper=float(self._upper[metric]),
+            lower=lower,
+            upper=upper,
             t_test_p=t_test_p(mean, deviation, len(differences)) if varies else None,
             randomisation_p=float(self._p[metric]),
             wins=int(np.count_nonzero(differences > 0.0)),

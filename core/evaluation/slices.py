@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import RankingDataset
-from core.evaluation.evaluation import Judgments
 from core.types import Int64Array
 
 MAX_VALUES = 20  # values of a query column; rarer values share one segment
@@ -33,7 +32,6 @@ class Slice:
 
 
 def slices(
-    judgments: Judgments,
     dataset: RankingDataset,
     relevance_threshold: float = 0.0,
     *,
@@ -45,16 +43,13 @@ def slices(
     segment. Properties with a single segment are omitted, and so are segments of too few queries.
 
     Args:
-        judgments: The judged documents.
-        dataset: Dataset of the query columns, with the same queries.
+        dataset: The judged documents, and the query columns.
         relevance_threshold: Documents with a label above this are relevant.
         min_queries: Minimum number of queries of a segment.
     """
-    starts = judgments.query_boundaries[:-1]
-    relevant = np.concatenate((np.asarray(judgments.labels) > relevance_threshold, [False]))
-    counts = np.add.reduceat(relevant, starts, dtype=np.int64)
-    sizes = np.diff(judgments.query_boundaries)
-    counts[sizes == 0] = 0
+    relevant = np.asarray(dataset.labels) > relevance_threshold
+    counts = np.add.reduceat(relevant, dataset.query_boundaries[:-1], dtype=np.int64)
+    sizes = np.diff(dataset.query_boundaries)
     by_property = [
         list(_by_size("documents a query", sizes)),
         list(_by_size("relevant documents", counts)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.evaluation.bootstrap import RESAMPLES
-from core.evaluation.intervals import columns_by_defined_queries, mean_intervals
+from core.evaluation.intervals import columns_by_defined_queries, mean_intervals, reported_interval
 from core.metrics import Metric
 from core.types import Float64Array
 
@@ -19,8 +19,9 @@ class Summary:
 
     Attributes:
         mean: Mean over the queries on which the metric is defined; geometric for geometric metrics.
-        lower: Lower end of the 95% interval of the mean, see `mean_intervals`.
-        upper: Upper end.
+        lower: Lower end of the 95% interval of the mean, see `mean_intervals`; None where it has no bound:
+            a metric without bounds on one query.
+        upper: Upper end, None as for `lower`.
         quantiles: Quantiles over the queries, `p05` to `p95`.
         queries: Number of queries on which the metric is defined.
         skipped: Number of queries on which the metric is undefined.
@@ -92,10 +93,11 @@ def summarise_all(
         for column, column_values, lower, upper in zip(columns, measured.T, lowers, uppers, strict=True):
             to_original_scale = np.exp if names[column] in geometric else np.float64
             quantiles = np.quantile(to_original_scale(column_values), QUANTILES)
+            reported = reported_interval(to_original_scale(lower), to_original_scale(upper))
             summaries[names[column]] = Summary(
                 mean=float(to_original_scale(column_values.mean())),
-                lower=float(to_original_scale(lower)),
-                upper=float(to_original_scale(upper)),
+                lower=reported[0],
+                upper=reported[1],
                 quantiles={
                     f"p{round(100 * share):02d}": float(value)
                     for share, value in zip(QUANTILES, quantiles, strict=True)

@@ -1,5 +1,6 @@
 """Judge a paper's claims by our results: held, not shown or contradicted, with effect and p-value."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import singledispatchmethod
@@ -35,7 +36,7 @@ class Comparison:
         first: Row and column of the first number.
         second: Row and column of the second number.
         difference: Difference in natural units; of means, where there are values by query.
-        lower: Lower end of the 95% interval, None without values by query.
+        lower: Lower end of the 95% interval, None with fewer than two values by query.
         upper: Upper end of the 95% interval.
         p: Two-sided p-value of the table's test, None without values by query.
         adjusted_p: For a difference that contradicts an `Above` claim, p after Holm's correction over the
@@ -132,7 +133,7 @@ def p_value(paired: PairedDifference, test: Test) -> float:
     """Return the p-value of a paper's test; of Fisher's test where the paper has no test."""
     if test == "t-test":
         if paired.t_test_p is None:
-            return 1.0 if paired.difference == 0.0 else 0.0
+            return 1.0 if paired.difference == 0.0 or paired.queries == 1 else 0.0
         return paired.t_test_p
     return paired.randomisation_p
 
@@ -203,16 +204,17 @@ class Judge:
         if len(comparisons) < len(rule.pairs):
             absent = [pair for pair, c in zip(rule.pairs, compared, strict=True) if c is None]
             return self._absent(claim, absent, comparisons)
+        ends = {id(c): _interval_ends(c) for c in comparisons}
         widened = _simultaneous(len(comparisons))
         beyond = [c for c in comparisons if _distance_from_zero(c, widened) > rule.margin]
-        farthest = max(comparisons, key=lambda c: max(-_or_default(c.lower, 0.0), _or_default(c.upper, 0.0)))
+        farthest = max(comparisons, key=lambda c: max(-ends[id(c)][0], ends[id(c)][1]))
         if beyond:
             farthest = max(beyond, key=lambda c: abs(c.difference))
             verdict: Verdict = "contradicted"
         else:
-            widest = max(-_or_default(farthest.lower, 0.0), _or_default(farthest.upper, 0.0))
+            widest = max(-ends[id(farthest)][0], ends[id(farthest)][1])
             verdict = "held" if widest < rule.margin else "not-shown"
-        lower, upper = (self._signed(_or_default(end, 0.0)) for end in (farthest.lower, farthest.upper))
+        lower, upper = (self._signed(end) for end in ends[id(farthest)])
         sentence = (
             f"The interval that extends farthest is {lower} to {upper} ({_named(farthest)}); the margin is"
             f" ±{self._unit * rule.margin:.2f}."
@@ -362,8 +364,13 @@ def _simultaneous(n_comparisons: int) -> float:
 def _distance_from_zero(comparison: Comparison, widened: float) -> float:
     """Return the distance from 0 to the nearest end of the widened interval, negative if it contains 0."""
     difference = comparison.difference
-    end = comparison.lower if difference > 0.0 else comparison.upper
-    return abs(difference) - widened * abs(difference - _or_default(end, difference))
+    lower, upper = _interval_ends(comparison)
+    return abs(difference) - widened * abs(difference - (lower if difference > 0.0 else upper))
+
+
+def _interval_ends(comparison: Comparison) -> tuple[float, float]:
+    """Return the interval, infinite where a comparison of one query has none."""
+    return _or_default(comparison.lower, -math.inf), _or_default(comparison.upper, math.inf)
 
 
 def _verdict_of(comparison: Comparison) -> Verdict:

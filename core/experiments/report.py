@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import mean_intervals
+from core.evaluation.intervals import mean_intervals, reported_interval
 from core.experiments.judgement import Judge, Judgement, PairedTests, p_value
 from core.experiments.paper import Printed, Table
 from core.experiments.plan import Cell, Plan
@@ -28,7 +28,7 @@ class ReportCell:
         row: Row of the cell.
         column: Column of the cell.
         ours: Measured number, None without a result.
-        lower: Lower end of the 95% interval over queries, None without per-query values.
+        lower: Lower end of the 95% interval over queries, None with fewer than two per-query values.
         upper: Upper end of the 95% interval.
         queries: Number of queries in the mean.
         mark: Mark of significance by the paper's own test.
@@ -279,20 +279,21 @@ class _TableBuilder:
                 curve=value.curve,
             )
 
-    def _intervals(self) -> dict[Place, tuple[float, float, int]]:
+    def _intervals(self) -> dict[Place, tuple[float | None, float | None, int]]:
         """Return interval and number of queries of each mean; means over the same queries share resamples."""
         by_queries: dict[bytes, dict[Place, Float64Array]] = {}
         for place, value in self._values.items():
             if value.per_query is not None:
                 is_defined = ~np.isnan(value.per_query)
                 by_queries.setdefault(is_defined.tobytes(), {})[place] = value.per_query[is_defined]
-        intervals = {}
+        intervals: dict[Place, tuple[float | None, float | None, int]] = {}
         for columns in by_queries.values():
             values = np.column_stack(list(columns.values()))
             for place, lower, upper in zip(
                 columns, *mean_intervals(values, threads=self._threads), strict=True
             ):
-                intervals[place] = (self._unit * float(lower), self._unit * float(upper), len(values))
+                ends = reported_interval(self._unit * lower, self._unit * upper)
+                intervals[place] = (*ends, len(values))
         return intervals
 
     def _significance(self, cell: Cell) -> tuple[float | None, str]:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
+from core.evaluation.intervals import reported_interval
 from core.interleaving.sequential import (
     Conclusion,
     SequentialRule,
@@ -55,7 +56,7 @@ class PairVerdict:
             where the test compares credits; None without lists.
         delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users; a list without a user is
             resampled like one user. More than 20,000 users are resampled in groups.
-        delta_upper: Upper end of the 95% interval of Δ.
+        delta_upper: Upper end of the 95% interval of Δ. Both ends are None for one user.
         decided: Number of units of the sequential test that prefer one ranker.
         preferring_first: Number of units that prefer the first ranker.
         first_share: Share of these units; ½ plus half their mean credit difference per click where the test
@@ -220,8 +221,8 @@ def _delta(
     has_lists = counts > 0
     columns = np.column_stack([sums, counts])[has_lists]
     drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed)
-    lower, upper = interval_of(0.5 * drawn[:, 0] / drawn[:, 1], len(columns))
-    return float(0.5 * preferences.mean()), lower, upper
+    interval = interval_of(0.5 * drawn[:, 0] / drawn[:, 1], len(columns))
+    return float(0.5 * preferences.mean()), *reported_interval(*interval)
 
 
 def sign_test(wins: int, losses: int) -> float:

@@ -117,15 +117,23 @@ class Metric(ABC):
             labels: Labels >= 0; the caller has refused others.
 
         Raises:
-            InvalidInput: When a label has no gain, or is above the largest label.
+            InvalidInput: When a label, or the largest possible label, has no gain, or a label is above it.
         """
+        gain, largest = self.conventions.gain, self.conventions.max_label
         if "gain" in self.uses:
-            label_gains(self.conventions.gain, labels)
-        if "max_label" in self.uses and labels.max(initial=0.0) > self.conventions.max_label:
-            largest = self.conventions.max_label
+            label_gains(gain, labels)
+        if "max_label" not in self.uses:
+            return
+        if labels.max(initial=0.0) > largest:
             raise InvalidInput.at(
                 "/contract/max_label",
                 f"is {largest}, but the data has the label {labels.max():g}; increase max_label",
+            )
+        if not isinstance(gain, str) and len(gain) <= largest:
+            raise InvalidInput.at(
+                "/contract/max_label",
+                f"is {largest}, which has no gain in the list; set max_label to {len(gain) - 1}, the last"
+                " label with a gain, or add gains",
             )
 
     def contract(self) -> dict[str, Any]:

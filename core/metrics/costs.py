@@ -1,4 +1,7 @@
-"""Cost metrics of the LambdaLoss paper, for which lower is better."""
+"""Cost metrics of the LambdaLoss paper, for which lower is better.
+
+Judged documents that were not retrieved come last, in input order; otherwise an empty ranking would be best.
+"""
 
 import math
 from dataclasses import dataclass
@@ -64,7 +67,8 @@ class AverageRelevancePosition(Metric):
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return ARP of each query."""
-        return per_query(_sum_positions, ranked.ranking.boundaries, ranked.ranking.labels), None
+        ranking = ranked.with_absent.ranking
+        return per_query(_sum_positions, ranking.boundaries, ranking.labels), None
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class NdcgCost(Metric):
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the cost of each query, undefined where no document has a gain."""
         ideal = max_dcg(ranked.ideal, self.conventions)
-        return self.costs(ranked) / np.where(ideal > 0.0, ideal, 1.0), ideal <= 0.0
+        return self.costs(ranked.with_absent) / np.where(ideal > 0.0, ideal, 1.0), ideal <= 0.0
 
     def costs(self, ranked: RankedLabels) -> Float64Array:
         """Return the cost of each query before it is divided by its maxDCG."""

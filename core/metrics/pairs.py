@@ -1,4 +1,4 @@
-"""Metrics that count correctly ordered pairs of documents."""
+"""Metrics of correctly ordered pairs of judged documents; those not retrieved come last, as one tie."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -129,6 +129,7 @@ class PairwiseAccuracy(Metric):
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the share of each query, undefined where it has no pair."""
+        ranked = ranked.with_absent
         ranking = ranked.ranking
         right, pairs = np.zeros((2, len(ranking.boundaries) - 1))
         over_ranges(

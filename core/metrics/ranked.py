@@ -163,6 +163,21 @@ class RankedLabels:
         """(n_ranked,) scores of the ranked documents."""
         return self.document_scores[self.ranking.rows]
 
+    @cached_property
+    def with_absent(self) -> "RankedLabels":
+        """The rankings followed by the judged documents that they lack, in input order, as one tie."""
+        documents = self.ideal.documents
+        is_absent = documents.labels >= 0.0
+        is_absent[self.ranking.rows] = False
+        if not is_absent.any():
+            return self
+        rows = np.concatenate((self.ranking.rows, np.flatnonzero(is_absent)))
+        queries = np.searchsorted(documents.boundaries, rows, side="right") - 1
+        counts = np.bincount(queries, minlength=len(documents.boundaries) - 1)
+        boundaries = np.concatenate(([0], np.cumsum(counts)))
+        ranking = Ranking(rows[np.argsort(queries, kind="stable")], boundaries, documents)
+        return RankedLabels(ranking, np.where(is_absent, -np.inf, self.document_scores), self.ideal)
+
     def first(self, depth: int | None) -> "RankedLabels":
         """Return the top `depth` documents of each ranking, all documents for None; cached."""
         if depth is None:

@@ -76,7 +76,7 @@ def conclude(
         "winner": paired.mean_b,
         "default": paired.mean_a,
         "difference": paired.difference,
-        "interval": [paired.lower, paired.upper],
+        "interval": None if paired.lower is None else [paired.lower, paired.upper],
         "p_value": difference.adjusted_p,
         "queries": paired.queries,
     }
@@ -88,8 +88,8 @@ def conclude(
     }[verdict]
     sentence = (
         f"{opening}: {metric} {paired.mean_b:.4f} against {paired.mean_a:.4f} on {paired.queries:,} held-out"
-        f" queries, {paired.difference:+.4f} (95% interval {paired.lower:+.4f} to {paired.upper:+.4f},"
-        f" {format_p(difference.adjusted_p)}). Its {optimistic}"
+        f" queries, {paired.difference:+.4f} ({paired.interval}, {format_p(difference.adjusted_p)})."
+        f" Its {optimistic}"
     )
     return _conclusion(verdict, sentence, held_out, values, winner, default)
 

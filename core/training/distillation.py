@@ -85,7 +85,7 @@ def student_finding(
         is_seen: Whether the teacher may have been trained on the test queries.
     """
     caution = (
-        f" {teacher} may have been trained on these queries: its value may be too high." if is_seen else ""
+        f"{teacher} may have been trained on these queries: its value may be too high. " if is_seen else ""
     )
     queries = f"{difference.queries:,} test quer{'y' if difference.queries == 1 else 'ies'}"
     return Finding(
@@ -93,8 +93,8 @@ def student_finding(
         severity="warning" if is_worse else "info",
         title=f"{student} has {metric} {difference.mean_b:.4f} on {queries}, its teacher {teacher}"
         f" {difference.mean_a:.4f}: the difference is {difference.difference:+.4f}"
-        f" [{difference.lower:+.4f}, {difference.upper:+.4f}]",
-        advice=f"The interval covers 95%.{caution} More training documents, which need no judgments, or more"
+        f" ({difference.interval})",
+        advice=f"{caution}More training documents, which need no judgments, or more"
         " trees bring a student closer to its teacher.",
         count=difference.queries,
         total=difference.queries + difference.skipped,

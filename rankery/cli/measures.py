@@ -53,7 +53,7 @@ def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = 
             made.add_row(
                 metric,
                 number(tests["difference"], signed=True),
-                f"{tests['lower']:+.4f}, {tests['upper']:+.4f}",
+                "–" if tests["lower"] is None else f"{tests['lower']:+.4f}, {tests['upper']:+.4f}",
                 *(p_value(tests[name]) for name in p_values.values()),
                 f"{tests['wins']} / {tests['ties']} / {tests['losses']}",
             )
@@ -63,4 +63,5 @@ def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = 
 def _mean(summary: Summary) -> str:
     if summary["mean"] is None:
         return "undefined"
-    return f"{summary['mean']:.4f} \\[{summary['lower']:.4f}, {summary['upper']:.4f}]"
+    interval = "" if summary["lower"] is None else f" \\[{summary['lower']:.4f}, {summary['upper']:.4f}]"
+    return f"{summary['mean']:.4f}{interval}"

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellsOf, csvText } from "../../app/dashboard/static/tables/csv.js";
+import { intervalParts, tableRows } from "../../app/dashboard/static/tables/table.js";
 
 test("rows end with CRLF as RFC 4180 requires, and an absent value is empty", () => {
   assert.equal(
@@ -39,6 +40,23 @@ test("numbers are written as programs read them, words as they are shown", () =>
     "< 0.0001",
   ]);
   assert.deepEqual(cells(cell("", { number: true })), [""]);
+});
+
+test("a cell of several values is written as several columns", () => {
+  const parts = intervalParts("NDCG", ({ mean, ends }) => [mean, ...(ends ?? [])]);
+  const columns = [
+    { label: "System", value: ({ name }) => name },
+    { label: "95% interval", value: ({ mean }) => mean, parts },
+  ];
+  const rows = [
+    { name: "a", mean: 0.5, ends: [0.4, 0.6] },
+    { name: "b", mean: 0.7, ends: null },
+  ];
+  assert.deepEqual(tableRows(columns, rows), [
+    ["System", "NDCG", "NDCG, 95% lower", "NDCG, 95% upper"],
+    ["a", 0.5, 0.4, 0.6],
+    ["b", 0.7, null, null],
+  ]);
 });
 
 test("a time is written exactly, and a wide cell keeps the columns after it in place", () => {

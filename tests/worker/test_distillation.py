@@ -132,7 +132,7 @@ def test_the_difference_from_the_teacher_is_reported(
     assert unseen["title"] == (
         f"small has ndcg@5 {values[1].mean():.4f} on 30 test queries, its teacher web:1"
         f" {values[0].mean():.4f}: the difference is {difference.difference:+.4f}"
-        f" [{difference.lower:+.4f}, {difference.upper:+.4f}]"
+        f" ({difference.interval})"
     )
     assert (models[1].findings or [])[0]["title"] == unseen["title"]
     # Queries that both trainings hold out are new to the teacher, too.

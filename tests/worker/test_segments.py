@@ -14,6 +14,7 @@ from core.store.artifacts.keys import (
     comparison_segments_key,
     evaluation_key,
     evaluation_segments_key,
+    run_key,
 )
 from tests.worker.inline_worker import InlineWorker
 
@@ -49,3 +50,23 @@ def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker
         with inline_worker.store.verified.open(values_key) as file:
             query_ids = pq.read_table(file)["query_id"].to_pylist()
         assert [query_ids[place] for place in np.flatnonzero(members)] == list(data.query_ids[14:26])
+
+
+def test_unjudged_documents_of_a_run_do_not_change_the_segments(inline_worker: InlineWorker) -> None:
+    """The segments of a run are those of the dataset, so that systems can be compared by segment."""
+    data = synthetic_dataset(12, seed=1, documents_per_query=4, n_features=2)
+    dataset_id = inline_worker.add(data, "judged")
+    lines = [
+        f"{query} Q0 {document} 1 {-rank} bm25\n"
+        for number, query in enumerate(data.query_ids)
+        for rank, document in enumerate([data.document_ids[4 * number], *"abcdefgh"[: 8 * (number % 2)]])
+    ]
+    inline_worker.store.artifacts.write_bytes(run_key("run_1"), "".join(lines).encode())
+    imported = inline_worker.run("import", dataset_id, upload_id="run_1", name="bm25", filename="bm25.run")
+    ranking_id = (imported.result or {})["ranking_id"]
+    evaluated = inline_worker.run(
+        "evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"]
+    )
+    with inline_worker.store.read() as tx:
+        segments = tx.evaluations.get((evaluated.result or {})["evaluation_id"]).slices or []
+    assert "documents a query" not in {segment["by"] for segment in segments}

@@ -86,9 +86,8 @@ def compare_with_teacher(
     )
     if difference is None:
         return ()
-    is_worse = (
-        difference.upper < 0.0 if parse_metric(metric, contract).higher_is_better else difference.lower > 0.0
-    )
+    higher_is_better = parse_metric(metric, contract).higher_is_better
+    is_worse = (difference.upper or 0.0) < 0.0 if higher_is_better else (difference.lower or 0.0) > 0.0
     return (
         student_finding(job.model_name, reference, metric, difference, is_worse=is_worse, is_seen=is_seen),
     )

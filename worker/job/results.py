@@ -113,7 +113,7 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: ScoredDataset, sys
     """Evaluate the scores of a system by a job's metrics, and store the values of every query."""
     run.reporter.phase("evaluating")
     contract = measures.contract
-    segments = slices(ranked.judgments, ranked.dataset, contract.relevance_threshold)
+    segments = slices(ranked.dataset, contract.relevance_threshold)
     evaluation = evaluate(
         ranked.scores, ranked.judgments, measures.metrics, contract, seed=measures.seed, threads=run.threads
     )

@@ -63,7 +63,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     with run.artifacts.writing(comparison_key(comparison_id)) as file:
         pq.write_table(values_table(dataset.query_ids, values), file)
     with run.artifacts.writing(comparison_segments_key(comparison_id)) as file:
-        parts = slices(dataset, dataset, spec.measures.contract.relevance_threshold)
+        parts = slices(dataset, spec.measures.contract.relevance_threshold)
         write_segments(parts, dataset.n_queries, file)
     with run.succeeding({"comparison_id": comparison_id}) as tx:
         for system, stored in rankings:

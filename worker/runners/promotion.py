@@ -151,7 +151,7 @@ def _decide_by_judgments(run: JobRun, spec: PromoteJob, dataset_id: str) -> tupl
         rule,
         (champion.name, challenger.name),
         (champion_values, challenger_values),
-        slices(dataset, dataset, contract.relevance_threshold, min_queries=1),
+        slices(dataset, contract.relevance_threshold, min_queries=1),
         findings_against_baselines=against_baselines,
         higher_is_better=higher_is_better,
         permutations=spec.permutations,

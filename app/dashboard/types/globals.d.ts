@@ -200,8 +200,8 @@ declare global {
       mean_a: number;
       mean_b: number;
       difference: number;
-      lower: number;
-      upper: number;
+      lower: number | null;
+      upper: number | null;
       randomisation_p: number;
       queries: number;
     } | null;

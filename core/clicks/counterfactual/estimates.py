@@ -11,6 +11,7 @@ from core.clicks.counterfactual.rows import NewRanking, Rows, examination_rows, 
 from core.clicks.log import ClickLog
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
+from core.evaluation.intervals import reported_interval
 from core.types import Float64Array, Int64Array
 
 Estimator = SlotEstimator | Literal["examination"]
@@ -26,14 +27,19 @@ class MinimumSupport:
         effective_sample_size: Least effective sample size.
         unsupported: Largest share of the new ranking's metric weight without support in the log.
         largest_weight: Largest share of a single weight in the sum of all.
+        clusters: Least number of users, or of lists in a log without users. Of fewer, all may agree by
+            chance in more than 5% of the logs.
     """
 
     effective_sample_size: float = 100.0
     unsupported: float = 0.2
     largest_weight: float = 0.1
+    clusters: int = 6
 
-    def missing(self, size: float, largest: float, unsupported: float) -> str | None:
+    def missing(self, size: float, largest: float, unsupported: float, clusters: int) -> str | None:
         """Return the reason why a sample has too little support, or None."""
+        if clusters < self.clusters:
+            return f"the number of independent users or lists is {clusters}, below {self.clusters}"
         if size < self.effective_sample_size:
             return f"the effective sample size is {size:.0f}, below {self.effective_sample_size:.0f}"
         if unsupported > self.unsupported:
@@ -52,7 +58,8 @@ class SystemEstimate:
     Attributes:
         name: Name of the ranking.
         value: Estimate of the metric, a mean over lists.
-        lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`.
+        lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`; None for one
+            cluster.
         upper: Upper end of the interval.
         effective_sample_size: (Σ w)² / Σ w² of the weights of impressions, or of lists for `slate`.
         largest_weight: Largest weight over the sum of all.
@@ -64,8 +71,8 @@ class SystemEstimate:
 
     name: str
     value: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     effective_sample_size: float
     largest_weight: float
     clipped: float
@@ -80,7 +87,8 @@ class ResampledEstimate:
     Attributes:
         estimate: The estimate.
         resampled: The replicates.
-        zeros: Share of the ranking's metric weight that counts as 0 for lack of support, see `Rows`.
+        zeros: Share of the ranking's metric weight that counts as 0 for lack of support or by clipping, see
+            `Rows`.
     """
 
     estimate: SystemEstimate
@@ -158,10 +166,10 @@ def evaluate_rankings(
         else:
             rows = slot_rows(common, ranking, by_rank, estimator, normalised=normalised, clip=clip)
         value, resampled = _bootstrapped(rows, clusters, seed, threads)
-        lower, upper = interval_of(resampled, n_clusters)
+        lower, upper = reported_interval(*interval_of(resampled, n_clusters))
         name = LOGGED if ranking is None else ranking.name
         size, largest = effective_size_and_largest_share(rows.weights)
-        missing = floor.missing(size, largest, rows.unsupported)
+        missing = floor.missing(size, largest, rows.unsupported, n_clusters)
         support = (size, largest, rows.clipped, rows.unsupported, missing)
         return ResampledEstimate(SystemEstimate(name, value, lower, upper, *support), resampled, rows.zeros)
 

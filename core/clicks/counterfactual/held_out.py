@@ -50,7 +50,8 @@ class HeldOutClicks:
 
     def missing(self) -> str | None:
         """Return the reason why the clicks support no verdict, or None."""
-        return MinimumSupport().missing(*effective_size_and_largest_share(self._weights), 0.0)
+        size, largest = effective_size_and_largest_share(self._weights)
+        return MinimumSupport().missing(size, largest, 0.0, self.dataset.n_queries)
 
     @cached_property
     def _weights(self) -> Float64Array:

@@ -49,8 +49,8 @@ class Rows:
         normalised: Whether values are divided by the mean weight of their group.
         clipped: Share of the weights above 0 that were clipped.
         unsupported: Share of the ranking's metric weight without support in the log.
-        zeros: Share that counts as 0 for lack of support, since neither normalisation nor predictions replace
-            it.
+        zeros: Share that counts as 0 for lack of support or by clipping, since neither normalisation nor
+            predictions replace it.
     """
 
     lists: Int64Array
@@ -113,15 +113,15 @@ def slot_rows(
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
     is_weighted = weights > 0.0
     supported[top.pair_queries[top.pairs[is_weighted]], rank_indices[is_weighted]] = True
-    replaced = supported
+    replaced, lost = supported, _lost(values, rewards * unclipped)
     if normalised or estimator == "cascade_doubly_robust":
-        replaced = supported | supported.any(axis=0)  # by other queries at the same rank
+        replaced, lost = supported | supported.any(axis=0), 0.0  # by other queries at the same rank
     rows = replace(
         _rows(top, values, weights),
         normalised=normalised,
         clipped=clipped,
         unsupported=_unsupported(log, ranking, by_rank, supported),
-        zeros=_unsupported(log, ranking, by_rank, replaced),
+        zeros=_zeros(_unsupported(log, ranking, by_rank, replaced), lost),
     )
     return rows.by_list() if estimator == "slate" else replace(rows, groups=rank_indices)
 
@@ -164,9 +164,11 @@ def examination_rows(
         unsupported = _unsupported(log, ranking, by_rank, supported)
     weights, clipped = _clipped(1.0 / examined, clip)
     worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
-    values = log.rewards[clicked] * worth * weights
+    rewards = log.rewards[clicked] * worth
+    values = rewards * weights
+    zeros = _zeros(unsupported, _lost(values, rewards / examined))
     groups = np.zeros(len(lists), np.int64)
-    return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported, unsupported)
+    return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported, zeros)
 
 
 def _mean_examination(log: ClickLog, examination: Float64Array) -> Float64Array:
@@ -188,6 +190,16 @@ def _clipped(weights: Float64Array, clip: float | None) -> tuple[Float64Array, f
         return weights, 0.0
     over = int((weights > clip).sum())
     return np.minimum(weights, clip), over / max(1, int((weights > 0.0).sum()))
+
+
+def _lost(values: Float64Array, unclipped: Float64Array) -> float:
+    """Return the share of the sum of values that clipping removed."""
+    total = float(unclipped.sum())
+    return 1.0 - float(values.sum()) / total if total else 0.0
+
+
+def _zeros(unsupported: float, lost: float) -> float:
+    return 1.0 - (1.0 - unsupported) * (1.0 - lost)
 
 
 def _unsupported(log: ClickLog, ranking: NewRanking, by_rank: Float64Array, supported: BoolArray) -> float:

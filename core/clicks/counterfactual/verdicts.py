@@ -5,6 +5,7 @@ from itertools import combinations
 
 from core.clicks.counterfactual.estimates import Estimates, ResampledEstimate, SystemEstimate
 from core.evaluation.bootstrap import interval_of
+from core.evaluation.intervals import reported_interval
 
 
 @dataclass(frozen=True)
@@ -15,19 +16,21 @@ class Difference:
         first: Name of the first ranking.
         second: Name of the second ranking.
         value: Estimate of the second ranking minus the estimate of the first.
-        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples.
+        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples; None for one
+            cluster.
         upper: Upper end of the interval.
-        corrected: Difference if documents that count as 0 for lack of support were as good as the others.
+        corrected: Difference without clipping, if documents that count as 0 for lack of support were as good
+            as the others.
         better: Name of the better ranking, None where the interval contains 0, where support is missing, or
-            where documents without support may reverse the difference.
+            where documents without support or clipped weights may reverse the difference.
         sentence: The verdict in a sentence.
     """
 
     first: str
     second: str
     value: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     corrected: float
     better: str | None
     sentence: str
@@ -86,19 +89,33 @@ def _difference(
         sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
     elif (lower > 0.0 or upper < 0.0) and value * corrected < 0.0:
         sentence = (
-            f"No verdict on {b.name} against {a.name}: {numbers}, but the log does not support"
-            f" {a.unsupported:.0%} of {a.name} and {b.unsupported:.0%} of {b.name}, which may reverse it."
+            f"No verdict on {b.name} against {a.name}: {numbers}, but {_unreliable_shares(a, b)}, which may"
+            " reverse it."
         )
     elif lower > 0.0 or upper < 0.0:
         better, worse = (b.name, a.name) if lower > 0.0 else (a.name, b.name)
         sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
     else:
         sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
-    return Difference(a.name, b.name, value, lower, upper, corrected, better, sentence)
+    reported_lower, reported_upper = reported_interval(lower, upper)
+    return Difference(a.name, b.name, value, reported_lower, reported_upper, corrected, better, sentence)
+
+
+def _unreliable_shares(a: SystemEstimate, b: SystemEstimate) -> str:
+    parts = []
+    if a.unsupported or b.unsupported:
+        parts.append(
+            f"the log does not support {a.unsupported:.0%} of {a.name} and {b.unsupported:.0%} of {b.name}"
+        )
+    if a.clipped or b.clipped:
+        parts.append(
+            f"{a.clipped:.0%} of the weights of {a.name} and {b.clipped:.0%} of {b.name} are clipped"
+        )
+    return " and ".join(parts)
 
 
 def _if_supported(estimated: ResampledEstimate) -> float:
-    """Return the estimate if documents that count as 0 for lack of support were as good as the others.
+    """Return the estimate without clipping, if documents without support were as good as the others.
 
     The zeros favour the ranking that is closer to the logged one.
     """

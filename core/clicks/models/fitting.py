@@ -37,7 +37,7 @@ def fit_click_model(
         threads: Threads to use; the result is the same for any number.
 
     Returns:
-        The model, with intervals where `spec.resamples` is above 0.
+        The model, with intervals where `spec.resamples` is above 1 and the log has several users.
 
     Raises:
         InvalidInput: The log has no impression, or no click.
@@ -59,7 +59,8 @@ def fit_click_model(
     lists = QueryBlocks.of(log, spec.max_rank)
     in_order = lists.in_order(weights)
     model = estimate(lists, spec, in_order, report)
-    if spec.resamples:
+    n_units = log.n_lists if log.list_users is None else int(log.list_users.max()) + 1
+    if spec.resamples > 1 and n_units > 1:  # resamples of one user are equal
         model = with_intervals(model, lists, in_order, report)
     return replace(model, findings=(*_findings(model, lists, in_order),))
 

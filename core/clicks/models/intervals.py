@@ -27,7 +27,7 @@ def with_intervals(
     over resamples.
 
     Args:
-        model: The estimated model.
+        model: The estimated model, with at least two resamples.
         lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         report: Called with a step, the number of resamples done and their total; may raise to stop.
@@ -49,7 +49,7 @@ def with_intervals(
         name: _shared_interval(name, values, np.array(shared[name]))
         for name, values in model.shared().items()
     }
-    variance = squares / max(1, model.spec.resamples - 1)
+    variance = squares / (model.spec.resamples - 1)
     return replace(model, relevance_variance=variance, intervals=intervals)
 
 
@@ -147,7 +147,7 @@ def _on_interval_scale(name: str, values: Float64Array) -> Float64Array:
 
 def _shared_interval(name: str, values: Float64Array, resampled: Float64Array) -> Interval:
     centre = _on_interval_scale(name, values)
-    width = _Z_SCORE * (resampled.std(axis=0, ddof=1) if len(resampled) > 1 else np.zeros_like(values))
+    width = _Z_SCORE * resampled.std(axis=0, ddof=1)
     lower, upper = centre - width, centre + width
     if name == "relative_examination":
         return Interval(np.exp(lower), np.exp(upper))

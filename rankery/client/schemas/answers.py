@@ -1334,10 +1334,10 @@ class MetricDifference(Answer):
     mean_a: float
     mean_b: float
     difference: float
-    lower: float
-    """Lower end of the 95 % interval of the difference"""
+    lower: float | None = None
+    """Lower end of the 95 % interval of the difference; null for one query"""
 
-    upper: float
+    upper: float | None = None
     """Upper end of the interval"""
 
     t_test_p: float | None = None

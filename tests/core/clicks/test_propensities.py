@@ -178,6 +178,15 @@ def test_resampled_users() -> None:
     assert (widths[1] / widths[0] > 1.5).all()  # √4, as four copies of a list are no more data
 
 
+def test_one_user_gives_no_interval() -> None:
+    """All resamples of one user are equal; intervals of width 0 would look certain."""
+    log, _, _ = simulated(500, "shuffle")
+    of_one = replace(log, list_users=np.zeros(log.n_lists, np.int32))
+    found = estimate_propensities(of_one, PropensityPlan(method="shuffled", positions=4, resamples=20))
+    assert np.isnan(found.lower).all()
+    assert np.isnan(found.upper).all()
+
+
 def test_ordered_lists_are_reported() -> None:
     """Click rates by rank measure relevance, too, where lists are not shuffled; a sentence reports that."""
     plan = PropensityPlan(method="shuffled", positions=4, resamples=0)

@@ -5,6 +5,7 @@ import pytest
 
 from core.evaluation import Comparison, compare_systems
 from core.evaluation.comparison import Correction
+from core.evaluation.paired import queries_needed
 from core.types import Float64Array
 
 N = 400
@@ -53,6 +54,45 @@ def test_no_evidence_reports_the_number_of_queries_needed() -> None:
     assert pair.verdict == "no evidence"
     assert pair.sentence.startswith("There is no evidence that s1 and s0 differ")
     assert f"About {found.paired.queries_needed:,} queries" in pair.sentence
+
+
+@pytest.mark.parametrize("reference", [None, 0])
+def test_a_metric_without_any_value_is_named(reference: int | None) -> None:
+    """No evidence would mean that the systems were compared."""
+    values = {"ndcg@10": np.full((5, 3), np.nan)}
+    compared = compare_systems(["s0", "s1", "s2"], values, {"ndcg@10": True}, reference=reference)
+    assert compared.sentence == "ndcg@10 is undefined on every query for each pair of systems."
+
+
+def test_queries_needed_are_corrected_for_the_number_of_tests() -> None:
+    """Ten tests, none of them significant, need more queries each than one test."""
+    values = np.random.default_rng(5).normal((0.0, 0.4), 1.0, (60, 2))
+    few, many = (
+        compare_systems(
+            ["a", "b"],
+            {f"m{metric}": values for metric in range(n_metrics)},
+            dict.fromkeys((f"m{metric}" for metric in range(n_metrics)), True),
+            permutations=200,
+        )
+        .pairs[0]
+        .metrics["m0"]
+        for n_metrics in (1, 10)
+    )
+    assert few is not None
+    assert many is not None
+    effect = few.paired.effect_size
+    assert effect is not None
+    assert few.paired.queries_needed == queries_needed(effect, 1.0)
+    assert many.paired.queries_needed == queries_needed(effect, 1.0, 0.005)
+
+
+def test_one_query_gives_no_interval() -> None:
+    """An interval of width 0 would look certain; the sentence states that there is none."""
+    values = {"ndcg@10": np.array([[0.5, 0.6]])}
+    (pair,) = compare_systems(["s0", "s1"], values, {"ndcg@10": True}).pairs
+    assert "+0.1000 (one query gives no interval, p = 1.0000) over 1 query. Only 1 query" in pair.sentence
+    found = pair.to_json(["q1"])["metrics"]["ndcg@10"]
+    assert (found["lower"], found["upper"]) == (None, None)
 
 
 def test_too_few_queries_for_any_verdict_are_named() -> None:

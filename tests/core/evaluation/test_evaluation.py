@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.data import RankingDataset
-from core.evaluation import evaluate, rank_documents, summarise
+from core.evaluation import evaluate, rank_documents, summarise, summarise_all
+from core.metrics import parse_metric
 
 
 @pytest.fixture
@@ -59,6 +60,14 @@ def test_the_interval_covers_the_true_mean_about_19_times_in_20() -> None:
         assert summary.upper is not None
         covered += summary.lower <= 2 / 3 <= summary.upper
     assert 0.915 <= covered / 400 <= 0.985
+
+
+def test_one_query_of_a_metric_without_bounds_has_no_interval() -> None:
+    """An interval of width 0 would look certain; a bounded metric has the interval of its bounds."""
+    metrics = {name: parse_metric(name) for name in ("dcg", "ndcg")}
+    found = summarise_all({name: np.array([0.5]) for name in metrics}, metrics=metrics)
+    assert (found["dcg"].lower, found["dcg"].upper) == (None, None)
+    assert found["ndcg"].lower is not None
 
 
 def test_no_defined_query_has_no_mean() -> None:

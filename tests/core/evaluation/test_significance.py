@@ -92,11 +92,12 @@ def test_holm_and_verdicts() -> None:
     assert [verdict(0.1, 0.01), verdict(-0.1, 0.01), verdict(0.1, 0.05)] == ["better", "worse", "no evidence"]
 
 
-def test_the_number_of_queries_needed_is_unknown_for_one_query() -> None:
-    """One query has no standard deviation to derive the number from."""
+def test_one_query_gives_neither_an_interval_nor_the_number_of_queries_needed() -> None:
+    """One query has no standard deviation to derive them from."""
     (compared,) = paired_differences(np.array([[0.2]]), np.array([[0.5]]))
     assert compared is not None
-    assert compared.queries_needed is None
+    assert (compared.lower, compared.upper, compared.queries_needed) == (None, None, None)
+    assert compared.interval == "one query gives no interval"
 
 
 def test_a_difference_of_rounding_errors_needs_no_number_of_queries() -> None:

@@ -105,6 +105,14 @@ def test_alike(shift: float, noise: float, verdict: str) -> None:
     assert judged(Alike(((A, B),), margin=0.005), values).verdict == verdict
 
 
+@pytest.mark.parametrize("rule", [Above(((A, B),)), Alike(((A, B),), margin=0.005)])
+@pytest.mark.parametrize("test", ["randomisation", "t-test"])
+def test_one_query_shows_nothing(rule: Rule, test: Test) -> None:
+    """A single difference has neither a deviation nor an interval."""
+    values = {A: measured(np.array([0.501])), B: measured(np.array([0.5]))}
+    assert judged(rule, values, test).verdict == "not-shown"
+
+
 def test_numbers_without_values_by_query_have_no_p() -> None:
     """Times and shares are judged without a significance test, which the sentence reports."""
     found = judged(Larger(((A, B),)), {A: CellValue(3.0), B: CellValue(2.0)})

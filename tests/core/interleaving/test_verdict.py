@@ -239,6 +239,13 @@ def test_a_busy_user_counts_once() -> None:
     assert by_user.delta_lower < 0.1
 
 
+def test_one_user_gives_no_interval() -> None:
+    """An interval of width 0 would look certain."""
+    (pair,) = _verdict([1.0, 1.0, -1.0], ["one"] * 3).pairs
+    assert pair.delta == pytest.approx(1 / 6)
+    assert (pair.delta_lower, pair.delta_upper) == (None, None)
+
+
 def test_lists_without_users_are_units() -> None:
     """Lists without a user are independent units."""
     (pair,) = _verdict([1.0, 1.0, -1.0], [None, None, None]).pairs

@@ -234,6 +234,33 @@ def test_pairs_are_counted_as_among_all_pairs(n_labels: int, n_scores: int) -> N
             assert found[query] == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
 
 
+def test_err_needs_a_gain_of_the_largest_label() -> None:
+    """The error names `max_label`, as all labels of the data have gains."""
+    metric = parse_metric("err", {"gain": [0, 1, 3]})
+    with pytest.raises(InvalidInput) as refused:
+        metric.check_labels(np.array([0.0, 1.0, 2.0]))
+    (problem,) = refused.value.problems
+    assert problem.pointer == "/contract/max_label"
+    assert "set max_label to 2" in problem.detail
+
+
+def test_documents_that_were_not_retrieved_come_last() -> None:
+    """Otherwise the least cost would be that of an empty ranking, and its pairs would be left out."""
+    labels, boundaries = np.array([0.0, 2.0, 1.0, np.nan]), np.array([0, 4])
+    some, none = np.array([np.nan, np.nan, 1.0, 2.0]), np.full(4, np.nan)
+    discounts, ideal = 1 / np.log2([2, 3, 4, 5]), 3 + 1 / np.log2(3)
+    expected = {
+        "arp": (1 * 2 + 2 * 4, 2 * 2 + 1 * 3),
+        "ndcg-cost": tuple(np.dot(gains, 1 - discounts) / ideal for gains in ([0, 1, 0, 3], [0, 3, 1, 0])),
+        "pairwise-accuracy": ((1 + 0 + 1 / 2) / 3, 1 / 2),
+        "auc": ((1 + 1 / 2) / 2, 1 / 2),
+    }
+    for name, values in expected.items():
+        for scores, value in zip((some, none), values, strict=True):
+            found = parse_metric(name)(scores, labels, boundaries)[0]
+            assert found == pytest.approx(value)
+
+
 def test_a_geometric_mean_is_that_of_the_queries() -> None:
     """(1/2 · 1/8)^(1/2) = 1/4; a query of value 0 counts as 1e-5, and an undefined one is left out."""
     metric = parse_metric("gm-map")

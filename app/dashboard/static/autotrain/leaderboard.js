@@ -24,7 +24,7 @@ import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
 import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
-import { sortableTable, numberColumn } from "../tables/table.js";
+import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("./labels.js").Leaderboard} Leaderboard */
 /** @typedef {import("./labels.js").Candidate} Candidate */
@@ -122,6 +122,7 @@ function columns(name, drawing) {
         return whisker({ mean: value, lower, upper }, drawing().scale, drawing().lines);
       },
       foot: () => whiskerAxis(drawing().scale),
+      parts: [], // those of the next column
     },
     {
       key: "value",
@@ -133,6 +134,7 @@ function columns(name, drawing) {
         h("strong", metric(value)),
         h("small", interval && interval.map(metric).join(" – ")),
       ],
+      parts: intervalParts(name, ({ value, interval }) => [value, ...(interval ?? [])]),
     },
     {
       key: "weight",

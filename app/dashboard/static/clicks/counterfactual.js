@@ -9,8 +9,8 @@ import { count, counted, percent } from "../page/format.js";
  * @typedef {object} SystemEstimate
  * @property {string} name
  * @property {number} value
- * @property {number} lower
- * @property {number} upper
+ * @property {number | null} lower
+ * @property {number | null} upper
  * @property {number} effective_sample_size
  * @property {number} largest_weight
  * @property {number} clipped
@@ -111,7 +111,7 @@ function supportTable(systems, named) {
     h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
     hint(
-      `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
+      `A verdict needs at least six users, or lists in a log without users, and an effective sample size of at least ${minEffectiveSize}. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),
   );
 }

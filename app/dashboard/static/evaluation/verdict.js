@@ -2,7 +2,7 @@
 import { linearScale } from "../figures/scales.js";
 import { h, svg } from "../page/dom.js";
 import { count, counted, metric, metricDigits, percent, pValue } from "../page/format.js";
-import { sortableTable, numberColumn } from "../tables/table.js";
+import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {"better" | "worse" | "no evidence"} Verdict */
 /** @typedef {Schemas["Pair"]} Pair */
@@ -160,10 +160,11 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
     number(other, "mean_b", metric),
     {
       label: "Difference, 95% interval",
-      title: "Bootstrap over the queries",
+      title: "Over the queries",
       number: true,
       value: valueGetter("difference"),
       cell: difference,
+      parts: intervalParts("Difference", ({ outcome }) => [outcome?.difference, outcome?.lower, outcome?.upper]),
     },
     number("p, adjusted", "adjusted_p", pValue, `Randomisation test ${corrected}; decides the verdict`),
     number("p, randomisation", "randomisation_p", pValue, "Fisher's randomisation test, two-sided"),
@@ -173,6 +174,10 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
       number: true,
       value: (row) => outcomeCounts(row)?.[0] ?? null,
       cell: (row) => outcomeCounts(row)?.map(count).join(" · ") ?? "–",
+      parts: ["better", "equal", "worse"].map((outcome, index) => ({
+        label: `Queries ${outcome}`,
+        value: (row) => outcomeCounts(row)?.[index] ?? null,
+      })),
     },
     number(
       "Effect size",
@@ -203,6 +208,9 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
 /** @param {DifferenceRow} row */
 function difference({ outcome }) {
   return outcome
-    ? [signed(outcome.difference), h("small", `${signed(outcome.lower)} to ${signed(outcome.upper)}`)]
+    ? [
+        signed(outcome.difference),
+        outcome.lower !== null && h("small", `${signed(outcome.lower)} to ${signed(outcome.upper)}`),
+      ]
     : "–";
 }

@@ -4,7 +4,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { changes, h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
-import { sortableTable, numberColumn } from "../tables/table.js";
+import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
@@ -231,6 +231,7 @@ function rankedColumns({ metric: name }, tested) {
         ranked.tied && !isBest && h("span.visually-hidden", " (not significantly worse than the best)"),
         interval(ranked.validation),
       ],
+      parts: intervalParts(`validation ${name}`, ({ ranked }) => intervalValues(ranked.validation)),
     },
     {
       key: "difference",
@@ -242,6 +243,10 @@ function rankedColumns({ metric: name }, tested) {
         isBest || ranked.difference === null
           ? "–"
           : [fixed(ranked.difference, 4), h("small", ` p ${pValue(ranked.p)}`)],
+      parts: [
+        { label: "difference to the best", value: ({ ranked }) => ranked.difference },
+        { label: "p, adjusted", value: ({ ranked }) => ranked.p },
+      ],
     },
     ...(tested ? [testColumn(name)] : []),
   ];
@@ -256,8 +261,12 @@ function testColumn(name) {
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
     cell: ({ ranked }) => h("span.test-value", metric(ranked.test?.mean), interval(ranked.test)),
+    parts: intervalParts(`test ${name}`, ({ ranked }) => intervalValues(ranked.test)),
   };
 }
+
+/** @param {Schemas["RankedTraining"]["validation"]} summary */
+const intervalValues = (summary) => [summary?.mean, summary?.lower, summary?.upper];
 
 /** @param {Schemas["RankedTraining"]["validation"]} summary */
 const interval = (summary) => typeof summary?.lower === "number" && h("small", " ", intervalLabel(summary));

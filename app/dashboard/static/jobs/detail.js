@@ -6,7 +6,7 @@ import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
 import { changes, dataTable, h, hint, numberHeads, problemBox, replace, rowHead, svg } from "../page/dom.js";
-import { count, lossValue, metric, milliseconds, joined } from "../page/format.js";
+import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
@@ -194,7 +194,7 @@ function footnote(job, intervals, names) {
   const sentences = [
     job.kind === "train" && job.status === "succeeded" && partsLabel(job),
     summary &&
-      `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
+      `${job.kind === "train" ? "Test mean" : "Mean"} over ${counted(summary.queries, "query", "queries")} with its 95% interval${skipped}.`,
   ];
   const words = joined(sentences);
   return words && hint(words);

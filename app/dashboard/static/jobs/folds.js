@@ -82,7 +82,7 @@ function notes(crossValidation, word) {
   if (!crossValidation) return ["Latest values. Each fold is evaluated by a model that was not trained on it."];
   const ranking = crossValidation.cross_validation.ranking_id;
   return [
-    "Each query is evaluated by a model that was not trained on it. 95% intervals over queries (bootstrap) and over folds (Student's t).",
+    "Each query is evaluated by a model that was not trained on it. 95% intervals over queries, and over folds by Student's t.",
     ` The number of ${word} was chosen on the same fold, so the values are slightly optimistic. The final model has the median number of ${word}.`,
     ranking && " ",
     ranking && h("a", { href: rankingPage(ranking) }, "Ranking by folds"),

@@ -113,7 +113,7 @@ function comparedMeans({ paired, slices, rule }) {
       ["before", metric(paired.mean_a)],
       ["after", metric(paired.mean_b)],
       ["difference", signed(paired.difference)],
-      ["95% interval", `${signed(paired.lower)} to ${signed(paired.upper)}`],
+      ["95% interval", paired.lower === null ? "none" : `${signed(paired.lower)} to ${signed(paired.upper)}`],
       ["p", pValue(paired.randomisation_p)],
       ["queries", count(paired.queries)],
     ]),

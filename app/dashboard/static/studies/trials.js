@@ -5,7 +5,7 @@ import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { changes, h, hint, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
-import { sortableTable, numberColumn } from "../tables/table.js";
+import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
 
 const FIRST_ROWS = 25;
@@ -88,6 +88,7 @@ function columns(study, name, choose) {
         h("strong", metric(value)),
         interval && h("small", ` ${interval.map(metric).join(" – ")}`),
       ],
+      parts: intervalParts(name, ({ value, interval }) => [value, ...(interval ?? [])]),
     },
     ...dimensionsOf(study).map(([pointer, dimension]) => ({
       key: pointer,

@@ -52,6 +52,11 @@ export function keyedList(list, make, first = 0) {
 
 /**
  * @template Row
+ * @typedef {{label: string, value: (row: Row) => number | string | null}} Part
+ */
+
+/**
+ * @template Row
  * @typedef {object} Column
  * @property {string} label
  * @property {string} [key] name of the column in an order; default: the label
@@ -59,6 +64,7 @@ export function keyedList(list, make, first = 0) {
  * @property {boolean} [number] whether it is aligned right and first sorted descending
  * @property {(row: Row) => number | string | null} value sort value; null is last
  * @property {(row: Row) => Child | Child[]} [cell] content of the cell; default: the value
+ * @property {Part<Row>[]} [parts] columns of the downloaded file, for cells of several values; default: the value
  * @property {(rows: Row[]) => Child} [foot] content of the footer
  */
 
@@ -75,6 +81,32 @@ export function keyedList(list, make, first = 0) {
 export function numberColumn(label, value, format, others) {
   return { label, number: true, value, cell: (row) => format(value(row)), ...others };
 }
+
+/**
+ * Return the rows of the downloaded file, with the labels first.
+ *
+ * @template Row
+ * @param {Column<Row>[]} columns
+ * @param {Row[]} rows
+ */
+export function tableRows(columns, rows) {
+  const parts = columns.flatMap((column) => column.parts ?? [column]);
+  return [parts.map((part) => part.label), ...rows.map((row) => parts.map((part) => part.value(row)))];
+}
+
+/**
+ * Return the columns of the downloaded file for a mean with its interval.
+ *
+ * @template Row
+ * @param {string} label
+ * @param {(row: Row) => (number | null | undefined)[]} values mean, lower end and upper end
+ * @returns {Part<Row>[]}
+ */
+export const intervalParts = (label, values) =>
+  [label, `${label}, 95% lower`, `${label}, 95% upper`].map((part, index) => ({
+    label: part,
+    value: (row) => values(row)[index] ?? null,
+  }));
 
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
 
@@ -96,10 +128,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   const all = h("button.quiet.small", { click: showAll });
   const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
   const table = h("table", tableHead(...headings), body, foot);
-  csvSource(table, () => [
-    columns.map((column) => column.label),
-    ...inOrder().map((row) => columns.map((column) => column.value(row))),
-  ]);
+  csvSource(table, () => tableRows(columns, inOrder()));
   const node = h("div.sortable", scrollRegion(label, table), h("div.table-foot", all, csvButton(table, label)));
 
   /** Return all rows in their order. */

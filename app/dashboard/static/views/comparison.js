@@ -40,7 +40,7 @@ import {
   setAttribute,
   tableHead,
 } from "../page/dom.js";
-import { count, metric as fourDigits, timeElement, joined } from "../page/format.js";
+import { count, counted, metric as fourDigits, timeElement, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
 /** @typedef {Schemas["ComparedSystem"]} System */
@@ -390,8 +390,10 @@ function meansOf({ systems, metrics }, chosen) {
     tabs.show(metric);
     const rows = systems.map((system) => ({ name: name(system), interval: system.metrics[metric] }));
     const { higher_is_better: higher, skipped, queries } = systems[0].metrics[metric];
+    const isShared = systems.every((system) => system.metrics[metric].queries === queries);
+    const measured = `${counted(queries, "query", "queries")}${skipped ? `, ${count(skipped)} skipped` : ""}`;
     const words = [
-      `Means over ${count(queries)} queries${skipped ? `, ${count(skipped)} skipped` : ""}, with the 95% interval of each system.`,
+      `Means over ${isShared ? measured : "the queries on which each system has a value"}, with the 95% interval of each system.`,
       !higher && "Lower is better.",
       "The tests, which compare query by query, decide whether two systems differ.",
     ];

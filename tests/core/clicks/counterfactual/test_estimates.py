@@ -72,7 +72,7 @@ def test_estimates_reach_the_truth(estimator: Estimator, metric: str) -> None:
     for order in (BEST, WORST):
         found = evaluate_rankings(held, [ranking_of("new", order)], by_rank, estimator)
         estimate = found.estimated[1].estimate
-        half = (estimate.upper - estimate.lower) / 2.0
+        half = _width(estimate) / 2.0
         assert abs(estimate.value - _truth(order, by_rank)) < 1.5 * half
         assert estimate.missing is None
         assert half < 0.2
@@ -84,7 +84,7 @@ def test_doubly_robust_has_the_smaller_variance() -> None:
     widths = {}
     for estimator in ("reward_interaction", "cascade_doubly_robust"):
         estimate = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, estimator).estimated[1].estimate
-        widths[estimator] = estimate.upper - estimate.lower
+        widths[estimator] = _width(estimate)
     assert widths["cascade_doubly_robust"] < 0.8 * widths["reward_interaction"]
 
 
@@ -151,7 +151,39 @@ def test_users_are_resampled_whole() -> None:
     assert (apart.clusters, joined.clusters) == (2_000, 20)
     wide, narrow = joined.estimated[0].estimate, apart.estimated[0].estimate
     assert wide.value == pytest.approx(narrow.value)
-    assert wide.upper - wide.lower > 3.0 * (narrow.upper - narrow.lower)
+    assert _width(wide) > 3.0 * _width(narrow)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_clipping_reverses_no_verdict(normalised: bool) -> None:
+    """Clipped weights make each new ranking worse than the logged one; normalisation corrects for that."""
+    log, by_rank = _random_log(0, 8_000), rank_weights("dcg@4")
+    rankings = [ranking_of("best", BEST)]
+    found = evaluate_rankings(log, rankings, by_rank, "item_position", normalised=normalised, clip=2.0)
+    assert found.estimated[1].estimate.clipped == 1.0
+    (difference,) = counterfactual_result("dcg@4", "item_position", found).differences
+    assert difference.corrected > 0.0
+    assert difference.better == ("best" if normalised else None)
+    assert normalised or "100% of best are clipped, which may reverse it." in difference.sentence
+
+
+def _width(estimate: SystemEstimate) -> float:
+    assert estimate.lower is not None
+    assert estimate.upper is not None
+    return estimate.upper - estimate.lower
+
+
+@pytest.mark.parametrize("n_users", [1, 2, 5, 6])
+def test_a_verdict_needs_six_users(n_users: int) -> None:
+    """Two users agree by chance half the time, which the bootstrap would report as certain."""
+    log = _random_log(0, 4_000)
+    log = replace(log, list_users=(np.arange(4_000) % n_users).astype(np.int32))
+    estimates = evaluate_rankings(log, [ranking_of("new", BEST)], rank_weights("dcg@4"), "item_position")
+    missing = f"the number of independent users or lists is {n_users}, below 6"
+    assert estimates.estimated[1].estimate.missing == (missing if n_users < 6 else None)
+    (difference,) = counterfactual_result("dcg@4", "item_position", estimates).differences
+    assert (difference.lower is None) == (n_users == 1)
+    assert (difference.better is None) == (n_users < 6)
 
 
 def test_support_below_the_floor_gives_no_verdict() -> None:

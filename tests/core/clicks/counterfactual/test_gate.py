@@ -87,5 +87,5 @@ def test_documents_without_support_must_not_exceed_the_margin(
     assert short.differences[-1].corrected == pytest.approx(challenger - 0.4 / 0.85)
     found, sentence = admits_by_estimates(margin, "web:3", "web:4", short)
     assert found == admitted
-    refused = f"documents that the log does not support may make web:4 worse by more than {margin:g}; use"
+    refused = f"or clipped weights, may make web:4 worse by more than {margin:g}; use"
     assert (refused in sentence) != admitted

@@ -139,6 +139,15 @@ def test_intervals_have_users_as_units() -> None:
     assert again.relevance_variance.tobytes() == by_user.relevance_variance.tobytes()
 
 
+@pytest.mark.parametrize(("n_users", "resamples"), [(1, 20), (2, 1)])
+def test_no_interval_from_one_user_or_one_resample(n_users: int, resamples: int) -> None:
+    """Such resamples do not differ; intervals of width 0 would look certain."""
+    sessions = draw_sessions()
+    log = as_log(sessions, [number % n_users for number in range(len(sessions))])
+    model = fit_click_model(log, ClickModelSpec(model="cascade", resamples=resamples))
+    assert (model.intervals, model.relevance_variance) == ({}, None)
+
+
 def test_a_pair_without_clicks_has_an_interval() -> None:
     """The interval is that of a beta distribution by the pair's counts, where resamples do not differ."""
     log = as_log([Session(0, (0, 1), (True, False))] * 20)
