@@ -39,8 +39,8 @@ def upgrade(engine: Engine) -> None:
                 return
             if revision is not None and revision > newest:
                 raise StoreUnavailable(
-                    f"a later release has migrated the database: its schema is {revision}, and this release"
-                    f" knows {newest}; start the later release, or restore a backup made before its first start"
+                    f"a later release has migrated the database: its schema is {revision}, this release has"
+                    f" {newest}; start the later release, or restore a backup from before its first start"
                 )
             from alembic import command
 
