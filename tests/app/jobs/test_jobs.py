@@ -11,6 +11,7 @@ from core.parameters import parameters_of
 from core.store import Model, Store
 from core.training import Hyperparameters, training_spec
 from tests.app.conftest import TestClient
+from tests.core.scorers.networks import random_network
 
 
 def _submit(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +259,10 @@ def test_a_teacher_is_resolved_at_submission(
 
 
 def test_a_sum_names_versions_and_no_loss(
-    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+    client: TestClient,
+    train_request: dict[str, Any],
+    add_model: Callable[[str], Model],
+    add_network: Callable[..., Model],
 ) -> None:
     """References are resolved at submission; only the weights of a sum are trained."""
     add_model("base")
@@ -293,6 +297,9 @@ def test_a_sum_names_versions_and_no_loss(
         assert [error["pointer"] for error in refused.json()["errors"]] == [pointer], changed
     missing = client.post("/v1/jobs", json=request | {"scorer": {"kind": "sum", "models": ["base:9"]}})
     assert missing.status_code == 404
+    add_network("both", random_network(3), {"kind": "sum"})
+    nested = client.post("/v1/jobs", json=request | {"scorer": {"kind": "sum", "models": ["base", "both"]}})
+    assert [error["pointer"] for error in nested.json()["errors"]] == ["/scorer/models/1"]
     no_loss = client.post("/v1/jobs", json={**train_request, "loss": None})
     assert [error["pointer"] for error in no_loss.json()["errors"]] == ["/loss"]
 
