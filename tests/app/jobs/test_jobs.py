@@ -229,13 +229,19 @@ def test_an_unknown_model_is_named(
 
 
 def test_the_initial_model_is_resolved_at_submission(
-    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+    client: TestClient,
+    train_request: dict[str, Any],
+    add_model: Callable[[str], Model],
+    add_network: Callable[..., Model],
 ) -> None:
-    """A name refers to the latest version at submission; an unknown version is 404."""
+    """A name refers to the latest version at submission; a sum is refused, an unknown version is 404."""
     add_model("base")
     created = client.post("/v1/jobs", json=train_request | {"init_model": "base"}).json()
     add_model("base")
     assert created["spec"]["init_model"] == "base:1"
+    add_network("both", random_network(3), {"kind": "sum"})
+    refused = client.post("/v1/jobs", json=train_request | {"init_model": "both"})
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/init_model"]
     missing = client.post("/v1/jobs", json=train_request | {"init_model": "base:9"})
     assert (missing.status_code, missing.json()["detail"]) == (404, "there is no model 'base:9'")
 
