@@ -16,7 +16,7 @@ from core.jobs import LANES
 from core.store import Store, WakeUps
 
 MAX_DAMAGED_LISTED = 20
-_READS, _WRITES = "database reads", "database writes"
+_READS, _WRITES = ("database reads", "storage reads"), ("database writes", "storage writes")
 _ABSENT = "are missing"
 
 
@@ -29,9 +29,9 @@ class Purpose(StrEnum):
 
 _NEEDED: Mapping[Purpose | None, tuple[str, ...]] = MappingProxyType(
     {
-        None: (_WRITES, "storage", "broker", "workers", "kernels"),
-        Purpose.SCORING: (_READS, "storage", "kernels"),
-        Purpose.JOBS: (_WRITES, "storage", "broker", "workers"),
+        None: (*_WRITES, "broker", "workers", "kernels"),
+        Purpose.SCORING: (*_READS, "kernels"),
+        Purpose.JOBS: (*_WRITES, "broker", "workers"),
     }
 )
 # Parts that scoring with models in memory does not need.
@@ -77,9 +77,10 @@ class Readiness:
     ) -> None:
         self._models = models
         self._probes: Mapping[str, Probe[str | None]] = {
-            _READS: Probe(store.read_fault),
-            _WRITES: Probe(store.fault),
-            "storage": Probe(store.artifacts.fault),
+            "database reads": Probe(store.read_fault),
+            "database writes": Probe(store.fault),
+            "storage reads": Probe(store.artifacts.read_fault),
+            "storage writes": Probe(store.artifacts.fault),
             "broker": Probe(wake_ups.fault),
             "workers": Probe(lambda: _workers_fault(store)),
             "kernels": Probe(kernels.fault),

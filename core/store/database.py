@@ -43,7 +43,7 @@ class Database:
         """Migrate the database; safe for concurrent processes.
 
         Raises:
-            StoreUnavailable: The database cannot be reached.
+            StoreUnavailable: The database cannot be reached, or a later release has migrated it.
         """
         with _reporting_errors(), self._guard.delaying_forks():
             schema.upgrade(self._engine)

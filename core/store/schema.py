@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, text
 
+from core.errors import StoreUnavailable
 from core.store.engines import LOCK_SECONDS, for_writing, sqlite_path
 
 if TYPE_CHECKING:
@@ -22,15 +23,25 @@ _POSTGRESQL_LOCK = 0x52414E4B  # key of the advisory lock: "RANK" in ASCII
 
 
 def upgrade(engine: Engine) -> None:
-    """Apply pending migrations under a lock."""
+    """Apply pending migrations under a lock.
+
+    Raises:
+        StoreUnavailable: A later release has migrated the database.
+    """
     with _sqlite_migration_lock(engine):
         if engine.dialect.name == "sqlite":
             _use_wal(engine)
         with for_writing(engine).begin() as connection:
             if engine.dialect.name == "postgresql":
                 _wait_on_postgresql(connection)
-            if _revision(connection) == newest_revision():
+            revision, newest = _revision(connection), newest_revision()
+            if revision == newest:
                 return
+            if revision is not None and revision > newest:
+                raise StoreUnavailable(
+                    f"a later release has migrated the database: its schema is {revision}, this release has"
+                    f" {newest}; start the later release, or restore a backup from before its first start"
+                )
             from alembic import command
 
             config = migrations_config()

@@ -65,7 +65,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         "metrics": list(parsed.followed_metrics),
         "contract": contract.to_json(),
         # Store the version of a model: an alias may move.
-        "init_model": request.init_model and tx.models.resolve(request.init_model).reference,
+        "init_model": request.init_model and _resolved_base(tx, request.init_model),
         "labels_from": request.labels_from and _resolved_teacher(tx, request.labels_from),
     }
     return TrainJob.from_json(spec)
@@ -75,6 +75,13 @@ def _holds_out_own_queries(request: TrainRequest) -> bool:
     """Return whether queries of the training dataset are held out, and thus measured by its labels."""
     validates_on_part = request.validation is not None and not isinstance(request.validation, HeldOutDataset)
     return request.test is not None or validates_on_part
+
+
+def _resolved_base(tx: Transaction, init_model: str) -> str:
+    model = tx.models.resolve(init_model)
+    if model.kind == WeightedSum.kind:
+        raise InvalidInput.at("/init_model", f"{model.reference} is a sum of models; begin with one of them")
+    return model.reference
 
 
 def _resolved_teacher(tx: Transaction, labels_from: str) -> str:
@@ -90,8 +97,12 @@ def _scorer_and_hyperparameters(
     """
     stored = scorer_json(parsed)
     if isinstance(parsed.scorer, WeightedSum):
-        versions = [tx.models.resolve(reference).reference for reference in parsed.scorer.models]
-        stored["scorer"] = {**stored["scorer"], "models": versions}
+        members = [tx.models.resolve(reference) for reference in parsed.scorer.models]
+        for place, member in enumerate(members):
+            if member.kind == WeightedSum.kind:
+                detail = f"{member.reference} is a sum of models itself; list its members instead"
+                raise InvalidInput.at(f"/scorer/models/{place}", detail)
+        stored["scorer"] = {**stored["scorer"], "models": [member.reference for member in members]}
     chosen = dict(automatic.chosen) if automatic else {}
     return {"scorer": None, **stored, "hyperparameters": stored["hyperparameters"] | chosen}
 

@@ -19,6 +19,7 @@ from core.store.faults import DISK_FULL, failure_reason
 
 PATIENCE_SECONDS = 5.0
 
+_MIN_FREE_BYTES = 2**20  # a commit of the embedded database may need as much
 _DELETIONS = 8  # concurrent deletions, which mostly wait for the disk or a server
 _log = logging.getLogger(__name__)
 
@@ -217,14 +218,23 @@ class Artifacts:
             folder = folder.parent
         return shutil.disk_usage(folder).free
 
-    def fault(self) -> str | None:
-        """Check the storage; return its fault without addresses, or None."""
+    def read_fault(self) -> str | None:
+        """Check that the storage can be read; return its fault without addresses, or None."""
         try:
             self._files.check()
         except Exception as error:  # noqa: BLE001 - each file system has its own errors
             return failure_reason(error)
-        if self.is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
+        return None
+
+    def fault(self) -> str | None:
+        """Check that the storage can be read and written; return its fault without addresses, or None."""
+        fault = self.read_fault()
+        if fault is not None or not self.is_local:
+            return fault
+        if Path(self._root).exists() and not os.access(self._root, os.W_OK):
             return "cannot be written to"
+        if self.free_bytes() < _MIN_FREE_BYTES:
+            return "has no space left"
         return None
 
     def _list_files(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -43,7 +43,7 @@ class DownloadLimits:
         deadline: Time of the monotonic clock at which the downloads must have ended.
         seconds: The duration of the time limit, for messages.
         min_free_bytes: Bytes that must stay free on the disk.
-        patience_seconds: How long a failing server is retried after its last byte.
+        patience_seconds: How long a failing server is retried after its last new byte.
     """
 
     size_bytes: int
@@ -119,6 +119,7 @@ class _Download:
         self._limits = limits
         self._on_bytes = on_bytes
         self._version = self._recorded_version()
+        self._furthest = self._target.size_bytes  # after a restart, the bytes up to here are no progress
         self._progressed_at = time.monotonic()
 
     def run(self) -> Downloaded:
@@ -181,7 +182,8 @@ class _Download:
                 self._require_space(0)
                 checked_at = done
             self._write(output, block)
-            self._progressed_at = time.monotonic()
+            if done > self._furthest:
+                self._furthest, self._progressed_at = done, time.monotonic()
             self._on_bytes(done, total)
         if total is not None and done != total:
             raise DownloadInterrupted(f"the connection was closed after {done:,} of {total:,} bytes")

@@ -11,6 +11,7 @@ from core.parameters import parameters_of
 from core.store import Model, Store
 from core.training import Hyperparameters, training_spec
 from tests.app.conftest import TestClient
+from tests.core.scorers.networks import random_network
 
 
 def _submit(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
@@ -228,13 +229,19 @@ def test_an_unknown_model_is_named(
 
 
 def test_the_initial_model_is_resolved_at_submission(
-    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+    client: TestClient,
+    train_request: dict[str, Any],
+    add_model: Callable[[str], Model],
+    add_network: Callable[..., Model],
 ) -> None:
-    """A name refers to the latest version at submission; an unknown version is 404."""
+    """A name refers to the latest version at submission; a sum is refused, an unknown version is 404."""
     add_model("base")
     created = client.post("/v1/jobs", json=train_request | {"init_model": "base"}).json()
     add_model("base")
     assert created["spec"]["init_model"] == "base:1"
+    add_network("both", random_network(3), {"kind": "sum"})
+    refused = client.post("/v1/jobs", json=train_request | {"init_model": "both"})
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/init_model"]
     missing = client.post("/v1/jobs", json=train_request | {"init_model": "base:9"})
     assert (missing.status_code, missing.json()["detail"]) == (404, "there is no model 'base:9'")
 
@@ -258,7 +265,10 @@ def test_a_teacher_is_resolved_at_submission(
 
 
 def test_a_sum_names_versions_and_no_loss(
-    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+    client: TestClient,
+    train_request: dict[str, Any],
+    add_model: Callable[[str], Model],
+    add_network: Callable[..., Model],
 ) -> None:
     """References are resolved at submission; only the weights of a sum are trained."""
     add_model("base")
@@ -293,6 +303,9 @@ def test_a_sum_names_versions_and_no_loss(
         assert [error["pointer"] for error in refused.json()["errors"]] == [pointer], changed
     missing = client.post("/v1/jobs", json=request | {"scorer": {"kind": "sum", "models": ["base:9"]}})
     assert missing.status_code == 404
+    add_network("both", random_network(3), {"kind": "sum"})
+    nested = client.post("/v1/jobs", json=request | {"scorer": {"kind": "sum", "models": ["base", "both"]}})
+    assert [error["pointer"] for error in nested.json()["errors"]] == ["/scorer/models/1"]
     no_loss = client.post("/v1/jobs", json={**train_request, "loss": None})
     assert [error["pointer"] for error in no_loss.json()["errors"]] == ["/loss"]
 

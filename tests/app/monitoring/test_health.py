@@ -21,6 +21,7 @@ from app.monitoring import metrics
 from app.monitoring.routes import readiness_response
 from app.scoring.readiness import Purpose, Readiness, ReadinessResult
 from core.store import Model, Store
+from core.store.artifacts.artifacts import Artifacts
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import PostgresServer, S3Server, TcpProxy
 from tests.servers.fixtures import Places
@@ -84,6 +85,14 @@ def test_scoring_needs_no_broker_and_no_worker(client: TestClient) -> None:
     assert client.get("/v2/health/ready").status_code == 200
     assert client.get("/readyz?for=jobs").json()["detail"] == f"the broker refuses connections; {NO_WORKERS}"
     assert client.get("/readyz?for=training").status_code == 422
+
+
+def test_a_full_disk_refuses_jobs_but_scores(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes get 507 on a full disk, which probes report; scoring only reads."""
+    monkeypatch.setattr(Artifacts, "free_bytes", lambda _: 0)
+    assert "the storage has no space left" in client.get("/readyz?for=jobs").json()["detail"]
+    assert "the storage has no space left" in client.get("/readyz").json()["detail"]
+    assert client.get("/readyz?for=scoring").status_code == 200
 
 
 def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> None:

@@ -140,6 +140,14 @@ def test_fault(artifacts: Artifacts) -> None:
     assert artifacts.fault() is None
 
 
+def test_a_full_disk_is_a_fault_for_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe for jobs reports the full disk; models can still be read and scored."""
+    artifacts = Artifacts(f"file://{tmp_path}")
+    monkeypatch.setattr(Artifacts, "free_bytes", lambda _: 0)
+    assert artifacts.fault() == "has no space left"
+    assert artifacts.read_fault() is None
+
+
 def test_unusable_storage(tmp_path: Path) -> None:
     """An unknown kind of URL, or a folder that cannot be made, is an unavailable store."""
     with pytest.raises(StoreUnavailable):

@@ -9,9 +9,10 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings
 from core.store.engines import for_reading, for_writing, open_engine
 from core.store.schema import migrations_config, newest_revision, upgrade
@@ -93,6 +94,15 @@ def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -
     with for_reading(engine).connect() as connection:
         assert inspect(connection).get_table_names() == ["rankings"]
     engine.dispose()
+
+
+@pytest.mark.both_stores
+def test_a_database_of_a_later_release_is_refused(store: Store) -> None:
+    """After a return to an earlier release, the message names the two ways out."""
+    with for_writing(store._engine).begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StoreUnavailable, match=r"schema is 9999, .*start the later release, or restore"):
+        store.migrate()
 
 
 def test_one_head() -> None:

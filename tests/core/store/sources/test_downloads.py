@@ -6,6 +6,7 @@ import io
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -52,6 +53,23 @@ class Unsized:
         yield ByteStream(FileVersion(None, '"1"'), start, iter([b"abc"[start:]]))
 
 
+class BrokenOff:
+    """A remote file whose server always closes the connection after the first bytes, and knows no ranges."""
+
+    address = parse_address("https://ex.org/x.csv")
+
+    def __init__(self) -> None:
+        self._reads = 0
+
+    @contextlib.contextmanager
+    def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
+        """Yield the first bytes."""
+        self._reads += 1
+        if self._reads > 20:
+            pytest.fail("the download does not end")
+        yield ByteStream(FileVersion(9), 0, iter([b"abc"]))
+
+
 class FailingFile(io.BytesIO):
     """A file whose disk refuses each write."""
 
@@ -81,6 +99,16 @@ def test_a_whole_file_of_unknown_size_is_not_requested_again(tmp_path: Path) -> 
         found = download(file, PartialFile(tmp_path / "x.csv"), LIMITS, lambda *_: None)
         assert found.size_bytes == len(b"abc")
     assert file.starts == [0]
+
+
+def test_a_file_that_always_breaks_off_at_the_same_byte_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that are received again are no progress; else the job would occupy the worker for hours."""
+    monkeypatch.setattr("core.store.sources.download._LONGEST_PAUSE_SECONDS", 0.1)
+    limits = replace(LIMITS, patience_seconds=0.5)
+    with pytest.raises(StoreUnavailable, match="closed after 3 of 9 bytes"):
+        download(BrokenOff(), PartialFile(tmp_path / "x.csv"), limits, lambda *_: None)
 
 
 @pytest.mark.parametrize(
