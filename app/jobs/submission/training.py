@@ -1,6 +1,6 @@
 """Check requests to train."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from app.datasets.hold_out_schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
 from app.http.schemas import Json
@@ -25,6 +25,7 @@ from core.store import Dataset, Transaction
 from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice
+from core.training.by_feature import by_column
 from core.training.distillation import PREFIX, teacher_reference
 from core.training.distribution import Distribution, distribution_problems
 from core.training.spec import scorer_json
@@ -49,6 +50,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
             "has judgments without features; it can evaluate rankings, but no model can be trained on it",
         )
     _check_parts(request, training_dataset)
+    _check_feature_names(request, parsed, training_dataset.feature_names)
     # A teacher replaces the labels of the training dataset, so that they matter for held-out queries only.
     if request.labels_from is None or _holds_out_own_queries(request):
         loss = parsed.loss if parsed.learns and request.labels_from is None else None
@@ -180,6 +182,21 @@ def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     except InvalidInput as invalid:
         return invalid.below("/features").problems
     return ()
+
+
+def _check_feature_names(
+    request: TrainRequest, parsed: TrainingSpec, feature_names: Sequence[str] | None
+) -> None:
+    """Refuse features that the training dataset does not have; its names may not be stored."""
+    if feature_names is None:
+        return
+    if request.features is not None:
+        try:
+            feature_names = read_entries(FeatureChoice, request.features.model_dump()).of(feature_names)
+        except InvalidInput as invalid:
+            raise invalid.below("/features") from invalid
+    if isinstance(parsed.scorer, Trees):
+        by_column(parsed.hyperparameters, feature_names)
 
 
 def _scorer_kind(request: TrainRequest) -> str:

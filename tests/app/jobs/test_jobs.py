@@ -264,6 +264,33 @@ def test_a_teacher_is_resolved_at_submission(
         assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
 
 
+@pytest.mark.parametrize(
+    ("changed", "pointer"),
+    [
+        ({"features": {"use": ["bm25", "bm52"]}}, "/features/use"),
+        ({"features": {"leave_out": ["bm25", "age"]}}, "/features/leave_out"),
+        ({"hyperparameters": {"monotone_constraints": {"bm52": 1}}}, "/hyperparameters/monotone_constraints"),
+        (
+            {"features": {"use": ["age"]}, "hyperparameters": {"interaction_constraints": [["bm25"]]}},
+            "/hyperparameters/interaction_constraints",
+        ),
+    ],
+)
+def test_features_that_the_dataset_lacks_are_refused(
+    client: TestClient, store: Store, train_request: dict[str, Any], changed: dict[str, Any], pointer: str
+) -> None:
+    """The names are compared with those of the training dataset, and those of constraints with the chosen."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
+        counts = {"queries": 3, "documents": 9, "features": 2}
+        tx.datasets.mark_ready(dataset.id, statistics=counts, feature_names=["bm25", "age"])
+    request = train_request | {"dataset_id": dataset.id}
+    refused = client.post("/v1/jobs", json=request | changed)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, pointer)
+    known = {"features": {"use": ["bm25"]}, "hyperparameters": {"monotone_constraints": {"bm25": 1}}}
+    assert client.post("/v1/jobs", json=request | known).status_code == 202
+
+
 def test_a_sum_names_versions_and_no_loss(
     client: TestClient,
     train_request: dict[str, Any],
