@@ -73,7 +73,7 @@ class CandidateTrials:
         free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.used_bytes() or 0))
         spec = AutoSpec(
             job.metric,
-            job.budget_seconds,
+            min(job.budget_seconds, run.bounds.seconds or np.inf),
             job.measures.contract.to_json(),
             job.prefer,
             job.measures.seed,
