@@ -7,6 +7,9 @@ from importlib.resources import files
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
+from core.losses import LOSSES
+from core.metrics import conventions
+from core.parameters import parameters_of
 from core.scorers import Linear
 from core.training.automatic import DatasetSize, hyperparameters_by_size
 from core.training.spec import TrainingSpec, training_spec
@@ -46,14 +49,18 @@ class Candidate:
     def spec(self, size: DatasetSize, metric: str, contract: Any, seed: int) -> TrainingSpec:
         """Return the specification of the candidate's training, with the most iterations that may be useful.
 
+        A loss with gains has those of the contract.
+
         Args:
             size: Size of the training data.
             metric: Spelling of the metric to select by.
             contract: JSON of the conventions of the metric.
             seed: Seed of all random choices.
         """
+        has_gain = any(declared.name == "gain" for declared in parameters_of(LOSSES[self.loss["name"]]))
+        gain = {"gain": conventions(contract).gain} if has_gain else {}
         values: dict[str, Any] = {
-            "loss": self.loss,
+            "loss": {**self.loss, **gain},
             "metrics": [metric],
             "contract": contract,
             "seed": seed,

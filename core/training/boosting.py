@@ -128,7 +128,7 @@ def _lightgbm_errors_as_invalid_input() -> Iterator[None]:
     try:
         yield
     except lightgbm.basic.LightGBMError as error:
-        raise InvalidInput.at("/dataset_id", _refusal_text(str(error))) from error
+        raise _refusal(str(error)) from error
 
 
 def _binning(
@@ -249,8 +249,16 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
         )
 
 
-def _refusal_text(message: str) -> str:
+def _refusal(message: str) -> InvalidInput:
     if "num_features()" in message:
-        return "no feature of the training data varies, so that no split is possible"
+        return InvalidInput.at(
+            "/dataset_id", "no feature of the training data varies, so that no split is possible"
+        )
+    if "(num_data) > (0)" in message:
+        return InvalidInput.at(
+            "/hyperparameters/bagging_fraction", "draws no document for a tree, since there are so few"
+        )
     # LightGBM ends its messages with the location in its sources.
-    return f"LightGBM refuses the training data: {message.split(' at /')[0].strip()}"
+    return InvalidInput.at(
+        "/dataset_id", f"LightGBM refuses the training data: {message.split(' at /')[0].strip()}"
+    )

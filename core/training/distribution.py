@@ -149,6 +149,11 @@ def _hyperparameter_problems(values: Hyperparameters) -> Iterator[tuple[str, str
                 " on the number of ranks; leave it out"
             ),
         )
+    if values.interaction_constraints:
+        yield (
+            "interaction_constraints",
+            "LightGBM crashes with interaction constraints on several ranks; train in one process",
+        )
     if values.monotone_constraints_method != "basic":
         yield (
             "monotone_constraints_method",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.autotrain import Candidate, Trials, Tried, portfolio
+from core.autotrain import AutoSpec, Candidate, Trials, Tried, portfolio
 from core.data import synthetic_dataset
 from core.errors import InvalidInput
 from core.kernel_cache import processor
@@ -176,6 +176,22 @@ def test_progress_has_the_remaining_time(
     assert len(seconds) > 1
     assert seconds[-1] == 0.0
     assert all(0.0 <= each <= budget for each in seconds)
+
+
+def test_a_low_time_limit_lowers_the_budget(
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four fifths of the limit are planned: a job that reaches it ends without a model."""
+    budgets = []
+    create = Trials.__init__
+
+    def record(self: Trials, spec: AutoSpec, *given: Any, **named: Any) -> None:
+        budgets.append(spec.budget_seconds)
+        create(self, spec, *given, **named)
+
+    monkeypatch.setattr(Trials, "__init__", record)
+    inline_worker.run_queued(_submit(inline_worker, limits={"seconds": 600}, candidates=_CANDIDATES[:1]).id)
+    assert budgets == [480]
 
 
 def test_another_worker_tries_candidates_of_a_wave(

@@ -145,6 +145,18 @@ def test_the_difference_from_the_teacher_is_reported(
     )
 
 
+def test_a_base_model_that_was_trained_on_the_test_queries_is_reported(
+    inline_worker: InlineWorker, dataset_id: str
+) -> None:
+    """The teacher holds out the test queries, the model that it continues does not."""
+    apart = {"test": {"fraction": 0.2}, "seed": 7}
+    inline_worker.trained(dataset_id, init_model="web:1", **apart)
+    finding = _teacher_finding(
+        inline_worker.train(dataset_id, **{**STUDENT, "labels_from": "model:web:2"}, **apart)
+    )
+    assert "may have been trained on" in finding["advice"]
+
+
 def _teacher_finding(job: Any) -> dict[str, Any]:
     assert job.status == "succeeded", job.problem
     (comparison,) = [finding for finding in job.findings if finding["code"] == "distilled"]

@@ -33,6 +33,7 @@ from worker.job.training_data import TrainingData, load_and_align
 
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
 _MAX_HELPERS = WAVE - 1
+_LIMIT_SHARE = 0.8  # share of a time limit to plan for: a job that reaches it ends without a model
 _PROCESSOR = ".processor"  # end of the name of an empty file, which begins with a type of processor
 _UNREADABLE = (NotFound, *ARCHIVE_ERRORS)
 Json = dict[str, Any]
@@ -73,7 +74,7 @@ class CandidateTrials:
         free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.used_bytes() or 0))
         spec = AutoSpec(
             job.metric,
-            job.budget_seconds,
+            min(job.budget_seconds, _LIMIT_SHARE * (run.bounds.seconds or np.inf)),
             job.measures.contract.to_json(),
             job.prefer,
             job.measures.seed,

@@ -102,15 +102,18 @@ def _has_differences(metric: str) -> bool:
 
 
 def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
-    """Return whether a teacher or one of its members may have been trained on a job's test queries."""
+    """Return whether a teacher or a model that it contains may have been trained on a job's test queries."""
     lineage = teacher.lineage or {}
-    members = tx.models.several(member["id"] for member in lineage.get("members") or ())
-    if len(members) < len(lineage.get("members") or ()):
-        return True  # the training data of a deleted member are unknown
+    contained = {
+        model["id"] for model in (lineage.get("init_model"), *(lineage.get("members") or ())) if model
+    }
+    rows = tx.models.several(contained)
+    if len(rows) < len(contained):
+        return True  # the training data of a deleted model are unknown
     teacher_spec = lineage.get("spec", {})
     stored = job.to_json()
     is_held_out = all(teacher_spec.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get(
         "test"
     )
     has_trained_on_it = teacher.dataset_id == job.tested_on and not is_held_out
-    return has_trained_on_it or any(_has_seen(tx, member, job) for member in members.values())
+    return has_trained_on_it or any(_has_seen(tx, row, job) for row in rows.values())

@@ -33,7 +33,7 @@ class Explanations:
         self._done = 0
         self._requested = 0
         self._bases = np.zeros(len(rows))
-        self._contributions = np.zeros((len(rows), len(features)))
+        self._contributions = np.zeros((len(rows), len(features)), order="F")
 
     @property
     def complete(self) -> bool:
@@ -72,13 +72,12 @@ class Explanations:
 
     def added_to(self, answer: "pa.Table") -> "pa.Table":
         """Return the answer with `base` and one column per feature, `contribution.…`."""
-        from rankery.client.frames.arrow import np, pa
+        from rankery.client.frames.arrow import pa
 
-        answer = answer.append_column("base", pa.array(self._bases))
-        for name, place in self._features.items():
-            column = pa.array(np.ascontiguousarray(self._contributions[:, place]))
-            answer = answer.append_column(f"{_PREFIX}{name}", column)
-        return answer
+        # One table from all columns: appending them singly takes quadratic time in the number of features.
+        names = ["base", *(f"{_PREFIX}{name}" for name in self._features)]
+        columns = [pa.array(self._bases), *map(pa.array, self._contributions.T)]
+        return pa.Table.from_arrays([*answer.columns, *columns], names=[*answer.column_names, *names])
 
 
 def row_features(document: dict[str, Any]) -> Any:

@@ -146,6 +146,22 @@ def test_candidates_that_cannot_be_trained_are_listed_with_the_reason() -> None:
         auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=[diverging])
 
 
+def test_losses_have_the_gain_of_the_contract() -> None:
+    """Labels above 30, which have no exponential gain, are trained on with a linear one."""
+    dataset = synthetic_dataset(20, seed=1, documents_per_query=4, n_features=3)
+    large = dataset.with_labels(dataset.labels * 25)
+    named = portfolio(["trees by lambdarank", "trees by arp-loss2"])
+    refused, allowed = (
+        [
+            Trials(AutoSpec(contract=contract), large, threads=1, clock=lambda: 0.0).refusal(one)
+            for one in named
+        ]
+        for contract in ("lightgbm", {"gain": "linear"})
+    )
+    assert refused[0] is not None
+    assert allowed == [None, None]
+
+
 def test_queries_without_a_relevant_document_are_refused() -> None:
     """No metric can be measured on them."""
     irrelevant = replace(_DATA, labels=np.zeros_like(_DATA.labels))

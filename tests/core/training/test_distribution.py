@@ -79,7 +79,7 @@ def test_every_loss_can_be_distributed(loss: str) -> None:
     [
         {"query_fraction": 0.5, "feature_fraction": 0.5, "feature_fraction_bynode": 0.5},
         {"monotone_constraints": {"bm25": 1}, "monotone_penalty": 1.0},
-        {"interaction_constraints": [["bm25", "pagerank"]], "feature_contri": {"bm25": 0.5}},
+        {"feature_contri": {"bm25": 0.5}},
         {"bagging_fraction": 0.5},
         {"bagging_freq": 5},
         {"path_smooth": 1.0, "max_delta_step": 1.0, "lambda_l1": 1.0},
@@ -101,6 +101,7 @@ def test_hyperparameters_that_are_the_same_on_each_rank_can_be_distributed(
         {"use_quantized_grad": True},
         {"linear_tree": True},
         {"extra_trees": True},
+        {"interaction_constraints": [["bm25", "pagerank"]]},
         {"monotone_constraints_method": "intermediate"},
         {"monotone_constraints_method": "advanced"},
     ],

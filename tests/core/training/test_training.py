@@ -198,6 +198,15 @@ def test_data_without_a_varying_feature_is_refused_in_a_sentence() -> None:
         train(small_spec(), dataset)
 
 
+def test_bagging_that_draws_no_document_is_refused_by_its_name() -> None:
+    """The error names the hyperparameter, since the same data can be trained on without it."""
+    hyperparameters = {"bagging_fraction": 0.3, "bagging_freq": 1}
+    spec = training_spec({"loss": {"name": "mse"}, "hyperparameters": hyperparameters})
+    dataset = synthetic_dataset(1, seed=1, n_features=1, documents_per_query=2)
+    with pytest.raises(InvalidInput, match="/hyperparameters/bagging_fraction: draws no document"):
+        train(spec, dataset)
+
+
 def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
     """Few documents with min_data_in_leaf 20 give a tree of one leaf, not an error."""
     ranker = train(
