@@ -77,7 +77,8 @@ class GateView(Displayable, answers.Gate):
             requirements.append(f"{self.interleaving} by interleaving")
         if self.counterfactual:
             margin = self.counterfactual.margin
-            requirements.append(f"worse by less than {margin:g}, estimated" if margin else "better, estimated")
+            required = f"worse by less than {margin:g}" if margin else "better"
+            requirements.append(f"{required}, estimated")
         return "; ".join(requirements).replace("_", " ")
 
     def _clicks_metric(self) -> str:
