@@ -55,7 +55,7 @@ def _missing_rankings(tx: Transaction, period: ServedPeriod) -> str:
     version = "" if period.version is None else f":{period.version}"
     newer = tx.served.versions(period.model, period.until, utc_now())
     reason = (
-        "but those that were kept are newer; wait, or set a later end: `until`, on the command line `--latest`"
+        "but those that were kept are newer; wait, or set a later end: `until`, `--latest` in commands"
         if newer and period.version in (None, *newer)
         else "but none were kept; RANKERY_RANKING_LOG_SHARE is the share to keep"
     )
