@@ -95,12 +95,12 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
         data_dir: The data folder; RANKERY_DATABASE_URL and RANKERY_STORAGE_URL override it.
 
     Raises:
-        StoreUnusable: The database or the storage cannot be used.
+        StoreUnusable: The database or the storage cannot be used, or there is no database.
     """
     require_server_package()
     from core.store.lifecycle.inventory import take_inventory
 
-    with open_store(data_dir) as store:
+    with open_store(data_dir, must_exist=True) as store:
         return ExaminedStorage(**asdict(take_inventory(store)))
 
 

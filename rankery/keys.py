@@ -82,10 +82,10 @@ def all_keys(data_dir: Path) -> list[ShownKey]:
     """Return all keys, newest first, without their secrets.
 
     Raises:
-        StoreUnusable: The database cannot be used.
+        StoreUnusable: The database cannot be used, or does not exist.
     """
     found: list[ShownKey] = []
-    with open_store(data_dir) as store, store.read() as tx:
+    with open_store(data_dir, must_exist=True) as store, store.read() as tx:
         page = tx.api_keys.page(None, _PAGE)
         found += map(_shown_key, page.items)
         while page.next_cursor is not None:
@@ -99,9 +99,9 @@ def revoke_key(data_dir: Path, id: str) -> ShownKey:
 
     Raises:
         KeyRejected: The key does not exist.
-        StoreUnusable: The database cannot be used.
+        StoreUnusable: The database cannot be used, or does not exist.
     """
-    with open_store(data_dir) as store, store.begin() as tx:
+    with open_store(data_dir, must_exist=True) as store, store.begin() as tx:
         return _shown_key(tx.api_keys.revoke(id))
 
 
@@ -128,12 +128,16 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
 
 
 @contextmanager
-def open_store(data_dir: Path) -> "Iterator[Store]":
+def open_store(data_dir: Path, *, must_exist: bool = False) -> "Iterator[Store]":
     """Open and migrate the store of a data folder.
+
+    Args:
+        data_dir: The data folder.
+        must_exist: Whether to refuse a folder without a database, instead of creating one.
 
     Raises:
         InvalidSettings: A `RANKERY_…` variable is invalid.
-        StoreUnusable: The store cannot be used.
+        StoreUnusable: The store cannot be used, or does not exist.
         KeyRejected: The store refused an operation in the block.
     """
     require_server_package()
@@ -141,9 +145,16 @@ def open_store(data_dir: Path) -> "Iterator[Store]":
 
     from core.errors import InvalidInput, NotFound, RankeryError
     from core.store import Store, StoreSettings
+    from core.store.engines import sqlite_file
 
     try:
-        store = Store.open(StoreSettings(data_dir=data_dir.absolute()))
+        settings = StoreSettings(data_dir=data_dir.absolute())
+        database = sqlite_file(settings.database_url)
+        if must_exist and database is not None and not database.exists():
+            raise StoreUnusable(
+                f"there is no database {database}: name the data folder by --data-dir or RANKERY_DATA_DIR"
+            )
+        store = Store.open(settings)
         try:
             store.migrate()
             yield store

@@ -124,22 +124,22 @@ _UPLOAD_BODY: dict[str, Any] = {
                 "table": {
                     "summary": "A table with columns of other names",
                     "value": {
-                        "file": "grade,search,bm25\\n2,shoes,12.5\\n",
+                        "file": "grade,search,bm25\n2,shoes,12.5\n",
                         "columns": '{"label": "grade", "query": "search"}',
                     },
                 },
                 "texts": {
                     "summary": "A table with the texts of queries and the titles of documents",
                     "value": {
-                        "file": "label,query_id,search,document_id,title,link,bm25\\n"
-                        "2,q1,red shoes,d1,Shoe A,https://shop.example/a,12.5\\n",
+                        "file": "label,query_id,search,document_id,title,link,bm25\n"
+                        "2,q1,red shoes,d1,Shoe A,https://shop.example/a,12.5\n",
                         "columns": '{"query_text": "search", "document_url": "link"}',
                     },
                 },
                 "categories": {
                     "summary": "A table with a feature whose values are texts",
                     "value": {
-                        "file": "label,query_id,bm25,brand\\n2,q1,12.5,acme\\n",
+                        "file": "label,query_id,bm25,brand\n2,q1,12.5,acme\n",
                         "columns": '{"categorical_features": ["brand"]}',
                     },
                 },

@@ -92,7 +92,8 @@ def portfolio(names: Collection[str] | None = None) -> list[Candidate]:
         return candidates
     all_names = [candidate.name for candidate in candidates]
     problems = [
-        InputProblem(f"/candidates/{index}", f"unknown; known: {', '.join(all_names)}")
+        # Names may contain commas.
+        InputProblem(f"/candidates/{index}", f"unknown; known: {', '.join(map(repr, all_names))}")
         for index, name in enumerate(names)
         if name not in all_names
     ]

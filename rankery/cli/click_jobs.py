@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.click_logs import LogReference, click_logs, log_of, show_log
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.printing import plain, say, table
+from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 
 __all__ = ["click_logs"]
@@ -33,12 +35,16 @@ def estimate_propensities(
             autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
+    columns: ColumnsOption = None,
 ) -> None:
     """Estimate how often users examine each rank, relative to rank 1.
 
     Example: `rankery click-logs propensities clicks.csv --method pivot`
     """
-    options: dict[str, Any] = {"dataset": dataset, "positions": positions}
+    chosen = columns_of(columns)
+    refuse_unused_columns(chosen, dataset)
+    features = None if dataset is None else dataset_or_upload(session, dataset, chosen)
+    options: dict[str, Any] = {"dataset": features, "positions": positions}
     job = session.wait(session.client.propensities(log_of(session, log), method, **options))
     result: dict[str, Any] = dict(job.result or {})
     say(result["sentence"])
@@ -84,14 +90,17 @@ def simulate_clicks(
         Literal["none", "first", "adjacent", "shuffle"], typer.Option(help="Randomisation of the lists.")
     ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
+    columns: ColumnsOption = None,
 ) -> None:
     """Simulate a click log on judged documents with known propensities.
 
     Example: `rankery click-logs simulate judged.csv --name simulated --feature bm25 --swaps first`
     """
+    chosen = columns_of(columns)
+    refuse_unused_columns(chosen, dataset)
     job = session.wait(
         session.client.simulate_clicks(
-            dataset,
+            dataset_or_upload(session, dataset, chosen),
             name,
             models=model or (),
             features=feature or (),

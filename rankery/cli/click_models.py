@@ -7,9 +7,11 @@ from rich.table import Table
 
 from rankery.cli.click_jobs import click_logs
 from rankery.cli.click_logs import LogReference, log_of
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.printing import facts, number, plain, say, table
+from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import json_object
 
@@ -71,7 +73,9 @@ def judge_by_clicks(
     ],
     model: Annotated[Model, typer.Option(help="The click model.")] = "pbm",
     name: Annotated[str | None, typer.Option(help="Name of the dataset.", show_default="the log's")] = None,
-    judged: Annotated[str | None, typer.Option(help="Judged dataset to compare with.")] = None,
+    judged: Annotated[
+        str | None, typer.Option(help="Judged dataset to compare with, its id or name, or a file.")
+    ] = None,
     min_impressions: Annotated[
         int | None, typer.Option(min=1, help="Smallest number of impressions for a grade.", show_default="10")
     ] = None,
@@ -79,17 +83,20 @@ def judge_by_clicks(
         Literal["drop", "zero"], typer.Option(help="Handling of documents without a grade.")
     ] = "drop",
     options: Options = None,
+    columns: ColumnsOption = None,
 ) -> None:
     """Grade documents by a click model, and make a dataset with their features.
 
     Example: `rankery click-logs judge clicks.csv features.csv --model dbn`
     """
+    chosen = columns_of(columns)
+    refuse_unused_columns(chosen, features, judged)
     job = session.client.judge_clicks(
         log_of(session, log),
-        features,
+        dataset_or_upload(session, features, chosen),
         model,
         dataset_name=name,
-        judged=judged,
+        judged=None if judged is None else dataset_or_upload(session, judged, chosen),
         unjudged=unjudged,
         options=None if options is None else json_object(options, "--options"),
         judgments=None if min_impressions is None else {"min_impressions": min_impressions},

@@ -52,10 +52,7 @@ def list_gates(
     for gate in found:
         shown.add_row(
             plain(f"{gate.name}@{gate.alias}"),
-            gate.require.replace("_", " ") + (", beats baselines" if gate.better_than_baselines else ""),
-            plain(gate.summary()["metric"]),
-            plain(gate.dataset_id or ""),
-            f"{gate.p:g}",
+            *(plain(gate.summary()[column]) for column in ("require", "metric", "dataset", "p")),
             "any" if gate.max_slice_drop is None else f"at most {gate.max_slice_drop:g}",
             moment(gate.updated_at),
         )
@@ -200,8 +197,7 @@ def _estimate(rule: "CounterfactualRule") -> str:
 
 
 def _properties(gate: "Gate") -> dict[str, Any]:
-    return {
-        "alias": f"{gate.name}@{gate.alias}",
+    on_dataset = {
         "require": gate.require.replace("_", " "),
         "metric": gate.metric,
         "dataset": gate.dataset_id,
@@ -209,6 +205,10 @@ def _properties(gate: "Gate") -> dict[str, Any]:
         "largest drop of a segment": gate.max_slice_drop,
         "fewest queries of a checked segment": gate.min_slice_queries,
         "better than baselines": gate.better_than_baselines,
+    }
+    return {
+        "alias": f"{gate.name}@{gate.alias}",
+        **(on_dataset if gate.dataset_id else {}),
         "interleaving": gate.interleaving and gate.interleaving.replace("_", " "),
         "estimate from clicks": gate.counterfactual and _estimate(gate.counterfactual),
         "conventions": getattr(gate.contract, "preset", None),

@@ -99,15 +99,14 @@ def with_locations(
         query = queries[int(found[1])]
         document = query["documents"][int(found[2])]
         name = found[3].replace("~1", "/").replace("~0", "~")
-        features = document["features"]
-        if name not in feature_names:
+        features, detail = document["features"], str(one.get("detail"))
+        more = ""
+        if detail.startswith("not a feature"):
             more = suggestion(name, feature_names)
-        else:
-            more = (
-                f", not {features[name]!r:.40}" if isinstance(features, Mapping) and name in features else ""
-            )
+        elif detail.startswith("must be") and isinstance(features, Mapping) and name in features:
+            more = f", not {features[name]!r:.40}"
         location = _location(query, int(found[2]), document)
-        sentences.append(f"{location}, feature {name!r}: {one.get('detail')}{more}")
+        sentences.append(f"{location}, feature {name!r}: {detail}{more}")
     if not sentences:
         return error
     return RankeryApiError(error.status, {**error.problem, "detail": "; ".join(sentences), "errors": []})

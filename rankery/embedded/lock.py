@@ -51,9 +51,10 @@ class DataFolderLock:
         except OSError as error:
             os.close(descriptor)
             if isinstance(error, BlockingIOError):
+                url = self.read_url()
                 raise DataFolderInUse(
-                    f"the data folder {self._data_dir} is in use by another rankery service; "
-                    "choose another with --data-dir"
+                    f"the data folder {self._data_dir} is in use by another rankery service"
+                    f"{'' if url is None else f' at {url}'}; choose another with --data-dir"
                 ) from error
             raise StackError(
                 f"the data folder {self._data_dir} cannot be locked: {error.strerror}; choose one on a local"

@@ -67,6 +67,8 @@ class RankeryAutoRanker(RankingEstimator):
         ```
     """
 
+    _fitted = "content_"
+
     def __init__(
         self,
         metric: str = "ndcg@10",

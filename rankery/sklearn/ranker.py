@@ -77,6 +77,8 @@ class RankeryRanker(RankingEstimator):
         feature_names_in_: Names of the features, if `X` had names.
     """
 
+    _fitted = "booster_"
+
     def __init__(
         self,
         loss: "str | Mapping[str, Any]" = "lambdarank",
@@ -169,7 +171,7 @@ class RankeryRanker(RankingEstimator):
         """Return each feature's share of the gains of all splits, (n_features_in_,); 0 without splits."""
         import numpy as np
 
-        check_is_fitted(self)
+        check_is_fitted(self, self._fitted)
         gains = np.asarray(self.booster_.feature_importance("gain"), np.float64)
         shares: Float64Array = gains / (gains.sum() or 1.0)
         return shares

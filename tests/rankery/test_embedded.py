@@ -135,10 +135,13 @@ def test_the_dashboard_is_named_by_an_address_that_browsers_reach(bound: str, re
 
 
 def test_a_data_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
-    """A second owner is refused until the first has released the folder."""
+    """A second owner is refused until the first has released the folder; the error has its address."""
     first, second = DataFolderLock(tmp_path / "data"), DataFolderLock(tmp_path / "data")
     first.acquire()
-    with pytest.raises(StackError, match="in use by another rankery service"):
+    with pytest.raises(StackError, match="in use by another rankery service;"):
+        second.acquire()
+    first.write_url("http://127.0.0.1:8000")
+    with pytest.raises(StackError, match=re.escape("service at http://127.0.0.1:8000;")):
         second.acquire()
     first.release()
     second.acquire()

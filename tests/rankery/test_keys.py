@@ -13,7 +13,7 @@ from rankery.client import Client
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import KeyRefused, RankeryApiError
-from rankery.keys import KeyRejected, _expiry_after
+from rankery.keys import KeyRejected, _expiry_after, open_store
 from tests.rankery.cli.commands import run
 from tests.rankery.conftest import serving
 from tests.rankery.test_cli import rankery
@@ -75,6 +75,8 @@ def test_the_projects_of_a_key_are_listed(tmp_path: Path) -> None:
 )
 def test_an_argument_error_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     """The error is on standard error, and standard output is empty, so no script reads a wrong secret."""
+    with open_store(tmp_path):
+        pass
     done = run("keys", *arguments, "--data-dir", tmp_path)
     assert (done.code, done.output) == (1, "")
     (line,) = done.errors.splitlines()

@@ -65,8 +65,11 @@ def test_a_folder_without_init_is_named_where_python_takes_it_for_a_package(tmp_
     """Python finds such a folder before an editable installation, but not before an installed wheel."""
     (tmp_path / "core").mkdir()
     search = "import importlib.util as u, sys; print(u.find_spec('core').origin is None, flush=True)\n"
-    list_keys = "sys.argv = ['rankery', 'keys', 'list']\nfrom rankery.cli import app; app()"
-    done = run(tmp_path, sys.executable, "-c", search + list_keys)
+    create_key = (
+        "sys.argv = ['rankery', 'keys', 'create', 'laptop', '--scope', 'read']\n"
+        "from rankery.cli import app; app()"
+    )
+    done = run(tmp_path, sys.executable, "-c", search + create_key)
     hides = f"{tmp_path}/core hides Rankery's package `core`" in done.stderr
     assert hides == done.stdout.startswith("True"), done
     assert hides == (done.returncode == 1), done

@@ -127,6 +127,21 @@ def test_a_log_may_be_of_one_version_and_of_a_period(inline_worker: InlineWorker
     assert "RANKERY_RANKING_LOG_SHARE" in str(log.problem)
 
 
+def test_a_log_of_newer_rankings_names_the_end_of_the_period(inline_worker: InlineWorker) -> None:
+    """Rankings of the last half hour were kept, so the setting for the share to keep is not to blame."""
+    serve(inline_worker, {})
+    until = utc_now() - timedelta(minutes=30)
+    problems = []
+    for version in (None, 1, 2):
+        _, log_id = run_log_job(inline_worker, ServedPeriod("web", version, None, until))
+        with inline_worker.store.read() as tx:
+            problems.append(str(tx.click_logs.get(log_id).problem))
+    assert all("those that were kept are newer" in problem for problem in problems[:2])
+    assert all("RANKERY_RANKING_LOG_SHARE" not in problem for problem in problems[:2])
+    assert "rankings of web:2 that were served" in problems[2]
+    assert "none were kept; RANKERY_RANKING_LOG_SHARE" in problems[2]
+
+
 def interleave(
     inline_worker: InlineWorker, window: int, *lists: tuple[dict[str, Any], str | None, list[int]]
 ) -> str:

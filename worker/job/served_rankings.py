@@ -47,12 +47,22 @@ def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
         served = tx.served.lists(period.model, period.version, period.since, period.until)
         sessions = (_served_session(each, _CERTAIN if is_one_version else None) for each in served)
         n_written = _write(run, sessions, path)
-    if not n_written:
-        raise DatasetError.at(
-            f"expected rankings of {period.model} that were served with `keep` in this period, up to"
-            f" {period.until:%Y-%m-%d %H:%M} UTC, but none were kept; RANKERY_RANKING_LOG_SHARE is the share"
-            " to keep"
-        )
+        if not n_written:
+            raise DatasetError.at(_missing_rankings(tx, period))
+
+
+def _missing_rankings(tx: Transaction, period: ServedPeriod) -> str:
+    version = "" if period.version is None else f":{period.version}"
+    newer = tx.served.versions(period.model, period.until, utc_now())
+    reason = (
+        "but those that were kept are newer; wait, or set a later end: `until`, `--latest` in commands"
+        if newer and period.version in (None, *newer)
+        else "but none were kept; RANKERY_RANKING_LOG_SHARE is the share to keep"
+    )
+    return (
+        f"expected rankings of {period.model}{version} that were served with `keep` in this period, up to"
+        f" {period.until:%Y-%m-%d %H:%M} UTC, {reason}"
+    )
 
 
 def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> None:

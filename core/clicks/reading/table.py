@@ -139,7 +139,8 @@ class TableReader:
         )
         clicked = rows[cells.clicks()]
         clicked["action"] = builder.action_of.get(_CLICK, IMPRESSION)
-        builder.action_counts[_CLICK] += len(clicked)
+        if "click" in cells.roles:
+            builder.action_counts[_CLICK] += len(clicked)
         builder.spool.add(np.concatenate([rows[rows["action"] >= 0], clicked]))
 
     def _lists_of(

@@ -298,6 +298,7 @@ class _Rows:
             self.spellings.take(column, normalised)
         ids = pc.fill_null(normalised.texts, "")
         empty = np.flatnonzero(_is_empty(ids).to_numpy(zero_copy_only=False))
+        empty = np.setdiff1d(empty, normalised.invalid)  # reported as `inexact_id`
         self._cells.report("empty_query_id", ids, position, first, empty, "a query id")
         encoded: Any = pc.dictionary_encode(ids)
         distinct = encoded.dictionary.to_pylist()

@@ -62,11 +62,24 @@ class GateView(Displayable, answers.Gate):
         return {
             "alias": f"{self.name}@{self.alias}",
             "metric": self.metric or self._clicks_metric(),
-            "require": self.require.replace("_", " "),
-            "p": f"{self.p:g}",
+            "require": self._requirements(),
+            "p": f"{self.p:g}" if self.dataset_id else "",
             "dataset": self.dataset_id or "",
             "updated": moment(self.updated_at),
         }
+
+    def _requirements(self) -> str:
+        """Return what the gate requires of a version on its dataset, of users, and of the estimate."""
+        requirements = []
+        if self.dataset_id:
+            requirements.append(self.require + (", beats baselines" if self.better_than_baselines else ""))
+        if self.interleaving:
+            requirements.append(f"{self.interleaving} by interleaving")
+        if self.counterfactual:
+            margin = self.counterfactual.margin
+            required = f"worse by less than {margin:g}" if margin else "better"
+            requirements.append(f"{required}, estimated")
+        return "; ".join(requirements).replace("_", " ")
 
     def _clicks_metric(self) -> str:
         return f"{self.counterfactual.metric}, estimated" if self.counterfactual else "interleaving"

@@ -486,6 +486,18 @@ def test_other_examples_are_valid(
         model.model_validate(example["value"])
 
 
+def test_files_of_examples_have_lines(operations: dict[str, dict[str, Any]]) -> None:
+    """The text of an example file can be sent as it is shown: lines end with line ends, not with escapes."""
+    forms = [
+        operation["requestBody"]["content"].get("multipart/form-data", {})
+        for operation in operations.values()
+        if "requestBody" in operation
+    ]
+    texts = [one["value"]["file"] for form in forms for one in form.get("examples", {}).values()]
+    assert len(texts) > 4
+    assert not [text for text in texts if "\\n" in text]
+
+
 @pytest.mark.parametrize(
     "model",
     [

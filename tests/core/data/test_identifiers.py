@@ -113,6 +113,15 @@ def test_numbers_beyond_the_exact_range_of_their_type_are_no_ids(
         group_by_ids(np.array([1, 2, 3, number], kind), 4)
 
 
+def test_a_refused_id_is_not_reported_as_an_empty_cell(tmp_path: Path) -> None:
+    """A value that is no id has one problem; only missing ids are empty cells."""
+    _pandas(_frame([1.5, np.nan, 2.5, 3.0], ["a", "b", "c", "d"]), tmp_path / "x")
+    with pytest.raises(DatasetError) as caught:
+        _read(tmp_path)
+    found = [(problem.line, problem.text) for problem in caught.value.problems]
+    assert found == [(1, "1.5"), (2, ""), (3, "2.5")]
+
+
 @pytest.mark.parametrize(
     ("given", "spelled"),
     [

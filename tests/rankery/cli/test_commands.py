@@ -464,6 +464,25 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert rankery(stack, "train", "none", "--clicks", "absent").sentence.startswith("there is no click log")
 
 
+def test_clicks_are_simulated_and_judged_on_a_file_with_columns_of_other_names(
+    stack: EmbeddedStack, tmp_path: Path
+) -> None:
+    """The columns are named once; later commands read the same content in the same way."""
+    path = tmp_path / "goods.csv"
+    rows = [f"{sku % 3},shoes {q},sku-{sku},{sku + q}" for q in range(60) for sku in range(6)]
+    path.write_text("\n".join(["grade,search,sku,bm25", *rows]) + "\n")
+    columns = ("--columns", '{"label": "grade", "query": "search", "document": "sku"}')
+    simulate = ("click-logs", "simulate", path, "--name", "goods", "--feature", "bm25", "--lists", "500")
+    simulated = rankery(stack, *simulate, *columns, "--json")
+    assert simulated.code == 0, simulated.errors
+    judge = rankery(stack, "click-logs", "judge", "goods", path, "--model", "ctr", "--json")
+    assert judge.code == 0, judge.errors
+    assert "goods.csv was uploaded before" in judge.errors
+    estimate = ("click-logs", "propensities", "goods", "--method", "regression-em", "--positions", "3")
+    assert rankery(stack, *estimate, "--dataset", path, *columns, "--json").code == 0
+    assert rankery(stack, *estimate, *columns).code == 2
+
+
 def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:
     """Datasets are given by id or by name; an ambiguous name is refused with the candidates."""
     path = tmp_path / "judged.csv"

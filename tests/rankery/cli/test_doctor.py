@@ -181,6 +181,15 @@ def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
     assert run("doctor", "--storage", "--data-dir", data_dir).code == 0
 
 
+@pytest.mark.parametrize("command", [("doctor", "--storage"), ("keys", "list"), ("keys", "revoke", "key_1")])
+def test_a_folder_without_a_database_is_refused(command: tuple[str, ...], tmp_path: Path) -> None:
+    """A misspelt data folder is not reported as one without damage or keys, and nothing is created."""
+    done = run(*command, "--data-dir", tmp_path / "none")
+    assert done.code == 1
+    assert f"there is no database {tmp_path}/none/rankery.db: name the data folder" in done.sentence
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_and_the_storage_exclude_each_other(folder: Path) -> None:
     """The command examines either files or the storage."""
     for arguments in ((), (folder / "train.txt", "--storage")):

@@ -61,15 +61,30 @@ def test_a_gate_estimates_from_clicks(trained: dict[str, Any], stack: EmbeddedSt
     log_id = rankery(stack, *simulate, "--json").document["id"]
     rule = {"click_log_id": log_id, "dataset_id": dataset_id, "metric": "dcg@3"}
     rule |= {"estimator": "examination", "examination": [1.0, 0.7, 0.5]}
+    assert rankery(stack, "models", "promote", "ops:1", "--alias", "seen").code == 0
     gate_set = rankery(stack, "gates", "set", "ops@seen", "--counterfactual", json.dumps(rule))
     assert "ops@seen moves only to versions that pass an estimate from clicks" in gate_set.errors
     shown = rankery(stack, "gates", "show", "ops@seen", "--json").document["counterfactual"]
     assert shown | rule == shown
     assert "dcg@3 by examination" in rankery(stack, "gates", "show", "ops@seen").output
+    assert "better, estimated" in rankery(stack, "gates", "list", "--name", "ops").output
     refused = rankery(stack, "click-logs", "delete", "seen")
     assert "ops@seen" in refused.sentence
     assert rankery(stack, "gates", "delete", "ops@seen").code == 0
     assert rankery(stack, "gates", "set", "ops@seen", "--counterfactual", "[1]").code == 2
+
+
+def test_a_gate_without_a_dataset_shows_what_users_decide(
+    trained: dict[str, Any], stack: EmbeddedStack
+) -> None:
+    """The requirement is that of the interleaving; the unused one on a dataset is not shown."""
+    assert rankery(stack, "models", "promote", "ops:1", "--alias", "users").code == 0
+    assert rankery(stack, "gates", "set", "ops@users", "--interleaving", "better").code == 0
+    assert "better by interleaving" in rankery(stack, "gates", "list", "--name", "ops").output
+    shown = rankery(stack, "gates", "show", "ops@users").output
+    assert "require" not in shown
+    assert "not worse" not in shown
+    assert rankery(stack, "gates", "delete", "ops@users").code == 0
 
 
 def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:

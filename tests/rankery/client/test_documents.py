@@ -130,3 +130,22 @@ def test_a_refusal_names_the_document() -> None:
     )
     other = RankeryApiError(422, {"errors": [{"pointer": "/top_k", "detail": "too many"}]})
     assert with_locations(other, queries, []) is other
+
+
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [
+        ("emb", "has 2 values; the block has 3 features"),
+        ("emb.0", "is also given by 'emb'"),
+        ("bm25", "is beyond the range of float32"),
+    ],
+)
+def test_only_an_unknown_name_has_a_suggestion_and_only_a_wrong_value_is_repeated(
+    name: str, detail: str
+) -> None:
+    """An embedding column is no feature of the model, and a name that is given twice is no wrong value."""
+    features = {"emb": [0.1, 0.2], "emb.0": 1.0, "bm25": 1e39}
+    queries = [{"id": "q", "documents": [{"id": "d", "features": features}]}]
+    errors = [{"pointer": f"/queries/0/documents/0/features/{name}", "detail": detail}]
+    error = with_locations(RankeryApiError(422, {"errors": errors}), queries, ["bm25", "emb.0", "emb.1"])
+    assert str(error) == f"document 'd' of query 'q', feature {name!r}: {detail}"

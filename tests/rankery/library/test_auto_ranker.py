@@ -83,7 +83,7 @@ def test_cross_validation_routes_groups(data: RankingDataset) -> None:
         ({"metric": "ndgc"}, "did you mean ndcg"),
         ({"budget_seconds": 0}, "budget_seconds: must be a number of seconds above 0"),
         ({"budget_seconds": "10m"}, "budget_seconds: must be a number of seconds above 0"),
-        ({"candidates": ["forest"]}, r"candidates.0: unknown; known: .*linear by ranknet"),
+        ({"candidates": ["forest"]}, r"candidates.0: unknown; known: .*'linear by lambdarank, rank-gauss'"),
         ({"prefer": "sum"}, "prefer: must be best or simple"),
         ({}, "one query; at least 2"),
     ],

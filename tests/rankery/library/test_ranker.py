@@ -10,6 +10,7 @@ import polars
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +19,7 @@ from sklearn.utils.validation import _num_samples
 
 from core.metrics import parse_metric
 from core.training import train, training_spec
-from rankery import RankeryRanker
+from rankery import RankeryAutoRanker, RankeryRanker
 from rankery.errors import InvalidArgument
 from tests.rankery.library.conftest import Judged
 
@@ -138,6 +139,17 @@ def test_labels_of_another_order_than_the_frame_are_refused(judged: Judged) -> N
     features, labels = pandas.DataFrame(judged.X).rename(columns=str), pandas.Series(judged.y)
     with pytest.raises(InvalidArgument, match=r"^y: the index has the labels of the index of X in another"):
         RankeryRanker(**SMALL).fit(features, labels.sample(frac=1.0, random_state=0), group=judged.group)
+
+
+@pytest.mark.parametrize("estimator", [RankeryRanker(), RankeryAutoRanker()])
+def test_a_failed_fit_leaves_the_estimator_unfitted(estimator: Any, judged: Judged) -> None:
+    """Predicting after a failed fit raises scikit-learn's error, which says what to call first."""
+    with pytest.raises(InvalidArgument, match="give group"):
+        estimator.fit(judged.X, judged.y)
+    with pytest.raises(NotFittedError, match="Call 'fit'"):
+        estimator.predict(judged.X)
+    with pytest.raises(NotFittedError, match="Call 'fit'"):
+        estimator.score(judged.X, judged.y, group=judged.group)
 
 
 def test_rows_may_be_in_any_order(judged: Judged) -> None:

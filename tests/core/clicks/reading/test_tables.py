@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from core.clicks.doctor import examine_log
 from core.clicks.reading import LogFile, read_click_log, spool
 from core.errors import DatasetError, InvalidInput
 from tests.core.clicks.reading.conftest import Read
@@ -131,6 +132,14 @@ def test_actions_are_weighed_and_count_once(read: Read) -> None:
     np.testing.assert_array_equal(reading.log.clicks, [True, False])
     assert reading.report.rows_by_action["hover"] == 1
     assert (reading.report.orphaned_actions.count, reading.report.orphaned_actions.names) == (1, ["q: z"])
+
+
+def test_an_action_that_no_row_has_is_not_counted(read: Read) -> None:
+    """A table whose only action has another name than click has one action other than impressions."""
+    reading = read("list,query,document,rank,action\ns,q,a,1,view\ns,q,b,2,view\ns,q,b,2,buy\n")
+    assert reading.report.rows_by_action == {"view": 2, "buy": 1}
+    titles = [finding.title for finding in examine_log(reading.log, reading.report)]
+    assert "1 of 1 actions other than impressions has no weight and is left out" in titles
 
 
 def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
