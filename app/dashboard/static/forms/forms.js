@@ -85,12 +85,7 @@ function parseText(text, type, unit) {
       .split(/[\s,]+/)
       .filter(Boolean)
       .map(numberOrText);
-  // A name may contain spaces; commas separate the names.
-  if (type === "names")
-    return text
-      .split(",")
-      .map((name) => name.trim())
-      .filter(Boolean);
+  if (type === "names") return namesOf(text);
   if (type === "model") return text.startsWith("model:") ? text : `model:${text}`;
   if (type === "number" || type === "integer") return inUnits(numberOrText(text), unit);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
@@ -101,6 +96,21 @@ function parseText(text, type, unit) {
     }
   }
   return text;
+}
+
+/** Parse names between commas; a name with a comma is in double quotes. @param {string} text */
+export function namesOf(text) {
+  return [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))/g)]
+    .map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim())
+    .filter(Boolean);
+}
+
+/** Write names as `namesOf` reads them. @param {unknown[]} names */
+export function namesText(names) {
+  return names
+    .map(String)
+    .map((name) => (/[,"]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name))
+    .join(", ");
 }
 
 /** Parse "a = b", one per line, as an object. @param {string} text */
