@@ -5,7 +5,7 @@
  */
 import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
-import { find, findAll, h, replace } from "../page/dom.js";
+import { find, findAll, h, missingScope, replace, requireScope } from "../page/dom.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
@@ -243,10 +243,17 @@ function showSummary(form, error, unplaced) {
 
 /**
  * Run the submission with the button disabled, and show the errors of the response.
+ *
  * @param {HTMLFormElement} form
  * @param {() => Promise<unknown>} send
+ * @param {string} [scope] that the request needs; without it the form says so, and cannot be sent
  */
-export function onSubmit(form, send) {
+export function onSubmit(form, send, scope = "write") {
+  const refused = missingScope(scope);
+  if (refused) {
+    form.prepend(h("p", h("strong", refused)));
+    requireScope(find(form, 'button[type="submit"]'), scope);
+  }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = find(form, 'button[type="submit"]', HTMLButtonElement);

@@ -38,10 +38,10 @@ export function jobActions(changed, { page }) {
         h("a.button.quiet", { href: jobPage(String(job.spec.auto_train_id)) }, "Automatic training"),
       page && h("a.button", { href: jobPage(job.id) }, "Open job page"),
       ...resultLinks(job),
-      form && h("a.button.quiet", { href: form }, "Clone and edit"),
+      form && h("a.button.quiet", { href: form, needs: "write" }, "Clone and edit"),
       form &&
         job.status === "succeeded" &&
-        h("a.button.quiet", { href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
+        h("a.button.quiet", { href: `/schedules?from=${encodeURIComponent(job.id)}`, needs: "write" }, "Schedule"),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     );
   }
@@ -69,7 +69,7 @@ function resultLinks(job) {
 /** @param {Job} job @param {() => void} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
-  const button = h("button.danger.quiet", { disabled: job.cancel_requested, click: cancel }, words);
+  const button = h("button.danger.quiet", { disabled: job.cancel_requested, click: cancel, needs: "write" }, words);
   async function cancel() {
     button.disabled = true;
     try {

@@ -160,7 +160,7 @@ function deleteEnded(ticked) {
 function cancelActive(ticked) {
   const ids = tickedIds(ticked, isActive);
   if (!ids.length) return null;
-  const button = h("button.danger.quiet", { click }, `Cancel ${counted(ids.length, "job")}`);
+  const button = h("button.danger.quiet", { click, needs: "write" }, `Cancel ${counted(ids.length, "job")}`);
   async function click() {
     button.disabled = true;
     try {

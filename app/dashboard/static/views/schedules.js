@@ -87,7 +87,7 @@ async function refresh() {
   const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);
   else if (!place.querySelector(".empty"))
-    replace(place, emptyState("No schedules yet", words, "#create", "New schedule"));
+    replace(place, emptyState("No schedules yet", words, "#create", "New schedule", "write"));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 
@@ -141,6 +141,7 @@ function card(first) {
   const runAction = actionRunner(outcome, () => pollNow());
   const toggle = h("button.quiet.small", {
     click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !schedule.enabled } })),
+    needs: "write",
   });
   const rows = h("div.rows");
   const runs = disclosure("Runs", rows);
@@ -180,9 +181,9 @@ function card(first) {
         h("div.job-heading", heading, state),
         h(
           "div.actions",
-          h("button.small", { click: () => runAction(run) }, "Run now"),
+          h("button.small", { click: () => runAction(run), needs: "write" }, "Run now"),
           toggle,
-          h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
+          h("button.quiet.small.danger", { click: () => runAction(remove), needs: "write" }, "Delete"),
         ),
       ),
       facts,
