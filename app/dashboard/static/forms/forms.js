@@ -251,7 +251,7 @@ function showSummary(form, error, unplaced) {
 export function onSubmit(form, send, scope = "write") {
   const refused = missingScope(scope);
   if (refused) {
-    form.prepend(h("p", h("strong", refused)));
+    find(form, ".summary").before(h("p", h("strong", refused)));
     requireScope(find(form, 'button[type="submit"]'), scope);
   }
   form.addEventListener("submit", async (event) => {

@@ -106,7 +106,9 @@ function steps() {
     "Next steps",
     h(
       "ul.next-steps",
-      ...STEPS.map(([form, words, detail]) => h("li", hint(detail), h("a.button.small", { href: `#${form}` }, words))),
+      ...STEPS.map(([form, words, detail]) =>
+        h("li", hint(detail), h("a.button.small", { href: `#${form}`, needs: "write" }, words)),
+      ),
     ),
   );
 }
