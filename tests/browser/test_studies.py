@@ -122,6 +122,7 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel the study").click()
     expect(status).to_have_text("cancelled")
+    expect(page.get_by_text("Waiting for")).to_have_count(0)
     page.get_by_role("button", name="Delete").click()
     held: list[Route] = []
     page.route("**/studies", lambda route: held.append(route))
