@@ -246,7 +246,7 @@ function showSummary(form, error, unplaced) {
  *
  * @param {HTMLFormElement} form
  * @param {() => Promise<unknown>} send
- * @param {string} [scope] that the request needs; without it the form says so, and cannot be sent
+ * @param {string} [scope] that the request needs; without it, the form shows the reason and cannot be sent
  */
 export function onSubmit(form, send, scope = "write") {
   const refused = missingScope(scope);

@@ -169,7 +169,10 @@ function card(first) {
 
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
-    replace(rows, ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
+    replace(
+      rows,
+      ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow, "No run yet."),
+    );
   }
 
   return {
