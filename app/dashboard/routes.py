@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from app.dashboard.assets import templates
 from app.dashboard.pages import GUIDE_PAGES, PAGES, SECTIONS, Page
 from app.dashboard.versioned_files import files_url, modules_of
-from app.http.caller import caller_in
+from app.http.caller import SCORE, WRITE, caller_in
 from app.http.route import Router
 
 router = Router(include_in_schema=False, default_response_class=HTMLResponse)
@@ -69,6 +69,8 @@ def page_response(
             "guide_page": GUIDE_PAGES.get(name, ""),
             "trash_days": request.app.state.trash_days,
             "signed_in_with": caller.name if caller.session_sha256 else None,
+            "key_name": caller.name,
+            "missing_scopes": [scope for scope in (SCORE, WRITE) if caller.key_id and not caller.may(scope)],
             **context,
         },
         status_code=status,

@@ -64,11 +64,7 @@ def _field_problems(request: GateRequest) -> Iterator[InputProblem]:
 
 
 def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
-    check_estimation(rule)
-    log = tx.click_logs.ready(rule.click_log_id)
-    if rule.estimator != "examination" and not (log.statistics or {}).get("has_propensities"):
-        detail = "needs a log with propensities; use `examination`, or a log that has them"
-        raise InvalidInput.at("/estimator", detail)
+    check_estimation(rule, tx.click_logs.ready(rule.click_log_id))
     _dataset_with_features(tx, rule.dataset_id)
 
 

@@ -48,6 +48,8 @@ def test_selected_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     curves = page.get_by_role("img", name=re.compile("^ndcg against the cutoff: compared:1 .*; compared:2 "))
     expect(curves).to_have_attribute("data-cutoffs", "4")
     expect(curves).to_have_attribute("data-lines", "2")
+    page.locator(".figure-legend button").first.evaluate("button => button.append('x'.repeat(100))")
+    visit.fit("comparison-long-name")
 
     page = visit.open("/comparisons")
     newest = page.locator("[data-comparison]").first

@@ -47,12 +47,14 @@ def test_the_old_address_redirects_to_the_goal(visit: Visit, prepared: Prepared)
 
 
 def test_groups_of_options_show_the_changed_values(visit: Visit, prepared: Prepared) -> None:
-    """A collapsed group lists the values that differ from the defaults, also in a clone of a training."""
+    """A collapsed group lists the values that differ from the defaults; a clone has the same values."""
     prepared.dataset(DATA, 1)
     page = fill_training(visit, dataset=DATA, model="changed", iterations=3)
     page.get_by_label("Learning rate").fill("0.05")
     page.get_by_role("group", name="Validate on").get_by_label("nothing").check()
     page.get_by_label("Stop early").uncheck()
+    page.get_by_label("Tags of the model").fill("team = search")
+    page.get_by_role("textbox", name="Project").fill("changes")
     page.get_by_role("button", name="Collapse all").click()
     summary = page.locator("details.fold > summary")
     expect(summary.filter(has_text="Boosting")).to_contain_text("2 changed: iterations 3, learning rate 0.05")
@@ -66,6 +68,8 @@ def test_groups_of_options_show_the_changed_values(visit: Visit, prepared: Prepa
     page = visit.open(f"/train?from={job_id}")
     page.locator("#train:not([aria-busy])").wait_for()
     expect(summary.filter(has_text="Boosting")).to_contain_text("learning rate 0.05")
+    expect(page.get_by_label("Tags of the model")).to_have_value("team = search")
+    expect(page.locator("[data-pointer='/project']")).to_have_value("changes")
 
 
 def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared) -> None:

@@ -125,6 +125,21 @@ def test_a_form_sent_again_sends_no_file_again(visit: Visit, in_pieces: Page, tm
     _expect_each_byte_once(visit, table, interruptions=0)
 
 
+def test_one_file_for_two_parts_is_sent_for_each(visit: Visit, in_pieces: Page, tmp_path: Path) -> None:
+    """A file that is chosen as training and as test data has one upload for each part."""
+    path = tmp_path / "both.txt"
+    path.write_text(letor_text(300))
+    page = visit.open("/datasets#add")
+    form = page.locator("#upload")
+    form.get_by_label("train, validation and test").check()
+    for part in ("train", "test"):
+        form.locator(f'input[name="{part}"]').set_input_files(path)
+    form.get_by_role("button", name="Upload").click()
+    page.wait_for_url(re.compile(r"/datasets/ds_"))
+    expect(page.locator(".siblings a")).to_have_text(["train", "test"])
+    assert visit.page.evaluate("localStorage.length") == 0
+
+
 def _choose(visit: Visit, path: Path) -> Callable[..., None]:
     """Open the form, choose a file, and return a function that changes the network of the page."""
     visit.refusals_expected = True

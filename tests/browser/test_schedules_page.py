@@ -48,9 +48,10 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
     card = page.locator("[data-schedule]").filter(has_text=f"Nightly {name}")
     expect(card).to_contain_text(f"Every day at 03:00 (UTC) · Trains {name}")
     expect(card).to_contain_text("Next runs: ")
+    card.get_by_text("Runs", exact=True).click()
+    expect(card).to_contain_text("No run yet.")
     card.get_by_role("button", name="Run now").click()
     expect(card).to_contain_text("trained")
-    card.get_by_text("Runs", exact=True).click()
     expect(card.locator("[data-run]").get_by_role("link", name="Model")).to_be_visible()
     assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.prepared import Prepared
-from tests.browser.visit import Visit
+from tests.browser.visit import DESK, PHONE, Visit
 
 _BECOME_VISIBLE_REPEATEDLY = """setInterval(() => {
     document.dispatchEvent(new Event("visibilitychange"));
@@ -83,7 +83,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     expect(page.locator("[data-trial]")).to_have_count(TRIALS)
     page.get_by_role("button", name="Learning curve of trial 0").click()
     expect(page.locator(".trial-curve .drawing").first).to_be_visible()
-    visit.fit("study")
+    visit.fit("study", (DESK, PHONE, 320))
     assert visit.violations() == []
 
     page = visit.open("/studies")
@@ -122,6 +122,7 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel the study").click()
     expect(status).to_have_text("cancelled")
+    expect(page.get_by_text("Waiting for")).to_have_count(0)
     page.get_by_role("button", name="Delete").click()
     held: list[Route] = []
     page.route("**/studies", lambda route: held.append(route))

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setAt, tagsOf } from "../../app/dashboard/static/forms/forms.js";
+import { namesOf, namesText, setAt, tagsOf } from "../../app/dashboard/static/forms/forms.js";
 import { changedLabels, overwritten } from "../../app/dashboard/static/forms/labels.js";
 
 test("a value is set at its pointer, and existing values are kept", () => {
@@ -19,6 +19,14 @@ test("each line has one tag, and blanks around it are ignored", () => {
 test("the value of a tag may hold a colon, and of two tags with the same name the last is kept", () => {
   assert.deepEqual(tagsOf("at: 12:30"), { at: "12:30" });
   assert.deepEqual(tagsOf("team: a\nteam: b"), { team: "b" });
+});
+
+test("names are separated by commas, and a name with a comma is in quotes", () => {
+  const names = ["trees by lambdarank", "linear by listnet, log1p", 'a 5" screen', "price"];
+  assert.equal(namesText(names), 'trees by lambdarank, "linear by listnet, log1p", "a 5"" screen", price');
+  assert.deepEqual(namesOf(namesText(names)), names);
+  assert.deepEqual(namesOf(' bm25,, 5" screen , "price, EUR"'), ["bm25", '5" screen', "price, EUR"]);
+  assert.deepEqual(namesOf(" , "), []);
 });
 
 const LOADED = { name: null, notes: "first", tags: { team: "search", draft: "" }, project: "web" };

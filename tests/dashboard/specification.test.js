@@ -40,6 +40,8 @@ test("limits have units, and lists are enumerated", () => {
   assert.equal(shown("metrics", ["ndcg@10", "map"], {}), "ndcg@10, map");
   assert.equal(shown("interaction_constraints", [[0, 1], [2]], {}), "{0, 1} {2}");
   assert.equal(shown("systems", [{ system: "web:3" }, { system: "rnk_1" }], {}), "web:3, rnk_1");
+  assert.equal(shown("rankers", [{ system: "web:3", model_id: "mdl_1" }, { system: "bm25" }], {}), "web:3, bm25");
+  assert.equal(shown("choices", [{ name: "mse" }, 3], {}), '{"name":"mse"}, 3');
   assert.equal(shown("contract", { gain: "linear" }, {}), "gain y");
   assert.equal(shown("learning_rate", 0.1 + 0.2, {}), "0.3");
 });

@@ -5,7 +5,7 @@ from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
 from core.clicks.propensities import FEATURE_METHODS
 from core.clicks.users import PRESETS
-from core.errors import InvalidInput
+from core.errors import InputProblem, InvalidInput
 from core.jobs.propensity import PropensityJob
 from core.jobs.simulate_clicks import SimulateClicksJob
 from core.parameters import values_of
@@ -38,11 +38,21 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
     """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
-        InvalidInput: There is no ranker.
+        InvalidInput: There is no ranker, or the dataset lacks a feature that ranks the lists.
         NotFound: The dataset or a model does not exist.
         WrongState: The dataset is not ready.
     """
-    require_ready(tx, [request.dataset_id])
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    # Datasets that earlier releases read have no names; the worker checks theirs.
+    absent = set(request.features).difference(dataset.feature_names or request.features)
+    if absent:
+        raise InvalidInput(
+            *(
+                InputProblem(f"/features/{i}", f"{name!r} is not a feature of the dataset")
+                for i, name in enumerate(request.features)
+                if name in absent
+            )
+        )
     models = [tx.models.resolve(reference) for reference in request.models]
     rankers: list[Json] = [{"system": model.reference, "model_id": model.id} for model in models]
     rankers += [{"system": name, "model_id": None} for name in request.features]

@@ -6,7 +6,7 @@ from app.jobs.submission.measuring import check_features, systems_named
 from core.clicks.counterfactual import rank_weights
 from core.errors import InvalidInput
 from core.jobs.counterfactual import CounterfactualJob
-from core.store import Transaction
+from core.store import ClickLog, Transaction
 
 
 def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
@@ -17,22 +17,24 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
         NotFound: When the log, the dataset, a model or a ranking does not exist.
         WrongState: When the log or the dataset is not ready.
     """
-    check_estimation(request)
-    tx.click_logs.ready(request.click_log_id)
+    check_estimation(request, tx.click_logs.ready(request.click_log_id))
     systems = systems_named(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
     return CounterfactualJob.from_json({**request.model_dump(mode="json"), "systems": systems})
 
 
-def check_estimation(request: EstimationRequest) -> None:
-    """Check the metric and the options of an estimator.
+def check_estimation(request: EstimationRequest, log: ClickLog) -> None:
+    """Check the metric and the options of an estimator, and whether a log has the propensities that it needs.
 
     Raises:
-        InvalidInput: The metric or an option is invalid.
+        InvalidInput: The metric or an option is invalid, or the log lacks propensities.
     """
     _check_metric(request.metric)
     needs_examination = request.estimator == "examination"
+    if not needs_examination and not (log.statistics or {}).get("has_propensities"):
+        detail = "needs a log with propensities; use `examination`, or a log that has them"
+        raise InvalidInput.at("/estimator", detail)
     if needs_examination != (request.examination is not None):
         problem = (
             "required by the estimator"

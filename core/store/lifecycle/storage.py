@@ -37,8 +37,8 @@ FOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 LABELS: Mapping[str, str] = MappingProxyType(
     {
-        "datasets": "Dataset files waiting for import",
-        "data": "Imported datasets",
+        "datasets": "Datasets, and their files waiting for import",
+        "data": "Contents of datasets",
         "click-logs": "Click logs",
         "models": "Models",
         "rankings": "Rankings",
@@ -49,8 +49,8 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "interleavings": "Interleavings",
         "score-samples": "Sampled scoring requests",
         "experiments": "Experiment reports",
-        "studies": "Metric values of studies",
-        "jobs": "Checkpoints and candidates of jobs",
+        "studies": "Studies, and their metric values",
+        "jobs": "Jobs, and their checkpoints and candidates",
         "uploads": "Uploads waiting for import",
         OTHER: "Other files",
     }

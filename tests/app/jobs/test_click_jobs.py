@@ -66,6 +66,29 @@ def test_simulated_clicks_are_recorded_with_their_user_model(
     assert own.json()["spec"]["user_model"]["kind"] == "trust"
 
 
+def test_a_feature_that_ranks_simulated_lists_is_one_of_the_dataset(client: TestClient, store: Store) -> None:
+    """An absent feature is refused at its position in the request."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "synthetic"})
+        tx.datasets.mark_ready(dataset.id, statistics={"features": 2}, feature_names=["f1", "f2"])
+    body = {"kind": "simulate-clicks", "dataset_id": dataset.id, "log_name": "simulated"}
+    absent = errors_of(client, body | {"features": ["f1", "f9"]})
+    assert absent == [("/features/1", "'f9' is not a feature of the dataset")]
+
+
+def test_an_estimator_needs_a_log_with_its_propensities(
+    client: TestClient, log_id: str, ready_dataset: Callable[[], str]
+) -> None:
+    """The refusal of a log without propensities is at the estimator."""
+    body = {
+        "kind": "counterfactual",
+        "click_log_id": log_id,
+        "dataset_id": ready_dataset(),
+        "systems": [{"model": "web:1"}],
+    }
+    assert [pointer for pointer, _ in errors_of(client, body)] == ["/estimator"]
+
+
 def test_a_correction_is_checked_with_its_loss(
     client: TestClient, store: Store, log_id: str, ready_dataset: Callable[[], str]
 ) -> None:

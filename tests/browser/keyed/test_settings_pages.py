@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
+from rankery.client import Client
 from tests.browser.keyed.conftest import make_key, sign_in
 from tests.browser.visit import LOOKS, Look, Visit
 
@@ -99,3 +100,36 @@ def test_a_read_key_gets_a_problem_with_the_missing_scope(visit: Visit, read_key
         expect(page.get_by_role("group", name="Problem")).to_contain_text(
             "this request needs the scope admin"
         )
+
+
+def test_a_read_key_is_offered_no_change(visit: Visit, admin_key: str, read_key: str) -> None:
+    """Controls that change something are disabled for a key that may only read, with the reason."""
+    reason = "The key “read” lacks the scope write."
+    with Client(visit.url, api_key=admin_key) as client:
+        made = client.request("POST", "/v1/datasets/synthetic", json={"name": "small", "queries": 2}).json()
+        client.job(made["job_id"]).wait()
+    page = visit.open("/datasets#add")
+    sign_in(page, read_key)
+    form = page.get_by_role("dialog", name="Add a dataset").locator("form").first
+    expect(form).to_contain_text(reason)
+    expect(form.get_by_role("button", name="Upload")).to_be_disabled()
+    for path, name in {
+        "/datasets": "Add a dataset",
+        f"/datasets/{made['id']}": "Delete",
+        "/train": "Start training",
+        "/studies": "New study",
+        "/schedules": "New schedule",
+        "/settings/storage": "Empty the trash",
+        f"/jobs/{made['job_id']}": "Delete",
+        "/models": "New training",
+    }.items():
+        visit.open(path)
+        visit.settle()
+        controls = page.locator(":is(a, button)").filter(has_text=name)
+        titles = controls.evaluate_all("nodes => nodes.map(({ title }) => title)")
+        assert titles == [reason] * len(titles) != [], path
+        expect(controls.first).to_be_disabled()
+        assert visit.violations() == []
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", name="Overview")).to_be_visible()
+    expect(page.get_by_role("option", name="New training")).to_have_count(0)

@@ -29,10 +29,11 @@ def test_the_sign_in_page_fits_its_window(visit: Visit, look: Look) -> None:
 
 def test_sign_in_redirects_back_and_sign_out_ends_the_session(visit: Visit, admin_key: str) -> None:
     """A page redirects to the sign-in page and opens after sign-in; after sign-out it redirects again."""
-    page = visit.open("/datasets?status=ready")
-    expect(page).to_have_url(re.compile(r"/sign-in\?next=%2Fdatasets%3Fstatus%3Dready$"))
+    page = visit.open("/datasets?status=ready#add")
+    expect(page).to_have_url(re.compile(r"/sign-in\?next=%2Fdatasets%3Fstatus%3Dready#add$"))
     sign_in(page, admin_key)
-    expect(page).to_have_url(f"{visit.url}/datasets?status=ready")
+    expect(page).to_have_url(f"{visit.url}/datasets?status=ready#add")
+    page.get_by_role("button", name="Close").first.click()
     expect(page.get_by_role("heading", name="Datasets", exact=True)).to_be_visible()
     page.locator("main [aria-busy]").first.wait_for(state="detached")
     visit.photograph("signed-in")

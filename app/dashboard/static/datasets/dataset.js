@@ -119,7 +119,7 @@ export function datasetActions(dataset) {
     status === "ready" &&
       (isJudgedOnly
         ? h("a.button", { href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of this dataset")
-        : h("a.button", { href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
+        : h("a.button", { href: `/train?dataset=${encodeURIComponent(id)}`, needs: "write" }, "Train on this dataset")),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" &&

@@ -13,6 +13,7 @@ import {
   findAll,
   h,
   hint,
+  missingScope,
   numberHeads,
   problemBox,
   replace,
@@ -74,16 +75,18 @@ const SHOWN_FEATURES = 8;
  * @param {string} datasetId
  * @param {string} queryId
  * @param {[ExplainedSide, ExplainedSide]} sides
- * @returns {{node: HTMLElement, open: (documentId: string) => void} | null} null if neither side is a model
+ * @returns {{node: HTMLElement, open?: (documentId: string) => void} | null} null if neither side is a model
  */
 function reasonsPanel(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
   if (!models.length) return null;
+  const refused = missingScope("score");
   const node = h(
     "section.document-reasons",
     { "aria-label": "Why a document has its rank", "aria-live": "polite" },
-    hint("Press a document to see why it has its rank."),
+    hint(refused ?? "Press a document to see why it has its rank."),
   );
+  if (refused) return { node };
   /** Explain all listed documents together, because contributions are relative to their mean. */
   const explain = readOnce(async () => {
     const wanted = new Set(sides.flatMap(({ ranking }) => ranking.map(({ document_id: id }) => id)));

@@ -1,5 +1,5 @@
 /** The form of trainings, filled with the values of an earlier job. @module */
-import { UNITS } from "./forms.js";
+import { namesText, UNITS } from "./forms.js";
 import { CUSTOM_NUMBERS } from "./parameter_fields.js";
 import { formFrom, jobApi, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
@@ -68,9 +68,13 @@ export function setControl(form, pointer, value) {
     setControl(form, pointer, value.join(", "));
   } else if (control.dataset.type === "json" && typeof value === "object") {
     control.value = JSON.stringify(value);
+  } else if (control.dataset.type === "lines") {
+    control.value = Object.entries(Object(value))
+      .map((pair) => pair.join(" = "))
+      .join("\n");
   } else {
     control.value = Array.isArray(value)
-      ? value.join(", ")
+      ? namesText(value)
       : String(Number(value) / UNITS[control.dataset.unit ?? ""] || value);
     if (control instanceof HTMLSelectElement) chooseOption(control, value);
   }
@@ -118,12 +122,14 @@ function leaves(form, value, pointer = "") {
   return Object.entries(value).flatMap(([name, content]) => {
     const here = `${pointer}/${name}`;
     const isNested = content !== null && typeof content === "object" && !Array.isArray(content);
-    if (isNested && here !== "/contract" && !isJson(form, here)) return leaves(form, content, here);
+    if (isNested && here !== "/contract" && !hasOneControl(form, here)) return leaves(form, content, here);
     return [[here, content]];
   });
 }
 
-/** @param {HTMLFormElement} form @param {string} pointer */
-function isJson(form, pointer) {
-  return form.querySelector(`[data-type="json"][data-pointer="${CSS.escape(pointer)}"]`) !== null;
+/** Check whether one control has the whole object at a pointer. @param {HTMLFormElement} form @param {string} pointer */
+function hasOneControl(form, pointer) {
+  return (
+    form.querySelector(`:is([data-type="json"], [data-type="lines"])[data-pointer="${CSS.escape(pointer)}"]`) !== null
+  );
 }

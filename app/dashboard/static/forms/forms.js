@@ -5,7 +5,7 @@
  */
 import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
-import { find, findAll, h, replace } from "../page/dom.js";
+import { find, findAll, h, missingScope, replace, requireScope } from "../page/dom.js";
 
 /**
  * Return the payload of all enabled controls. Empty fields are left out, so that the server's defaults apply; lists and
@@ -69,8 +69,7 @@ function parseText(text, type, unit) {
   if (text === "") return undefined;
   // Commas separate the layers of a network; semicolons separate the networks of a grid.
   if (type === "layers") return partsOf(text.split(";")[0], /[\s,]+/).map(numberOrText);
-  // A name may contain spaces; commas separate the names.
-  if (type === "names") return partsOf(text, ",");
+  if (type === "names") return namesOf(text);
   if (type === "model") return text.startsWith("model:") ? text : `model:${text}`;
   if (type === "number" || type === "integer") return inUnits(numberOrText(text), unit);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
@@ -87,6 +86,21 @@ function parseText(text, type, unit) {
 export function partsOf(text, separator) {
   const parts = text.split(separator).map((part) => part.trim());
   return parts.filter(Boolean);
+}
+
+/** Parse names between commas; a name with a comma is in double quotes. @param {string} text */
+export function namesOf(text) {
+  return [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))/g)]
+    .map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim())
+    .filter(Boolean);
+}
+
+/** Write names as `namesOf` reads them. @param {unknown[]} names */
+export function namesText(names) {
+  return names
+    .map(String)
+    .map((name) => (/[,"]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name))
+    .join(", ");
 }
 
 /** Parse "a = b", one per line, as an object. @param {string} text */
@@ -218,10 +232,17 @@ function showSummary(form, error, unplaced) {
 
 /**
  * Run the submission with the button disabled, and show the errors of the response.
+ *
  * @param {HTMLFormElement} form
  * @param {() => Promise<unknown>} send
+ * @param {string} [scope] that the request needs; without it, the form shows the reason and cannot be sent
  */
-export function onSubmit(form, send) {
+export function onSubmit(form, send, scope = "write") {
+  const refused = missingScope(scope);
+  if (refused) {
+    find(form, ".summary").before(h("p", h("strong", refused)));
+    requireScope(find(form, 'button[type="submit"]'), scope);
+  }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = find(form, 'button[type="submit"]', HTMLButtonElement);

@@ -20,7 +20,7 @@ import { announce, confirmed, h, hint, replace } from "../page/dom.js";
 /** @param {Labels} labels @param {LabelsOptions} options */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div.labels-text");
-  const edit = h("button.quiet.small", { click: showForm }, "Edit");
+  const edit = h("button.quiet.small", { click: showForm, needs: "write" }, "Edit");
   const node = h("section.panel", h("div.panel-head", h("h2", heading), edit), body);
 
   /** @param {Labels} now */

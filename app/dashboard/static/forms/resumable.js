@@ -22,17 +22,18 @@ const INSUFFICIENT_STORAGE = 507;
  */
 
 /**
- * Send a file, and return the id of the upload, or null if it was stopped.
+ * Send the file of a field, and return the id of the upload, or null if it was stopped.
  *
+ * @param {string} field name of the field; one file may be chosen in several
  * @param {File} file
  * @param {(sent: number, state: UploadState) => void} onProgress called with the number of bytes sent
  * @param {AbortSignal} signal
  * @returns {Promise<string | null>}
  */
-export async function sendResumable(file, onProgress, signal) {
+export async function sendResumable(field, file, onProgress, signal) {
   let offset = 0;
   async function send() {
-    const upload = (await readUpload(file)) ?? (await createUpload(file));
+    const upload = (await readUpload(field, file)) ?? (await createUpload(field, file));
     offset = upload.offset;
     onProgress(offset, "resumed");
     while (offset < file.size) {
@@ -49,9 +50,9 @@ export async function sendResumable(file, onProgress, signal) {
   );
 }
 
-/** Forget the upload of a file, once a request has used it. @param {File} file */
-export function forget(file) {
-  localStorage.removeItem(keyOf(file));
+/** Forget the upload of a field, once a request has used it. @param {string} field @param {File} file */
+export function forget(field, file) {
+  localStorage.removeItem(keyOf(field, file));
 }
 
 /**
@@ -93,25 +94,25 @@ async function pause(seconds, signal) {
   over.abort();
 }
 
-/** @param {File} file */
-const keyOf = (file) => `rankery-upload:${file.name}:${file.size}:${file.lastModified}`;
+/** @param {string} field @param {File} file */
+const keyOf = (field, file) => `rankery-upload:${field}:${file.name}:${file.size}:${file.lastModified}`;
 
-/** Return the unfinished upload of a file, or null. @param {File} file */
-async function readUpload(file) {
-  const path = localStorage.getItem(keyOf(file));
+/** Return the unfinished upload of a field, or null. @param {string} field @param {File} file */
+async function readUpload(field, file) {
+  const path = localStorage.getItem(keyOf(field, file));
   const offset = path === null ? null : await offsetOf(path);
   return path === null || offset === null ? null : { path, offset };
 }
 
-/** Begin an upload and remember it. @param {File} file */
-async function createUpload(file) {
+/** Begin an upload and remember it. @param {string} field @param {File} file */
+async function createUpload(field, file) {
   const name = btoa(String.fromCharCode(...new TextEncoder().encode(file.name)));
   const headers = { ...TUS, "upload-length": String(file.size), "upload-metadata": `filename ${name}` };
   const answer = await fetched("/v1/uploads", { method: "POST", headers });
   if (answer.status === 401) return signIn();
   if (!answer.ok) throw failure(answer.status, await answer.text());
   const path = `/v1/uploads/${(await answer.json()).id}`;
-  localStorage.setItem(keyOf(file), path);
+  localStorage.setItem(keyOf(field, file), path);
   return { path, offset: 0 };
 }
 

@@ -40,7 +40,12 @@ export function upload(path, form, onProgress) {
     const total = large.reduce((sum, [, { size: bytes }]) => sum + bytes, 0);
     let before = 0;
     for (const [name, file] of large) {
-      const id = await sendResumable(file, (sent, state) => onProgress(before + sent, total, state), stopped.signal);
+      const id = await sendResumable(
+        name,
+        file,
+        (sent, state) => onProgress(before + sent, total, state),
+        stopped.signal,
+      );
       if (id === null) return null;
       form.set(name, `upload:${id}`);
       before += file.size;
@@ -51,7 +56,7 @@ export function upload(path, form, onProgress) {
       () => onProgress(total, total, "waiting"),
       stopped.signal,
     );
-    if (answer !== null) for (const [, file] of large) forget(file);
+    if (answer !== null) for (const [name, file] of large) forget(name, file);
     return answer;
   }
   const abort = () => {

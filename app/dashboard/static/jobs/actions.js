@@ -35,8 +35,10 @@ export function jobActions(changed, { page }) {
       job.spec.auto_train_id && link(jobPage(String(job.spec.auto_train_id)), "Automatic training"),
       page && h("a.button", { href: jobPage(job.id) }, "Open job page"),
       ...resultLinks(job),
-      form && link(form, "Clone and edit"),
-      form && job.status === "succeeded" && link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule"),
+      form && link(form, "Clone and edit", { needs: "write" }),
+      form &&
+        job.status === "succeeded" &&
+        link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule", { needs: "write" }),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     );
   }
@@ -65,7 +67,7 @@ function resultLinks(job) {
 /** @param {Job} job @param {() => void} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
-  const button = h("button.danger.quiet", { disabled: job.cancel_requested, click: cancel }, words);
+  const button = h("button.danger.quiet", { disabled: job.cancel_requested, click: cancel, needs: "write" }, words);
   async function cancel() {
     button.disabled = true;
     try {

@@ -153,8 +153,9 @@ const TRAINING = {
   value: ({ name }) => name,
   cell: ({ job, name, title, slot, ranked }) => [
     slot === null ? h("span.swatch") : swatch(lineStyle(slot)),
-    h("a", { href: jobPage(job.id), title }, name),
-    ranked.model && h("small", " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
+    h("a.name", { href: jobPage(job.id), title }, name),
+    ranked.model &&
+      h("small", " ", h("a.name", { href: modelPage(ranked.model), title: ranked.model }, ranked.model)),
   ],
 };
 /** @type {Column<Row>} */

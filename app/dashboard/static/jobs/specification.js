@@ -198,11 +198,11 @@ export function shown(name, content, job) {
   if (name === "limits seconds" || name === "budget_seconds") return duration(Number(content));
   if (name === "limits memory_bytes") return size(Number(content));
   if (name === "contract" && isObject(content)) return contractLabel(content);
-  if (name === "systems" && Array.isArray(content)) return content.map(({ system }) => system).join(", ");
   if (name === "interaction_constraints" && Array.isArray(content)) {
     return content.map((group) => `{${group.join(", ")}}`).join(" ");
   }
-  return Array.isArray(content) ? content.join(", ") : short(content);
+  if (!Array.isArray(content)) return short(content);
+  return content.map((each) => (isObject(each) ? (each.system ?? JSON.stringify(each)) : each)).join(", ");
 }
 
 /**

@@ -14,7 +14,7 @@ import { openPage } from "../page/addresses.js";
  * @param {string} consequence a sentence
  */
 export function confirmedDeleteButton(kind, { id, name }, consequence) {
-  const button = h("button.quiet.danger", { "aria-label": `Delete ${name}`, click }, "Delete");
+  const button = h("button.quiet.danger", { "aria-label": `Delete ${name}`, click, needs: "write" }, "Delete");
   async function click() {
     button.parentElement?.querySelector(".error")?.remove();
     if (await confirmed(`Delete ${name}?`, consequence, "Delete")) await remove();

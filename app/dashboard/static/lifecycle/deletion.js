@@ -45,7 +45,7 @@ export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…")
 }
 
 /** @param {string} words @param {() => void} click */
-const dialogButton = (words, click) => h("button.danger.quiet", { click }, words);
+const dialogButton = (words, click) => h("button.danger.quiet", { click, needs: "write" }, words);
 
 /**
  * @param {string} kind

@@ -15,7 +15,7 @@ import { scopeChoice } from "./scope.js";
 const MAX_LISTED = 20;
 
 /** Return a button that opens the dialog. @param {Ticked} ticked */
-export const labelTicked = (ticked) => h("button", { click: () => openDialog(ticked) }, "Label…");
+export const labelTicked = (ticked) => h("button", { click: () => openDialog(ticked), needs: "write" }, "Label…");
 
 /** @param {Ticked} ticked */
 function openDialog({ kind, ids, clear, filters, reload }) {

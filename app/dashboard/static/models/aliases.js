@@ -152,11 +152,11 @@ function aliasCard(model, assignment, changed) {
   const history = aliasHistory(name, alias);
   const postOnce = creator();
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
-  const action = (words, kind, act) =>
-    actionButton(words, kind, act, (error, retry) => {
-      place.hidden = false;
-      replace(place, failureBox(error, retry));
-    });
+  const action = (words, kind, act) => actionButton(words, kind, act, refused, { needs: "write" });
+  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
+    place.hidden = false;
+    replace(place, failureBox(error, retry));
+  };
 
   /** Promote the version. The reason of a refusal stays visible; the report of a promotion is in the history. */
   async function move() {

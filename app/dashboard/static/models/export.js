@@ -240,24 +240,28 @@ export async function exportView(model) {
     replace(report);
   }
 
-  onSubmit(form, async () => {
-    replace(report, h("div.skeleton.chart"));
-    const requested = payloadOf(form);
-    try {
-      const parity = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
-      replace(
-        report,
-        parityReport(
-          parity,
-          formats.find(({ name }) => name === requested.format) ?? formats[0],
-          downloads(model, requested),
-        ),
-      );
-    } catch (error) {
-      replace(report);
-      throw error;
-    }
-  });
+  onSubmit(
+    form,
+    async () => {
+      replace(report, h("div.skeleton.chart"));
+      const requested = payloadOf(form);
+      try {
+        const parity = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
+        replace(
+          report,
+          parityReport(
+            parity,
+            formats.find(({ name }) => name === requested.format) ?? formats[0],
+            downloads(model, requested),
+          ),
+        );
+      } catch (error) {
+        replace(report);
+        throw error;
+      }
+    },
+    "read",
+  );
   format.addEventListener("change", () => {
     setHashValues({ format: format.value });
     choose();
@@ -302,6 +306,7 @@ function distillation(model, dataset) {
           openPage(jobPage(job.id));
         },
         (error, retry) => replace(refused, failureBox(error, retry)),
+        { needs: "write" },
       ),
     ),
     refused,

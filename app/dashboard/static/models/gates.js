@@ -46,7 +46,7 @@ export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div.gate");
   /** @param {string} words @param {() => void} click @param {string} [kind] */
-  const button = (words, click, kind = "quiet small") => h("button", { class: kind, click }, words);
+  const button = (words, click, kind = "quiet small") => h("button", { class: kind, click, needs: "write" }, words);
   if (gated) loadInto(node, async () => gateContents(await get(path)));
   else show(null);
   return node;

@@ -22,6 +22,7 @@ import {
   findAll,
   h,
   hint,
+  missingScope,
   replace,
   rowHead,
   scrollRegion,
@@ -246,6 +247,8 @@ async function shownFeatures(model) {
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function tryView(model) {
+  const refused = missingScope("score");
+  if (refused) return [panel("Try the model on documents", h("p", refused))];
   const reference = `${model.name}:${model.version}`;
   const dataset = h("select", { "aria-label": "Dataset", change: () => choose("") });
   const query = textInput({
@@ -282,10 +285,14 @@ export async function tryView(model) {
   /** Number of the last rank request; responses to earlier requests are dropped. */
   let latestRequest = 0;
 
-  onSubmit(form, async () => {
-    text.apply();
-    await rank();
-  });
+  onSubmit(
+    form,
+    async () => {
+      text.apply();
+      await rank();
+    },
+    "score",
+  );
 
   async function rank() {
     const requestNumber = ++latestRequest;

@@ -49,7 +49,7 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
 }
 
 /**
- * Return a function that makes action buttons; all of them show refusals in the same element.
+ * Return a function that makes buttons of actions that need the scope write; all show refusals in the same element.
  *
  * @param {HTMLElement} place
  * @param {() => unknown} done called after each action that was not refused
@@ -66,5 +66,6 @@ export function actionButtons(place, done) {
         done();
       },
       (error) => replace(place, problemBox(refusal(error))),
+      { needs: "write" },
     );
 }

@@ -8,7 +8,7 @@ const URLS = new Set(["action", "href", "src"]);
 /**
  * Return an HTML element: `h("a.name", { href }, "Name")` is a link of the class `name`. Attributes that are functions
  * become listeners. Attributes and children that are false, null or undefined are left out. A button submits its form
- * only with the type submit.
+ * only with the type submit. `needs` names the scope that the action of a button or link needs; it is the last attribute.
  *
  * @template {Selector<keyof HTMLElementTagNameMap>} Given
  * @param {Given} selector the tag, and classes after dots
@@ -54,10 +54,34 @@ function fill(node, classes, content) {
  */
 export function setAttribute(node, name, value) {
   if (typeof value === "function") node.addEventListener(name, value);
+  else if (name === "needs") requireScope(node, String(value));
   else if (value === false || value === null || value === undefined) node.removeAttribute(name);
   else {
     const text = value === true ? "" : URLS.has(name) ? urlOf(String(value)) : String(value);
     if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+  }
+}
+
+/**
+ * Return why the API refuses requests that need a scope, or null if the caller's key has the scope.
+ *
+ * @param {string} scope
+ */
+export function missingScope(scope) {
+  const { missingScopes = "", keyName } = document.body.dataset;
+  return missingScopes.split(" ").includes(scope) ? `The key “${keyName}” lacks the scope ${scope}.` : null;
+}
+
+/** Disable a button or link, with the reason, if the caller's key lacks a scope. @param {Element} node @param {string} scope */
+export function requireScope(node, scope) {
+  const reason = missingScope(scope);
+  if (!reason) return;
+  node.setAttribute("title", reason);
+  if (node instanceof HTMLButtonElement) node.disabled = true;
+  else {
+    node.removeAttribute("href");
+    node.setAttribute("role", "link");
+    node.setAttribute("aria-disabled", "true");
   }
 }
 
@@ -243,9 +267,10 @@ export function announce(sentence) {
  * @param {string} sentence
  * @param {string} [href]
  * @param {string} [action] text of the link
+ * @param {string} [needs] scope that the action needs
  */
-export function emptyState(title, sentence, href, action) {
-  return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href }, action));
+export function emptyState(title, sentence, href, action, needs = "read") {
+  return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href, needs }, action));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The header: navigation, search and theme. @module */
 import { offerPendingUndo } from "../lifecycle/undo.js";
 import { chooseTheme, chosenTheme, THEMES } from "./chosen_theme.js";
-import { elementById, find, setAttribute, setText } from "./dom.js";
+import { elementById, find, findAll, requireScope, setAttribute, setText } from "./dom.js";
 import { bindMenus } from "./menus.js";
 import { openSearch } from "./search.js";
 import { goByKey, openShortcuts } from "./shortcuts.js";
@@ -21,6 +21,8 @@ themeButton.addEventListener("click", () => {
 document.addEventListener("themechange", showTheme);
 showTheme();
 
+for (const control of findAll(document, "[data-needs]", HTMLElement))
+  requireScope(control, control.dataset.needs ?? "");
 offerPendingUndo();
 bindMenus();
 bindToolbar(find(document, ".tools"));

@@ -3,7 +3,7 @@ import { openPage, OBJECT_PAGES } from "./addresses.js";
 import { get, refusal } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
-import { h, replace, setAttribute, setText } from "./dom.js";
+import { h, missingScope, replace, setAttribute, setText } from "./dom.js";
 import { openShortcuts } from "./shortcuts.js";
 import { tablesOfPage } from "../tables/csv.js";
 
@@ -36,7 +36,7 @@ const PAGES = [
 ];
 
 /** @type {Choice[]} */
-const ACTIONS = [
+const FORMS = [
   { name: "New training", href: "/train" },
   { name: "Train with one loss", href: "/train?goal=loss" },
   { name: "New study", href: "/studies/new" },
@@ -49,6 +49,10 @@ const ACTIONS = [
   { name: "Compare models", href: "/comparisons#compare" },
   { name: "Import a model", href: "/models#import" },
   { name: "Upload a run", href: "/rankings#run" },
+];
+
+/** @type {Choice[]} */
+const COMMANDS = [
   { name: "Keyboard shortcuts", act: openShortcuts },
   { name: "Light theme", act: () => chooseTheme("light") },
   { name: "Dark theme", act: () => chooseTheme("dark") },
@@ -108,7 +112,10 @@ function find() {
   const downloads = tablesOfPage().map(({ name, act }) => ({ name: `Download CSV: ${name}`, act }));
   /** @type {[string, Choice[]][]} */
   const local = [
-    ["Actions", [...ACTIONS, ...downloads].filter(({ name }) => matches(name, text))],
+    [
+      "Actions",
+      [...(missingScope("write") ? [] : FORMS), ...COMMANDS, ...downloads].filter(({ name }) => matches(name, text)),
+    ],
     ["Pages", PAGES.filter(({ name }) => matches(name, text))],
   ];
   entered = false;

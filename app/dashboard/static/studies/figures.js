@@ -7,6 +7,7 @@ import {
   dimensionsOf,
   finished,
   isNumeric,
+  isOpen,
   metricOf,
   parameterName,
   valueAt,
@@ -51,7 +52,7 @@ export function historyFigure() {
     (study, trials) => {
       const better = isBetterFor(study);
       const done = finished(trials);
-      if (!done.length) return "Waiting for the first trial to end.";
+      if (!done.length) return isOpen(study) ? "Waiting for the first trial to end." : "No trial has finished.";
       const pruned = trials.filter(({ status, value }) => status === "pruned" && value !== null);
       /** @type {number[]} */
       const best = [];
@@ -101,7 +102,8 @@ export function parallelFigure() {
       const done = finished(trials)
         .sort((one, other) => (better(Number(one.value), Number(other.value)) ? 1 : -1))
         .slice(-MAX_LINES);
-      if (done.length < 2) return "Waiting for a second trial to end.";
+      if (done.length < 2)
+        return isOpen(study) ? "Waiting for a second trial to end." : "Fewer than two trials have finished.";
       const axes = [
         ...dimensionsOf(study).map(([pointer, dimension]) => axisOf(pointer, dimension, done)),
         axisOfValues(metricOf(study), done),
@@ -203,8 +205,8 @@ export function slicesFigure() {
     "The value of each finished trial against one parameter at a time; later trials are more opaque.",
     (study, trials) => {
       const done = finished(trials);
-      if (!done.length) return "Waiting for the first trial to end.";
-      const most = Math.max(1, ...done.map(({ number }) => number));
+      if (!done.length) return isOpen(study) ? "Waiting for the first trial to end." : "No trial has finished.";
+      const most = Math.max(...done.map(({ number }) => number));
       return dimensionsOf(study).map(([pointer, dimension]) => slice(study, pointer, dimension, done, most));
     },
   );
@@ -239,7 +241,7 @@ function slice(study, pointer, dimension, done, most) {
         colour: "accent",
         x: values.map((value) => (numeric ? Number(value) : names.indexOf(valueLabel(value)))),
         y: used.map(({ value }) => value),
-        opacities: used.map(({ number }) => 0.2 + 0.75 * (number / most)),
+        opacities: used.map(({ number }) => 0.2 + 0.75 * (most ? number / most : 1)),
         words: used.map(({ number }, index) => `trial ${number}, ${valueLabel(values[index])}`),
       },
     ],
@@ -251,43 +253,47 @@ const OUTCOME_COLOURS = { succeeded: "accent", pruned: "train", failed: "best", 
 
 /** Return the timeline of trials with their outcomes. */
 export function timelineFigure() {
-  return figurePanel("Timeline", "When each trial ran: one bar per trial, coloured by its outcome.", (_, trials) => {
-    const started = trials.filter(({ started_at: at }) => at);
-    if (!started.length) return "No trial has started yet.";
-    const first = Math.min(...started.map(({ started_at: at }) => Date.parse(at ?? "")));
-    const seconds = (/** @type {string | null} */ at) => ((at ? Date.parse(at) : Date.now()) - first) / 1000;
-    const outcomes = Object.keys(OUTCOME_COLOURS).map((status) => ({
-      status,
-      matching: started.filter((trial) => trial.status === status),
-    }));
-    const present = outcomes.filter(({ matching }) => matching.length > 0);
-    const numbers = started.map(({ number }) => number);
-    return [
-      {
-        summary: `${counted(started.length, "trial")}: ${present.map(({ status, matching }) => `${matching.length} ${status}`).join(", ")}.`,
-        height: Math.min(640, Math.max(220, 90 + 9 * started.length)),
-        x: { title: "seconds since the first trial", zero: true },
-        y: {
-          title: "trial",
-          read: () => "",
-          whole: true,
-          reversed: true,
-          range: [Math.min(...numbers) - 0.6, Math.max(...numbers) + 0.6],
+  return figurePanel(
+    "Timeline",
+    "When each trial ran: one bar per trial, coloured by its outcome.",
+    (study, trials) => {
+      const started = trials.filter(({ started_at: at }) => at);
+      if (!started.length) return isOpen(study) ? "No trial has started yet." : "No trial has started.";
+      const first = Math.min(...started.map(({ started_at: at }) => Date.parse(at ?? "")));
+      const seconds = (/** @type {string | null} */ at) => ((at ? Date.parse(at) : Date.now()) - first) / 1000;
+      const outcomes = Object.keys(OUTCOME_COLOURS).map((status) => ({
+        status,
+        matching: started.filter((trial) => trial.status === status),
+      }));
+      const present = outcomes.filter(({ matching }) => matching.length > 0);
+      const numbers = started.map(({ number }) => number);
+      return [
+        {
+          summary: `${counted(started.length, "trial")}: ${present.map(({ status, matching }) => `${matching.length} ${status}`).join(", ")}.`,
+          height: Math.min(640, Math.max(220, 90 + 9 * started.length)),
+          x: { title: "seconds since the first trial", zero: true },
+          y: {
+            title: "trial",
+            read: () => "",
+            whole: true,
+            reversed: true,
+            range: [Math.min(...numbers) - 0.6, Math.max(...numbers) + 0.6],
+          },
+          reading: "nearest",
+          series: present.map(({ status, matching }) => ({
+            name: status,
+            kind: "spans",
+            colour: OUTCOME_COLOURS[status],
+            x: matching.map(({ started_at: at }) => seconds(at)),
+            end: matching.map(({ finished_at: at }) => seconds(at)),
+            y: matching.map(({ number }) => number),
+            words: matching.map(
+              ({ number, started_at: from, finished_at: to }) =>
+                `trial ${number}, ${briefDuration(seconds(to) - seconds(from))}`,
+            ),
+          })),
         },
-        reading: "nearest",
-        series: present.map(({ status, matching }) => ({
-          name: status,
-          kind: "spans",
-          colour: OUTCOME_COLOURS[status],
-          x: matching.map(({ started_at: at }) => seconds(at)),
-          end: matching.map(({ finished_at: at }) => seconds(at)),
-          y: matching.map(({ number }) => number),
-          words: matching.map(
-            ({ number, started_at: from, finished_at: to }) =>
-              `trial ${number}, ${briefDuration(seconds(to) - seconds(from))}`,
-          ),
-        })),
-      },
-    ];
-  });
+      ];
+    },
+  );
 }

@@ -120,7 +120,7 @@ function emptyList(list) {
   if (filterParameters(list).some((name) => requested.get(name)))
     return emptyState(`No matching ${kind}`, `No ${noun} matches the filters above.`, page, `All ${kind}`);
   if (!onFirstPage()) return emptyState(`No older ${kind}`, "This is the end of the list.", page, `Newest ${kind}`);
-  return emptyState(`No ${kind} yet`, ...empty);
+  return emptyState(`No ${kind} yet`, ...empty, "write");
 }
 
 /**

@@ -70,7 +70,7 @@ function draw(log) {
 function contents(log) {
   const statistics = statisticsOf(log);
   if (log.status === "pending") return [bar.node, hint("Findings and counts appear here after the log has been read.")];
-  if (log.problem) return [faults(log.problem)];
+  if (log.problem) return [faults(log.problem, String(log.source.kind))];
   if (!statistics) return [];
   const period = periodLabel(statistics);
   return [
@@ -84,8 +84,15 @@ function contents(log) {
   ];
 }
 
-/** @param {NonNullable<ClickLog["problem"]>} problem */
-function faults(problem) {
+/** Fragment of the list's dialog that makes such a log again, and words of the link to it. @type {Record<string, [fragment: string, words: string]>} */
+const AGAIN = {
+  upload: ["add", "Upload it again with other options"],
+  address: ["add", "Upload it again with other options"],
+  simulation: ["simulate", "Simulate clicks again"],
+};
+
+/** @param {NonNullable<ClickLog["problem"]>} problem @param {string} kind of the log's source */
+function faults(problem, kind) {
   const box = problemBox(problem);
   const errors = problem.errors ?? [];
   if (errors.length > 1)
@@ -97,7 +104,8 @@ function faults(problem) {
         ),
       ),
     );
-  box.append(h("p", h("a", { href: "/click-logs#add" }, "Upload it again with other options")));
+  const again = AGAIN[kind];
+  if (again) box.append(h("p", h("a", { href: `/click-logs#${again[0]}` }, again[1])));
   return box;
 }
 
@@ -106,7 +114,9 @@ function steps() {
     "Next steps",
     h(
       "ul.next-steps",
-      ...STEPS.map(([form, words, detail]) => h("li", hint(detail), h("a.button.small", { href: `#${form}` }, words))),
+      ...STEPS.map(([form, words, detail]) =>
+        h("li", hint(detail), h("a.button.small", { href: `#${form}`, needs: "write" }, words)),
+      ),
     ),
   );
 }

@@ -226,7 +226,10 @@ function againstChampion(best, champion, active, name) {
   const words = active ? "Best so far against champion" : "Best against champion";
   const title = `${best.model} against ${champion}`;
   const compare = () => compareWithChampion(best, champion, name);
-  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(refusal(error))), { title });
+  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(refusal(error))), {
+    title,
+    needs: "write",
+  });
 }
 
 /**

@@ -75,7 +75,7 @@ function problemCauses(problem, causes, begun) {
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
   /** @type {Set<string>} */
   const ignored = new Set();
-  const button = h("button.primary", { click: readAgain }, "Ignore and read again");
+  const button = h("button.primary", { click: readAgain, needs: "write" }, "Ignore and read again");
   const actions = h("div.actions", button);
 
   async function readAgain() {

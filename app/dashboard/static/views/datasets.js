@@ -54,7 +54,7 @@ function lengthLabel(lengths) {
 
 /** @param {Ticked} ticked */
 function deleteTicked({ ids, items, clear, reload }) {
-  const button = h("button.danger.quiet", { click }, `Delete ${counted(ids.length, "dataset")}`);
+  const button = h("button.danger.quiet", { click, needs: "write" }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {
     const only = ids.length === 1 && items.get(ids[0])?.name;
     const sure = await confirmed(

@@ -151,11 +151,12 @@ function clickLogButton() {
     // The button stays disabled until the browser has left this page, or comes back to it.
     return new Promise((resolve) => addEventListener("pageshow", resolve, { once: true }));
   };
-  return actionButton("Make a click log", "quiet", make, (error, retry) => {
+  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
     const box = failureBox(error, () => {
       box.remove();
       retry();
     });
     place.prepend(box);
-  });
+  };
+  return actionButton("Make a click log", "quiet", make, refused, { needs: "write" });
 }

@@ -174,7 +174,8 @@ function cancelActive(ticked) {
     ticked.reload();
   }
   const words = `Cancel ${counted(ids.length, "job")}`;
-  const button = actionButton(words, "danger quiet", cancel, (error) => button.after(alertText(messageOf(error))));
+  const refused = (/** @type {unknown} */ error) => button.after(alertText(messageOf(error)));
+  const button = actionButton(words, "danger quiet", cancel, refused, { needs: "write" });
   return button;
 }
 

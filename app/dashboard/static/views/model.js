@@ -177,10 +177,11 @@ function reproduction({ id }) {
     const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
     replace(place, noResultNotice(job) || reproductionResult(job));
   };
-  const button = actionButton("Train again and compare files", "", reproduce, (error, retry) => {
+  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
     place.hidden = false;
     replace(place, failureBox(error, retry));
-  });
+  };
+  const button = actionButton("Train again and compare files", "", reproduce, refused, { needs: "write" });
   return h("div.rows", h("div.actions", button), place);
 }
 

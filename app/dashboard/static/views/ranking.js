@@ -240,7 +240,7 @@ function actions({ dataset_id: dataset }) {
     "div.actions",
     h(
       "a.button",
-      { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },
+      { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate`, needs: "write" },
       "Evaluate",
     ),
     h("a.button.quiet", { href: compareWith([id], dataset) }, "Compare"),

@@ -88,7 +88,7 @@ async function refresh() {
   const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);
   else if (!place.querySelector(".empty"))
-    replace(place, emptyState("No schedules yet", words, "#create", "New schedule"));
+    replace(place, emptyState("No schedules yet", words, "#create", "New schedule", "write"));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 
@@ -142,6 +142,7 @@ function card(first) {
   const runAction = actionRunner(outcome, () => pollNow());
   const toggle = h("button.quiet.small", {
     click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !schedule.enabled } })),
+    needs: "write",
   });
   const rows = h("div.rows");
   const runs = disclosure("Runs", rows);
@@ -169,7 +170,10 @@ function card(first) {
 
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
-    replace(rows, ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
+    replace(
+      rows,
+      ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow, "No run yet."),
+    );
   }
 
   return {
@@ -181,9 +185,9 @@ function card(first) {
         h("div.job-heading", heading, state),
         h(
           "div.actions",
-          h("button.small", { click: () => runAction(run) }, "Run now"),
+          h("button.small", { click: () => runAction(run), needs: "write" }, "Run now"),
           toggle,
-          h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
+          h("button.quiet.small.danger", { click: () => runAction(remove), needs: "write" }, "Delete"),
         ),
       ),
       facts,

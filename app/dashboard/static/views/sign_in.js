@@ -25,4 +25,6 @@ async function openIfSignedIn(path) {
   if (answer.ok) location.replace(url);
 }
 
+// Browsers keep the fragment of the requested URL while the server redirects here.
+if (!next.value.includes("#")) next.value += location.hash;
 if (new URLSearchParams(location.search).has("next")) openIfSignedIn(next.value).catch(() => {});

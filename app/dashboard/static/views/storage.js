@@ -101,7 +101,7 @@ function showTrash() {
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
     "button.quiet.small",
-    { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name) },
+    { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name), needs: "write" },
     "Restore",
   );
   return h(

@@ -73,6 +73,9 @@ async function prepare() {
 /** Fill the form from an earlier training. @param {Schemas["Job"]} earlier */
 async function fillFrom(earlier) {
   const { dataset_id: dataset, ...request } = await requestOf(earlier);
+  request.project = earlier.project ?? "";
+  // The tags of a grid are the values of its fields, which may change here.
+  if (Object(request.tags).grid) delete request.tags;
   // First, because the form then chooses validation and test data from the same upload.
   setControl(form, "/dataset_id", dataset);
   if (earlier.kind === "auto-train") {

@@ -109,7 +109,13 @@ function card(first) {
     const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Created", ""];
     replace(
       rows,
-      ...pagedTable("Deliveries", heads, /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`), deliveryRow),
+      ...pagedTable(
+        "Deliveries",
+        heads,
+        /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`),
+        deliveryRow,
+        "No delivery yet.",
+      ),
     );
   }
 
