@@ -145,11 +145,10 @@ def open_store(data_dir: Path, *, must_exist: bool = False) -> "Iterator[Store]"
 
     from core.errors import InvalidInput, NotFound, RankeryError
     from core.store import Store, StoreSettings
-    from core.store.engines import sqlite_file
 
     try:
         settings = StoreSettings(data_dir=data_dir.absolute())
-        database = sqlite_file(settings.database_url)
+        database = settings.database_file
         if must_exist and database is not None and not database.exists():
             raise StoreUnusable(
                 f"there is no database {database}: name the data folder by --data-dir or RANKERY_DATA_DIR"

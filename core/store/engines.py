@@ -85,15 +85,6 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
     raise StoreUnavailable(f"the database is {url.drivername}; sqlite and postgresql are supported")
 
 
-def sqlite_file(database_url: str) -> Path | None:
-    """Return the file of a SQLite database; None for another database, or a URL that names no file."""
-    try:
-        url = make_url(database_url)
-    except ArgumentError:
-        return None
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
-
-
 def is_outage(error: DBAPIError) -> bool:
     """Return whether the database failed, rather than a statement that it executed."""
     # The driver of SQLite raises the base class for a damaged file.

@@ -165,3 +165,15 @@ class StoreSettings(BaseSettings):
             value = _parts(value)
         SsrfGuard(value)
         return value
+
+    @property
+    def database_file(self) -> Path | None:
+        """Return the file of a SQLite database; None for another database, or a URL that names no file."""
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+
+        try:
+            url = make_url(self.database_url)
+        except ArgumentError:
+            return None
+        return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None

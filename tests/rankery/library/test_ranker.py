@@ -143,7 +143,7 @@ def test_labels_of_another_order_than_the_frame_are_refused(judged: Judged) -> N
 
 @pytest.mark.parametrize("estimator", [RankeryRanker(), RankeryAutoRanker()])
 def test_a_failed_fit_leaves_the_estimator_unfitted(estimator: Any, judged: Judged) -> None:
-    """Predicting after a failed fit raises scikit-learn's error, which says what to call first."""
+    """Predicting after a failed fit raises scikit-learn's error, which asks to call fit first."""
     with pytest.raises(InvalidArgument, match="give group"):
         estimator.fit(judged.X, judged.y)
     with pytest.raises(NotFittedError, match="Call 'fit'"):

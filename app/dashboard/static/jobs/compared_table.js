@@ -154,8 +154,7 @@ const TRAINING = {
   cell: ({ job, name, title, slot, ranked }) => [
     slot === null ? h("span.swatch") : swatch(lineStyle(slot)),
     h("a.name", { href: jobPage(job.id), title }, name),
-    ranked.model &&
-      h("small", " ", h("a.name", { href: modelPage(ranked.model), title: ranked.model }, ranked.model)),
+    ranked.model && h("small", " ", h("a.name", { href: modelPage(ranked.model), title: ranked.model }, ranked.model)),
   ],
 };
 /** @type {Column<Row>} */
