@@ -69,8 +69,7 @@ def create_key(
 ) -> NewKey:
     """Create an API key and return its secret once; only the hash is stored.
 
-    The first key needs the scope `admin`. After it, every request needs a key. This request takes no
-    `Idempotency-Key`.
+    The first key needs the scope `admin`; then every request needs a key. `Idempotency-Key` is not used.
     """
     if caller.key_id is None and "admin" not in body.scopes:
         raise InvalidInput.at("/scopes", "must include admin: without it, no key could create other keys")

@@ -267,8 +267,8 @@ class SequentialLook(ResponseModel):
     preferring_first: int
     first_share: float
     winning_share: float | None = Field(
-        description="Share of the units at which a ranker is concluded to be better; null with too few units,"
-        " or where credits are compared"
+        description="Share at which a ranker is concluded to be better; null with too few units, or where"
+        " credits are compared"
     )
 
 
@@ -295,14 +295,14 @@ class PairVerdict(ResponseModel):
         " half their mean difference per click; null without units"
     )
     sign_p: float | None = Field(
-        description="p-value of the exact sign test, valid for one test with a fixed sample size; null with"
+        description="p-value of the exact sign test, valid for one fixed sample size; null with"
         " `probabilistic` and `optimised`, which compare credits"
     )
     sequential_p: float = Field(description="Sequential p-value, valid at any number of repeated reads")
     conclusion: Literal["first", "second", "equal", "undecided"]
     needed: int | None = Field(description="Number of further decided units that an undecided test may need")
     path: list[SequentialLook] = Field(
-        description="State of the test after up to 50 numbers of decided units, in the order of their lists"
+        description="State of the test after up to 50 numbers of decided units, in their order"
     )
 
 

@@ -64,7 +64,7 @@ def _field_problems(request: GateRequest) -> Iterator[InputProblem]:
 
 
 def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
-    check_estimation(rule, tx.click_logs.ready(rule.click_log_id))
+    check_estimation(tx, rule)
     _dataset_with_features(tx, rule.dataset_id)
 
 

@@ -2743,7 +2743,7 @@ class SequentialLook(Answer):
     preferring_first: int
     first_share: float
     winning_share: float | None = None
-    """Share of the units at which a ranker is concluded to be better; null with too few units, or where credits are compared"""
+    """Share at which a ranker is concluded to be better; null with too few units, or where credits are compared"""
 
 
 class PairVerdict(Answer):
@@ -2775,7 +2775,7 @@ class PairVerdict(Answer):
     """Share of the decided units that prefer the first; where credits are compared, ½ plus half their mean difference per click; null without units"""
 
     sign_p: float | None = None
-    """p-value of the exact sign test, valid for one test with a fixed sample size; null with `probabilistic` and `optimised`, which compare credits"""
+    """p-value of the exact sign test, valid for one fixed sample size; null with `probabilistic` and `optimised`, which compare credits"""
 
     sequential_p: float
     """Sequential p-value, valid at any number of repeated reads"""
@@ -2785,7 +2785,7 @@ class PairVerdict(Answer):
     """Number of further decided units that an undecided test may need"""
 
     path: list[SequentialLook]
-    """State of the test after up to 50 numbers of decided units, in the order of their lists"""
+    """State of the test after up to 50 numbers of decided units, in their order"""
 
 
 class InterleavingVerdict(Answer):
