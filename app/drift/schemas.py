@@ -152,7 +152,7 @@ class DriftReference(ResponseModel):
 class DriftComparison(ResponseModel):
     """A comparison of samples with the training data or with earlier samples."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_COMPARISON]})
+    model_config = ConfigDict(from_attributes=True)
 
     compared_with: Literal["training", "previous"] = Field(
         validation_alias="with", serialization_alias="with"
