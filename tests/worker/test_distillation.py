@@ -117,7 +117,10 @@ def test_the_difference_from_the_teacher_is_reported(
     apart = inline_worker.add(other, "apart")
     seen = _teacher_finding(inline_worker.train(dataset_id, **student, test={"fraction": 0.2}))
     unseen = _teacher_finding(inline_worker.train(dataset_id, **student, test_dataset_id=apart))
+    again = inline_worker.add(dataset, "judged")
+    uploaded_again = _teacher_finding(inline_worker.train(dataset_id, **student, test_dataset_id=again))
     assert "may have been trained on" in seen["advice"]
+    assert "may have been trained on" in uploaded_again["advice"]
     assert "may have been trained on" not in unseen["advice"]
     with inline_worker.store.read() as tx:
         models = [tx.models.resolve(name) for name in ("web:1", "small:2")]

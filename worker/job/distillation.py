@@ -115,5 +115,12 @@ def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
     is_held_out = all(teacher_spec.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get(
         "test"
     )
-    has_trained_on_it = teacher.dataset_id == job.tested_on and not is_held_out
+    has_trained_on_it = _was_trained_on(tx, teacher, job.tested_on) and not is_held_out
     return has_trained_on_it or any(_has_seen(tx, row, job) for row in rows.values())
+
+
+def _was_trained_on(tx: Transaction, teacher: Model, dataset_id: str) -> bool:
+    """Return whether the training dataset of a teacher is a dataset, or another upload of the same file."""
+    trained = ((teacher.lineage or {}).get("datasets") or {}).get("train") or {}
+    digests = {trained.get("digest"), tx.datasets.get(dataset_id).digest}
+    return teacher.dataset_id == dataset_id or (len(digests) == 1 and None not in digests)
