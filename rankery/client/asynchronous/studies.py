@@ -9,6 +9,7 @@ from rankery.client.arguments import (
     scorer_field,
     search_space_field,
     test_fields,
+    trial_parameters,
     validation_field,
 )
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
@@ -27,6 +28,7 @@ from rankery.client.schemas.requests import (
 )
 from rankery.client.views.study import StudyView
 from rankery.errors import StudyFailed
+from rankery.grids import TREES
 
 
 class AsyncStudy(StudyView, AsyncRefreshable):
@@ -78,12 +80,13 @@ class AsyncStudy(StudyView, AsyncRefreshable):
         """Queue a trial with given parameters, beyond the budget.
 
         Args:
-            parameters: Values of the active parameters by JSON pointer.
+            parameters: Values of the active parameters, by the names or pointers of `tune`.
 
         Raises:
             RankeryApiError: The parameters are not in the search space, or the study has ended.
         """
-        body = {"parameters": dict(parameters)}
+        is_network = (self.base.get("scorer") or {}).get("kind", TREES) != TREES
+        body = {"parameters": trial_parameters(parameters, is_network=is_network)}
         return read(Trial, await self._transport.create(f"{self._path}/trials", body))
 
     async def pause(self) -> Self:
@@ -173,8 +176,9 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         Args:
             model_name: Model name of which the winner and the default become versions.
             dataset: Training data, in any form that `train` takes.
-            search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
-                `(0.01, 0.3, "log")`, a list of choices, or a parameter in the API's form.
+            search_space: By name as in `grid` (`num_leaves`, `loss`, `loss.sigma`) or by pointer
+                (`/hyperparameters/num_leaves`): `(4, 64)`, `(0.01, 0.3, "log")`, a list of choices, or a
+                parameter in the API's form.
             loss: Loss of the default trial, and of the others unless the search space varies it.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
             scorer: Scorer to train, as in `train`; names of the search space are then its hyperparameters.
