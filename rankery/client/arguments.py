@@ -129,6 +129,7 @@ def hold_out_field(held: "str | HasId | float | Validation | HoldOut | None") ->
         return None
     if isinstance(held, Mapping):
         return dict(held)
+    held = plain_value(held)
     if isinstance(held, int | float):
         return {"fraction": float(held)}
     return {"dataset_id": id_of(held)}
@@ -170,7 +171,9 @@ def distribution_field(distribution: "int | DistributionRequest | None") -> dict
     """Return the `distribution` of a request; a number is the maximum number of ranks."""
     if distribution is None:
         return None
-    return {"ranks": {"at_most": distribution}} if isinstance(distribution, int) else dict(distribution)
+    if isinstance(distribution, Mapping):
+        return dict(distribution)
+    return {"ranks": {"at_most": distribution}}
 
 
 def search_space_field(space: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:
@@ -218,6 +221,6 @@ def early_stopping_field(
     """Return the `early_stopping` of a request; a number is the iterations without a better first metric."""
     if early_stopping is None:
         return None
-    if isinstance(early_stopping, int):
-        return {"metric": (metrics or DEFAULT_METRICS)[0], "rounds": early_stopping}
-    return dict(early_stopping)
+    if isinstance(early_stopping, Mapping):
+        return dict(early_stopping)
+    return {"metric": (metrics or DEFAULT_METRICS)[0], "rounds": early_stopping}
