@@ -176,7 +176,7 @@ def _wait(study: "Study") -> None:
             latest = line
             say(line)
 
-    study.wait(show_progress)
+    study.wait(show_progress, progress=False)
 
 
 def study_as_json(study: "Study") -> dict[str, Any]:

@@ -18,6 +18,7 @@ from rankery.client.arguments import (
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Refreshable, until_succeeded
+from rankery.client.display.progress import steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial
 from rankery.client.schemas.requests import (
@@ -50,13 +51,17 @@ class Study(StudyView, Refreshable):
         *,
         timeout_seconds: float | None = None,
         interval_seconds: float = 1.0,
+        progress: bool | None = None,
     ) -> Self:
-        """Wait until the study has concluded.
+        """Wait until the study has concluded; a progress bar shows its ended trials.
+
+        A keyboard interrupt ends the wait; the study continues.
 
         Args:
             on_progress: Called with the study after each poll.
             timeout_seconds: Timeout in seconds; None waits forever.
             interval_seconds: Interval between polls.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This study, which has a conclusion.
@@ -65,15 +70,22 @@ class Study(StudyView, Refreshable):
             StudyFailed: The study failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        return until_succeeded(
-            self,
-            "study",
-            StudyFailed,
-            on_progress or (lambda _: None),
-            timeout_seconds=timeout_seconds,
-            interval_seconds=interval_seconds,
-            longest_seconds=interval_seconds,
-        )
+        with steps_progress(self.name, progress) as show:
+
+            def report(_: object) -> None:
+                show(self.ended_trials, self.budget.trials, self.news())
+                if on_progress is not None:
+                    on_progress(self)
+
+            return until_succeeded(
+                self,
+                "study",
+                StudyFailed,
+                report,
+                timeout_seconds=timeout_seconds,
+                interval_seconds=interval_seconds,
+                longest_seconds=interval_seconds,
+            )
 
     def trials(self) -> Pages[Trial]:
         """List the trials by number."""
