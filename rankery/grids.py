@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 TREES = "trees"
+LOSS_POINTER = "/loss"
 _LOSS, _SEED, _SCORER = "loss", "seed", "scorer"
 
 
@@ -58,3 +59,23 @@ def part_of(name: str, *, is_network: bool) -> tuple[str, str]:
     if dot and part in ("loss", "scorer"):
         return part, field
     return ("scorer" if is_network else "hyperparameters"), name
+
+
+def pointer_of(name: str, *, is_network: bool) -> str:
+    """Return the JSON pointer of a parameter to search; a pointer is returned unchanged.
+
+    Example:
+        >>> pointer_of("loss.sigma", is_network=True), pointer_of("num_leaves", is_network=False)
+        ('/loss/sigma', '/hyperparameters/num_leaves')
+    """
+    if name.startswith("/"):
+        return name
+    if name == _LOSS:
+        return LOSS_POINTER
+    part, field = part_of(name, is_network=is_network)
+    return f"/{part}/{field}"
+
+
+def searched_value(pointer: str, value: Any) -> Any:
+    """Return a value of a parameter to search: the name of a loss becomes an object."""
+    return {"name": value} if pointer == LOSS_POINTER and isinstance(value, str) else value

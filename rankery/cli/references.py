@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DATASET_PREFIX = "ds_"
 _READY = "ready"
 _SHOWN_CANDIDATES = 5
-_DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
+_DEFAULTS = {"columns": {}, "non_contiguous_queries": "regroup", "repeated_features": "last"}
 
 
 class NameUnclear(UserError):
@@ -155,7 +155,7 @@ def _uploaded_before(
 
 
 def _requested_options(columns: dict[str, Any] | None) -> dict[str, Any]:
-    return {} if columns is None else {"columns": columns}
+    return {"columns": columns} if columns else {}
 
 
 def _options(dataset: "Dataset") -> dict[str, Any]:

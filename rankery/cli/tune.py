@@ -23,7 +23,7 @@ from rankery.cli.training_options import (
     ScorerOption,
 )
 from rankery.cli.trainings import Sources, check_hyperparameters, check_losses, model_name_of
-from rankery.grids import TREES, part_of
+from rankery.grids import TREES, pointer_of, searched_value
 
 if TYPE_CHECKING:
     from rankery.client import Study
@@ -176,7 +176,7 @@ def _wait(study: "Study") -> None:
             latest = line
             say(line)
 
-    study.wait(show_progress)
+    study.wait(show_progress, progress=False)
 
 
 def study_as_json(study: "Study") -> dict[str, Any]:
@@ -227,28 +227,17 @@ def search_dimension(text: str, *, is_network: bool = False) -> tuple[str, dict[
     name, equals, values = text.partition("=")
     if not equals or not name or not values:
         raise NotUnderstood(f"--space takes NAME=LOW..HIGH or NAME=VALUE,VALUE, not {text!r}")
-    pointer = _pointer(name, is_network)
+    pointer = pointer_of(name, is_network=is_network)
     is_log = values.endswith(_LOG)
     least, dots, most = values.removesuffix(_LOG).partition("..")
     if not dots:
         choices = grid([text], "--space")[name]
-        if pointer == "/loss":
-            return pointer, {"type": "choice", "choices": [{"name": choice} for choice in choices]}
-        return pointer, {"type": "choice", "choices": choices}
+        return pointer, {"type": "choice", "choices": [searched_value(pointer, one) for one in choices]}
     low, high = _value(least), _value(most)
     if isinstance(low, str) or isinstance(high, str):
         raise NotUnderstood(f"--space {name}: {values!r} must have numbers on both sides of ..")
     kind = "int" if isinstance(low, int) and isinstance(high, int) else "float"
     return pointer, {"type": kind, "low": low, "high": high, "log": is_log}
-
-
-def _pointer(name: str, is_network: bool) -> str:
-    if name.startswith("/"):
-        return name
-    if name == "loss":
-        return "/loss"
-    part, field = part_of(name, is_network=is_network)
-    return f"/{part}/{field}"
 
 
 def _value(text: str) -> int | float | str:

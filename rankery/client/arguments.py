@@ -14,6 +14,7 @@ from rankery.client.schemas.requests import (
     Validation,
 )
 from rankery.errors import InvalidArgument
+from rankery.grids import pointer_of, searched_value
 from rankery.json_text import plain_value
 
 
@@ -128,6 +129,7 @@ def hold_out_field(held: "str | HasId | float | Validation | HoldOut | None") ->
         return None
     if isinstance(held, Mapping):
         return dict(held)
+    held = plain_value(held)
     if isinstance(held, int | float):
         return {"fraction": float(held)}
     return {"dataset_id": id_of(held)}
@@ -169,15 +171,17 @@ def distribution_field(distribution: "int | DistributionRequest | None") -> dict
     """Return the `distribution` of a request; a number is the maximum number of ranks."""
     if distribution is None:
         return None
-    return {"ranks": {"at_most": distribution}} if isinstance(distribution, int) else dict(distribution)
+    if isinstance(distribution, Mapping):
+        return dict(distribution)
+    return {"ranks": {"at_most": distribution}}
 
 
 def search_space_field(space: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:
     """Return the `search_space` of a request: parameters by JSON pointer.
 
     Args:
-        space: By pointer, or by the name of a hyperparameter: `(low, high)`, `(low, high, "log")`, a list of
-            choices, or a parameter in the API's form.
+        space: By pointer, or by name as in a grid: `(low, high)`, `(low, high, "log")`, a list of choices, or
+            a parameter in the API's form.
         is_network: Whether names are a network's hyperparameters.
 
     Raises:
@@ -188,24 +192,22 @@ def search_space_field(space: "Mapping[str, Any]", *, is_network: bool = False) 
         {'/hyperparameters/num_leaves': {'type': 'int', 'low': 4, 'high': 64, 'log': True}}
     """
     parameters = mapping_of(space, "a search space, such as {'num_leaves': (4, 64)},")
-    return {
-        _pointer(name, is_network): _search_parameter(name, parameter)
-        for name, parameter in parameters.items()
-    }
+    pointers = {name: pointer_of(name, is_network=is_network) for name in parameters}
+    return {pointer: _search_parameter(name, pointer, parameters[name]) for name, pointer in pointers.items()}
 
 
-def _pointer(name: str, is_network: bool) -> str:
-    if name.startswith("/"):
-        return name
-    return f"/scorer/{name}" if is_network else f"/hyperparameters/{name}"
+def trial_parameters(values: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:
+    """Return the `parameters` of a trial by JSON pointer, given names or pointers as in a search space."""
+    pointers = {name: pointer_of(name, is_network=is_network) for name in values}
+    return {pointer: searched_value(pointer, values[name]) for name, pointer in pointers.items()}
 
 
-def _search_parameter(name: str, parameter: Any) -> dict[str, Any]:
+def _search_parameter(name: str, pointer: str, parameter: Any) -> dict[str, Any]:
     parameter = tuple(map(plain_value, parameter)) if isinstance(parameter, tuple) else plain_value(parameter)
     if isinstance(parameter, Mapping):
         return dict(parameter)
     if isinstance(parameter, list):
-        return {"type": "choice", "choices": parameter}
+        return {"type": "choice", "choices": [searched_value(pointer, choice) for choice in parameter]}
     match parameter:
         case (int() | float() as low, int() | float() as high, *rest) if rest in ([], ["log"]):
             kind = "int" if isinstance(low, int) and isinstance(high, int) else "float"
@@ -219,6 +221,6 @@ def early_stopping_field(
     """Return the `early_stopping` of a request; a number is the iterations without a better first metric."""
     if early_stopping is None:
         return None
-    if isinstance(early_stopping, int):
-        return {"metric": (metrics or DEFAULT_METRICS)[0], "rounds": early_stopping}
-    return dict(early_stopping)
+    if isinstance(early_stopping, Mapping):
+        return dict(early_stopping)
+    return {"metric": (metrics or DEFAULT_METRICS)[0], "rounds": early_stopping}

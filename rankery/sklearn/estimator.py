@@ -188,6 +188,11 @@ def _weights(given: Any, n_documents: int) -> "Float64Array":
 
     weights = np.asarray(given, np.float64)
     check_one_per_document("sample_weight", weights, n_documents)
+    if invalid := np.flatnonzero(~((weights >= 0) & (weights < math.inf))).tolist():
+        raise InvalidArgument(
+            f"sample_weight: must be finite and at least 0, but document {invalid[0]}, counted from 0, has"
+            f" {weights[invalid[0]]:g}"
+        )
     if not weights.any():
         raise InvalidArgument("sample_weight: is zero for every document, so there is nothing to learn")
     return weights

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rankery.errors import InvalidArgument
@@ -169,8 +170,6 @@ class RankeryRanker(RankingEstimator):
     @property
     def feature_importances_(self) -> "Float64Array":
         """Return each feature's share of the gains of all splits, (n_features_in_,); 0 without splits."""
-        import numpy as np
-
         check_is_fitted(self, self._fitted)
         gains = np.asarray(self.booster_.feature_importance("gain"), np.float64)
         shares: Float64Array = gains / (gains.sum() or 1.0)
@@ -210,7 +209,7 @@ class RankeryRanker(RankingEstimator):
                 raise InvalidArgument(
                     "eval_set: must be one pair (X, y); a training is validated on one dataset"
                 )
-            (eval_set,), eval_group = eval_set, _only(eval_group)
+            (eval_set,), eval_group, eval_groups = eval_set, _only(eval_group), _only(eval_groups)
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise InvalidArgument("eval_set: must be one pair (X, y)")
         return self._dataset(*eval_set, Groups(eval_group, eval_groups, "eval_"), None, reset=False)
@@ -246,8 +245,5 @@ def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
 
 def _only(groups: Any) -> Any:
     """Return the only element of a list of groups, or the groups if they are not in such a list."""
-    return (
-        groups[0]
-        if isinstance(groups, list) and len(groups) == 1 and hasattr(groups[0], "__len__")
-        else groups
-    )
+    is_nested = isinstance(groups, list) and len(groups) == 1 and np.ndim(groups[0]) == 1
+    return groups[0] if is_nested else groups

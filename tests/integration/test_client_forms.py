@@ -58,6 +58,12 @@ def test_a_frame_is_uploaded_once(
     job.wait(timeout_seconds=LIMIT_SECONDS)
     assert job.spec["dataset_id"] == judged.id
     assert client.dataset(job.spec["test_dataset_id"]).name == "forms-frame test"
+    numbers = frame.drop(columns="brand")
+    datasets = [
+        client.train("forms-numbers", numbers, "mse", hyperparameters=TREES).spec["dataset_id"]
+        for _ in range(2)
+    ]
+    assert datasets[0] == datasets[1] != judged.id
     with pytest.raises(NothingFound, match="did you mean 'forms'"):
         client.train("forms", "formss")
 

@@ -3,6 +3,7 @@
 import io
 from typing import Any
 
+import httpx
 import pytest
 from rich.console import Console
 
@@ -108,6 +109,37 @@ def test_an_interrupted_wait_leaves_the_job_running() -> None:
         jobs_progress([job_of()], False),
     ):
         raise KeyboardInterrupt
+
+
+def test_a_bar_counts_the_trials_of_a_study(capsys: pytest.CaptureFixture[str]) -> None:
+    """The wait for a study draws the bar of trials on request, as other waits do."""
+    counts = {"asked": 4, "queued": 0, "running": 0, "succeeded": 3, "pruned": 1, "failed": 0, "cancelled": 0}
+    document = {
+        "id": "std_1",
+        "name": "shoes",
+        "model_name": "shoes",
+        "dataset_id": "ds_1",
+        "base": {},
+        "search_space": {},
+        "objective": {"metric": "ndcg@10"},
+        "sampler": "tpe",
+        "pruner": "none",
+        "budget": {"trials": 4},
+        "parallel_trials": 1,
+        "priority": "normal",
+        "seed": 1,
+        "jobs": {},
+        "status": "succeeded",
+        "counts": counts,
+        "higher_is_better": True,
+        "created_at": "2026-11-29T12:00:00Z",
+    }
+    answers = httpx.MockTransport(lambda _: httpx.Response(200, json=document))
+    study = Client("http://rankery.test", transport=answers, retries=0).study("std_1")
+    study.wait(progress=False)
+    assert capsys.readouterr().err == ""
+    study.wait(progress=True)
+    assert "succeeded, 4 of 4 trials, 1 pruned" in " ".join(capsys.readouterr().err.split())
 
 
 def test_one_object_is_counted_in_the_singular() -> None:

@@ -15,12 +15,13 @@ from rankery.client.frames.judged import checked_columns
 from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
 from rankery.client.uploads import Upload
 from rankery.errors import NothingFound
+from rankery.json_text import plain_value
 
 DatasetSource: TypeAlias = str | Path | HasId | Frame | tuple[Any, Any, Any]
 _ACCEPTED_FORMS = (
     "a dataset (its id, its name, an object of the client), a path, a data frame or (X, y, group)"
 )
-_DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
+_DEFAULTS = {"columns": {}, "non_contiguous_queries": "regroup", "repeated_features": "last"}
 _MAX_SUGGESTED_FROM = 200  # newest datasets whose names are compared with an unknown name
 
 
@@ -85,7 +86,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
 
     async def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
         """Return the hold-out as a request field; replace a dataset by its id."""
-        if held is None or isinstance(held, Mapping | int | float):
+        if held is None or isinstance(plain_value(held), Mapping | int | float):
             return held
         return await self._dataset_id(held, columns, name)
 

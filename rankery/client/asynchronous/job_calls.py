@@ -66,7 +66,7 @@ class AsyncJobCalls(AsyncCalls):
         Raises:
             RankeryApiError: The service refused a job; the message names it by its position, `/jobs/0`.
         """
-        repeat_options = {"count": repeats} if isinstance(repeats, int) else repeats
+        repeat_options = repeats if repeats is None or isinstance(repeats, Mapping) else {"count": repeats}
         batch = without_none({"jobs": [dict(job) for job in jobs], "repeats": repeat_options})
         answer = await self.transport.create("/v1/jobs/batch", batch)
         return Listing(self._bound(AsyncJob, job) for job in answer["jobs"])

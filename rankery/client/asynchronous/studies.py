@@ -9,11 +9,13 @@ from rankery.client.arguments import (
     scorer_field,
     search_space_field,
     test_fields,
+    trial_parameters,
     validation_field,
 )
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncRefreshable, until_succeeded
+from rankery.client.display.progress import steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial
 from rankery.client.schemas.requests import (
@@ -27,6 +29,7 @@ from rankery.client.schemas.requests import (
 )
 from rankery.client.views.study import StudyView
 from rankery.errors import StudyFailed
+from rankery.grids import TREES
 
 
 class AsyncStudy(StudyView, AsyncRefreshable):
@@ -45,13 +48,17 @@ class AsyncStudy(StudyView, AsyncRefreshable):
         *,
         timeout_seconds: float | None = None,
         interval_seconds: float = 1.0,
+        progress: bool | None = None,
     ) -> Self:
-        """Wait until the study has concluded.
+        """Wait until the study has concluded; a progress bar shows its ended trials.
+
+        A keyboard interrupt ends the wait; the study continues.
 
         Args:
             on_progress: Called with the study after each poll.
             timeout_seconds: Timeout in seconds; None waits forever.
             interval_seconds: Interval between polls.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This study, which has a conclusion.
@@ -60,15 +67,22 @@ class AsyncStudy(StudyView, AsyncRefreshable):
             StudyFailed: The study failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        return await until_succeeded(
-            self,
-            "study",
-            StudyFailed,
-            on_progress or (lambda _: None),
-            timeout_seconds=timeout_seconds,
-            interval_seconds=interval_seconds,
-            longest_seconds=interval_seconds,
-        )
+        with steps_progress(self.name, progress) as show:
+
+            def report(_: object) -> None:
+                show(self.ended_trials, self.budget.trials, self.news())
+                if on_progress is not None:
+                    on_progress(self)
+
+            return await until_succeeded(
+                self,
+                "study",
+                StudyFailed,
+                report,
+                timeout_seconds=timeout_seconds,
+                interval_seconds=interval_seconds,
+                longest_seconds=interval_seconds,
+            )
 
     def trials(self) -> AsyncPages[Trial]:
         """List the trials by number."""
@@ -78,12 +92,13 @@ class AsyncStudy(StudyView, AsyncRefreshable):
         """Queue a trial with given parameters, beyond the budget.
 
         Args:
-            parameters: Values of the active parameters by JSON pointer.
+            parameters: Values of the active parameters, by the names or pointers of `tune`.
 
         Raises:
             RankeryApiError: The parameters are not in the search space, or the study has ended.
         """
-        body = {"parameters": dict(parameters)}
+        is_network = (self.base.get("scorer") or {}).get("kind", TREES) != TREES
+        body = {"parameters": trial_parameters(parameters, is_network=is_network)}
         return read(Trial, await self._transport.create(f"{self._path}/trials", body))
 
     async def pause(self) -> Self:
@@ -173,8 +188,9 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         Args:
             model_name: Model name of which the winner and the default become versions.
             dataset: Training data, in any form that `train` takes.
-            search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
-                `(0.01, 0.3, "log")`, a list of choices, or a parameter in the API's form.
+            search_space: By name as in `grid` (`num_leaves`, `loss`, `loss.sigma`) or by pointer
+                (`/hyperparameters/num_leaves`): `(4, 64)`, `(0.01, 0.3, "log")`, a list of choices, or a
+                parameter in the API's form.
             loss: Loss of the default trial, and of the others unless the search space varies it.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
             scorer: Scorer to train, as in `train`; names of the search space are then its hyperparameters.

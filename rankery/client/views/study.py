@@ -20,11 +20,15 @@ class StudyView(Displayable, answers.Study):
         """Conclusion in a sentence, None before the study has concluded."""
         return self.conclusion.sentence if self.conclusion else None
 
+    @property
+    def ended_trials(self) -> int:
+        """Number of trials that have ended, with any status."""
+        return self.counts.asked - self.counts.queued - self.counts.running
+
     def news(self) -> str:
         """Return the progress of the study in one line."""
         counts = self.counts
-        ended = counts.asked - counts.queued - counts.running
-        parts = [f"{ended} of {self.budget.trials} trials"]
+        parts = [f"{self.ended_trials} of {self.budget.trials} trials"]
         parts += [f"{counts.pruned} pruned"] if counts.pruned else []
         parts += [f"{counts.failed} failed"] if counts.failed else []
         if self.best is not None:

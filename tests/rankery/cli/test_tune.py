@@ -6,7 +6,7 @@ import pytest
 
 from rankery.cli.texts import NotUnderstood
 from rankery.cli.tune import search_dimension
-from rankery.client.arguments import search_space_field
+from rankery.client.arguments import search_space_field, trial_parameters
 from rankery.errors import InvalidArgument
 
 
@@ -51,3 +51,15 @@ def test_the_client_takes_short_forms() -> None:
     }
     with pytest.raises(InvalidArgument, match="num_leaves"):
         search_space_field({"num_leaves": 5})
+
+
+def test_the_client_takes_the_names_of_the_command_line() -> None:
+    """Names of losses and of their options have the pointers of `--space`, in trials too."""
+    space = {"loss": ["lambdarank", "ranknet"], "loss.sigma": (0.5, 2), "scorer.hidden": [[8], [16]]}
+    texts = ["loss=lambdarank,ranknet", "loss.sigma=0.5..2", "scorer.hidden=[8],[16]"]
+    assert search_space_field(space) == dict(search_dimension(text) for text in texts)
+    assert trial_parameters({"loss": "ranknet", "/loss/sigma": 1.0, "epochs": 5}, is_network=True) == {
+        "/loss": {"name": "ranknet"},
+        "/loss/sigma": 1.0,
+        "/scorer/epochs": 5,
+    }

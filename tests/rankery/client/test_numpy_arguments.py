@@ -74,3 +74,30 @@ def test_arrays_of_different_lengths_are_named() -> None:
     client = Client("http://rankery.test", retries=0)
     with pytest.raises(InvalidArgument, match="X has 4 documents, but y has 3 labels"):
         client.upload_dataset((np.ones((4, 2)), np.ones(3), [4]))
+
+
+def test_numbers_of_a_training_may_be_those_of_numpy() -> None:
+    """Shares, folds, rounds, ranks and repeats may be numbers of numpy, as those of Python."""
+    requests = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            requests.append(json.loads(request.content))
+        return httpx.Response(404, json={"title": "Not found", "status": 404, "detail": "there is none"})
+
+    client = Client("http://rankery.test", transport=httpx.MockTransport(answer), retries=0)
+    plain = {"validation": 0.25, "test": 0.5, "early_stopping": 3, "distribution": 2}
+    given = {
+        "validation": np.float32(0.25),
+        "test": np.float32(0.5),
+        "early_stopping": np.int64(3),
+        "distribution": np.int64(2),
+    }
+    for arguments in (plain, given):
+        with pytest.raises(RankeryApiError):
+            client.train("web", "ds_1", "lambdarank", **arguments)
+    for repeats in (2, np.int64(2)):
+        with pytest.raises(RankeryApiError):
+            client.submit_all([{"kind": "train"}], repeats=repeats)
+    assert requests[0] == requests[1]
+    assert requests[2] == requests[3]

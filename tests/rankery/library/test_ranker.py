@@ -112,11 +112,14 @@ def test_validation_picks_the_iteration_of_a_job(judged: Judged, validation: Jud
     ranker = RankeryRanker(
         **{**SMALL, "num_iterations": 100}, metric="nDCG@5", contract="trec_eval", early_stopping_rounds=3
     )
-    for eval_set, eval_group in (
-        ((validation.X, validation.y), validation.group),
-        ([(validation.X, validation.y)], [validation.group]),
+    pair = (validation.X, validation.y)
+    for held_out in (
+        {"eval_set": pair, "eval_group": validation.group},
+        {"eval_set": [pair], "eval_group": [validation.group]},
+        {"eval_set": [pair], "eval_groups": [validation.groups]},
+        {"eval_set": [pair], "eval_groups": validation.groups},
     ):
-        ranker.fit(judged.X, judged.y, group=judged.group, eval_set=eval_set, eval_group=eval_group)
+        ranker.fit(judged.X, judged.y, group=judged.group, **held_out)
         assert ranker.model_text_ == expected.model_text
         assert ranker.best_iteration_ == expected.best_iteration < len(expected.history)
     curve = ranker.evals_result_["validation"]["ndcg@5"]
@@ -257,6 +260,8 @@ def test_a_pickle_predicts_alike(judged: Judged) -> None:
         ({"num_leaves": 1}, {"group": [3]}, "hyperparameters.num_leaves: must be"),
         ({"hyperparameters": {"num_leaves": 3}}, {"group": [3]}, "num_leaves is a separate argument"),
         ({"metric": "ndgc"}, {"group": [3]}, "did you mean ndcg"),
+        ({}, {"groups": ["a", "b", "a"], "sample_weight": [1, 1, -2]}, "sample_weight: .* document 2"),
+        ({}, {"group": [3], "sample_weight": [np.nan, 1, 1]}, "sample_weight: .* document 0"),
     ],
 )
 def test_invalid_arguments_are_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
