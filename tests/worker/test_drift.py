@@ -337,6 +337,15 @@ def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker)
     assert named.comparisons[0]["scores"] is not None
 
 
+def test_a_dataset_of_other_features_is_refused(traffic: Traffic) -> None:
+    """A dataset that lacks most features of the model is no reference: all of them would be missing."""
+    other = judged(5)
+    renamed = other.with_features(other.features, tuple("abcd"), other.categories)
+    traffic.send(judged(3))
+    job = traffic.run_drift(dataset_id=traffic.inline_worker.add(renamed, "other"))
+    assert (job.status, (job.problem or {})["errors"][0]["pointer"]) == ("failed", "/dataset_id")
+
+
 def test_a_strict_threshold_can_be_reached(traffic: Traffic) -> None:
     """A job makes as many permutations as its threshold of p needs; one that is too small is refused."""
     traffic.send(shifted(judged(3), 2.0))
