@@ -10,8 +10,7 @@ from app.http.schemas import Id, PageModel, RequestModel, ResponseModel
 from core.store.lifecycle.deletion import Deletion as StoredDeletion
 from core.store.lifecycle.storage import LABELS
 from core.store.lifecycle.storage import Storage as MeasuredStorage
-from core.store.trash.plan import Refused
-from core.store.trash.trash import Trashed
+from core.store.trash.plan import Refused, Trashed
 
 MAX_IDS = 1_000
 MAX_HOLDERS = 100  # dependents that the response lists for one object

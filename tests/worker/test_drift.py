@@ -121,6 +121,16 @@ def traffic(inline_worker: InlineWorker) -> Traffic:
     return Traffic(inline_worker)
 
 
+def coloured(dataset: RankingDataset, shares: Sequence[float], missing: float) -> RankingDataset:
+    """Return the dataset with colours as its second feature, and missing values in its third."""
+    rng = np.random.default_rng(dataset.n_documents + int(100 * missing))
+    features = np.array(dataset.features)
+    features[:, 1] = rng.choice(3, len(features), p=shares)
+    features[rng.random(len(features)) < missing, 2] = np.nan
+    colours = {dataset.feature_names[1]: Categories(("red", "green", "blue"))}
+    return replace(dataset, features=features, categories=colours)
+
+
 def by_name(comparison: Json) -> dict[str, Json]:
     """Return the features of a comparison by name."""
     return {each["name"]: each for each in comparison["features"]}
@@ -275,14 +285,6 @@ def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker)
     """Categories are texts in requests, which are compared by the categories of the model."""
     data = judged(1)
 
-    def coloured(dataset: RankingDataset, shares: Sequence[float], missing: float) -> RankingDataset:
-        rng = np.random.default_rng(dataset.n_documents + int(100 * missing))
-        features = np.array(dataset.features)
-        features[:, 1] = rng.choice(3, len(features), p=shares)
-        features[rng.random(len(features)) < missing, 2] = np.nan
-        colours = {dataset.feature_names[1]: Categories(("red", "green", "blue"))}
-        return replace(dataset, features=features, categories=colours)
-
     traffic = Traffic(inline_worker, coloured(data, [0.6, 0.3, 0.1], 0.05))
     traffic.send(coloured(judged(3), [0.1, 0.3, 0.6], 0.5))
     report = traffic.report(compare_with_previous=False)
@@ -292,6 +294,21 @@ def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker)
     assert colour["profile"]["categories"] == ["red", "green", "blue", "others"]
     assert sent["missing_after"] - sent["missing_before"] == pytest.approx(0.45, abs=0.05)
     assert by_name(training)["f1"]["verdict"] == "none"
+
+
+def test_categories_that_the_model_does_not_have_are_left_out(inline_worker: InlineWorker) -> None:
+    """Requests with a category count for a version without it, not for one where it is a number."""
+    shares = [0.6, 0.3, 0.1]
+    traffic = Traffic(inline_worker, coloured(judged(1), shares, 0.0))
+    inline_worker.trained(traffic.dataset_id, features={"use": ["f1", "f3"]})
+    inline_worker.trained(inline_worker.add(judged(1), "numbers"))
+    traffic.send(coloured(judged(3), shares, 0.0))
+    reports = [traffic.report(model=f"web:{version}") for version in (1, 2, 3)]
+    assert [(report.requests, report.verdict) for report in reports] == [
+        (120, "none"),
+        (120, "none"),
+        (0, "too_few"),
+    ]
 
 
 def test_scores_are_compared_with_those_on_the_validation_data(inline_worker: InlineWorker) -> None:
@@ -318,6 +335,15 @@ def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker)
     assert "dataset_id" in report.sentence
     named = traffic.report(dataset_id=traffic.dataset_id)
     assert named.comparisons[0]["scores"] is not None
+
+
+def test_a_dataset_of_other_features_is_refused(traffic: Traffic) -> None:
+    """A dataset that lacks most features of the model is no reference: all of them would be missing."""
+    other = judged(5)
+    renamed = other.with_features(other.features, tuple("abcd"), other.categories)
+    traffic.send(judged(3))
+    job = traffic.run_drift(dataset_id=traffic.inline_worker.add(renamed, "other"))
+    assert (job.status, (job.problem or {})["errors"][0]["pointer"]) == ("failed", "/dataset_id")
 
 
 def test_a_strict_threshold_can_be_reached(traffic: Traffic) -> None:

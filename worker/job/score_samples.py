@@ -19,7 +19,7 @@ from core.errors import NotFound
 from core.store import Store
 from core.store.artifacts.keys import samples_key
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
-from worker.job.systems import LoadedModel
+from worker.job.systems import LoadedModel, load_model
 
 # Limits of a sample, independent of the number of stored requests. The limit for each query is the same in
 # all samples, since the permutation test exchanges their queries.
@@ -158,7 +158,8 @@ class _LoggedFeatures:
         """Return the features of a query's documents, (n_documents, n_features), in the model's order."""
         rows = [document["features"] for document in documents]
         if not self.model.categories:
-            return np.array(rows, self.model.scorer.precision)[:, self.columns]
+            used = [[row[column] for column in self.columns] for row in rows]
+            return np.array(used, self.model.scorer.precision)
         features = np.empty((len(rows), len(self.columns)), self.model.scorer.precision)
         for position, (name, column) in enumerate(zip(self.model.feature_names, self.columns, strict=True)):
             values = [row[column] for row in rows]
@@ -197,11 +198,19 @@ def _requests(
 
 
 def _logged_features(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures | None:
-    """Return the positions of a model's features in a version's requests, None if any is missing."""
-    with store.read() as tx:
-        row = tx.models.several([model_id]).get(model_id)
-    columns = {name: column for column, name in enumerate(row.feature_names if row else ())}
+    """Return the positions of a model's features in a version's requests.
+
+    None if the version has not all of them, or has categories where the model has numbers, or vice versa.
+    """
+    try:
+        served = load_model(store, model_id)
+    except NotFound:
+        return None
+    columns = {name: column for column, name in enumerate(served.feature_names)}
+    categorical = set(model.categories)
     if any(name not in columns for name in model.feature_names):
+        return None
+    if categorical != set(served.categories) & set(model.feature_names):
         return None
     return _LoggedFeatures([columns[name] for name in model.feature_names], model)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from core.data.feature_alignment import AbsentFeatures
 from core.drift import MIN_QUERIES, Column, ColumnDrift, Comparison, QuerySample, Verdict, compare
 from core.events import DRIFT_FOUND
 from core.jobs.drift import DriftJob
@@ -30,6 +31,7 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     Raises:
         NotFound: The model or its training data was deleted.
         DatasetError: The dataset has no features.
+        FeaturesAbsent: The dataset lacks most features that the model uses.
     """
     run.reporter.phase("reading samples")
     model_id = str(spec.system.model_id)
@@ -111,7 +113,10 @@ def _compare_with_training(run: JobRun, spec: DriftJob, model: LoadedModel, samp
 
 
 def _sample_of(run: JobRun, spec: DriftJob, model: LoadedModel, dataset_id: str) -> QuerySample:
-    dataset = draw_queries(model.align(load_dataset(run.store, run.caches, dataset_id).dataset), spec.seed)
+    reference = load_dataset(run.store, run.caches, dataset_id).dataset
+    absent = AbsentFeatures.of(reference, model.used_features)
+    absent.refuse_majority("/dataset_id", "the dataset", model.reference)
+    dataset = draw_queries(model.align(reference), spec.seed)
     features = np.asarray(dataset.features, np.float32)
     scores = model.score(dataset, run.threads)
     return QuerySample(with_scores(features, scores), dataset.query_boundaries)

@@ -142,7 +142,9 @@ def delete_objects(
     deletion, active, sizes = Deletion(purge_at=mode.purge_at), ActiveJobs(), FolderSizes(store.artifacts)
     for chunk in chunks_in_time(object_ids, mode.seconds, deletion):
         with store.begin() as tx:
-            plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results)
+            plan = tx.trash.plan(
+                kind, chunk, active, with_results=mode.with_results, permanently=mode.trash_days <= 0
+            )
             actor.record(tx, plan)
             if mode.trash_days > 0:
                 tx.trash.move(plan.nodes.values(), actor.key_id)
@@ -179,7 +181,15 @@ def preview(
     deletion, active = Deletion(purge_at=mode.purge_at), ActiveJobs()
     for chunk in chunks_in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
-            plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results, gone=gone, lock=False)
+            plan = tx.trash.plan(
+                kind,
+                chunk,
+                active,
+                with_results=mode.with_results,
+                permanently=mode.trash_days <= 0,
+                gone=gone,
+                lock=False,
+            )
             if mode.trash_days <= 0:
                 tx.trash.add_trashed(plan, gone, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}

@@ -1,7 +1,7 @@
 """Holders: objects that prevent the deletion of others, such as active jobs and aliases."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -108,9 +108,20 @@ def holders_of(
     return dict(found)
 
 
-def foreign_holder(kind: str, id: str) -> Holder:
-    """Return a holder of another project, without its name and details."""
-    return Holder(kind, id, kind, "belongs to another project")
+def result_holder(node: Node, root: Node) -> Holder:
+    """Return a result of an object as its holder."""
+    relation = "was made by" if node.needs.get(JOB) == root.id else "belongs to"
+    return Holder(node.kind.name, node.id, node.name, f"{relation} {root.name}")
+
+
+def foreign_holders(nodes: Iterable[Node], own_projects: Collection[str] | None) -> list[Holder]:
+    """Return the objects of other projects as holders, without their names; None for all projects."""
+    return [_foreign_holder(node.kind.name, node.id) for node in nodes if is_foreign(node, own_projects)]
+
+
+def is_foreign(node: Node, own_projects: Collection[str] | None) -> bool:
+    """Return whether an object is in none of some projects; None for all projects."""
+    return own_projects is not None and node.project not in own_projects
 
 
 def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]]) -> dict[str, list[Holder]]:
@@ -132,9 +143,13 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
         if holder.id in seen or holder.kind not in (*_TABLES, GATE):
             return holder
         # The id of a gate contains the name of a model.
-        return foreign_holder(holder.kind, GATE if holder.kind == GATE else holder.id)
+        return _foreign_holder(holder.kind, GATE if holder.kind == GATE else holder.id)
 
     return {object_id: list(map(hide_foreign, held)) for object_id, held in holders.items()}
+
+
+def _foreign_holder(kind: str, id: str) -> Holder:
+    return Holder(kind, id, kind, "belongs to another project")
 
 
 def _held_by_status(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:

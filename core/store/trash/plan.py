@@ -1,8 +1,9 @@
-"""Plans of deletions: the objects to delete with their folders, and the objects to keep."""
+"""Plans of deletions: the objects to delete with their folders, and the objects to keep; the trash."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from core.errors import Holder
 from core.store.artifacts.keys import data_folder
@@ -22,6 +23,23 @@ class Refused:
     node: Node
     holders: tuple[Holder, ...]
     only_results: bool
+
+
+@dataclass(frozen=True)
+class Trashed:
+    """An object in the trash.
+
+    Attributes:
+        node: The object.
+        deleted_at: Time at which it was moved to the trash.
+        deleted_by: The API key that moved it, or None.
+        folders: The folders of its artifacts, without contents that other datasets share.
+    """
+
+    node: Node
+    deleted_at: datetime
+    deleted_by: str | None
+    folders: list[str]
 
 
 @dataclass

@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import and_, delete, exists, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
-from core.errors import Holder, InvalidInput
+from core.errors import InvalidInput
 from core.store.clock import utc_now
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.datasets import shared_contents
@@ -24,7 +23,14 @@ from core.store.tables import (
 )
 from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.expired import ExpiredObjects
-from core.store.trash.holders import ActiveJobs, foreign_holder, holders_of, without_foreign_names
+from core.store.trash.holders import (
+    ActiveJobs,
+    foreign_holders,
+    holders_of,
+    is_foreign,
+    result_holder,
+    without_foreign_names,
+)
 from core.store.trash.kinds import (
     CLICK_LOG,
     COMPARISON,
@@ -37,7 +43,7 @@ from core.store.trash.kinds import (
     by_kind,
     kind_of,
 )
-from core.store.trash.plan import Plan, Refused, folders_of
+from core.store.trash.plan import Plan, Refused, Trashed, folders_of
 from core.store.visibility import limited_to, visible_projects, with_trash
 
 # Kinds whose checksums are deleted by folder, since ids do not determine the keys of their artifacts.
@@ -53,23 +59,6 @@ _CLEARED_JOB_REFERENCES: tuple[InstrumentedAttribute[str | None], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Trashed:
-    """An object in the trash.
-
-    Attributes:
-        node: The object.
-        deleted_at: Time at which it was moved to the trash.
-        deleted_by: The API key that moved it, or None.
-        folders: The folders of its artifacts, without contents that other datasets share.
-    """
-
-    node: Node
-    deleted_at: datetime
-    deleted_by: str | None
-    folders: list[str]
-
-
 class Trash(ExpiredObjects):
     """The trash within one transaction."""
 
@@ -80,6 +69,7 @@ class Trash(ExpiredObjects):
         active: ActiveJobs,
         *,
         with_results: bool,
+        permanently: bool = False,
         gone: Collection[str] = frozenset(),
         lock: bool = True,
     ) -> Plan:
@@ -90,6 +80,7 @@ class Trash(ExpiredObjects):
             object_ids: Their ids, deleted in this order.
             active: The models, rankings and click logs that active jobs use.
             with_results: Whether to delete their results as well; otherwise results prevent the deletion.
+            permanently: Whether results in the trash of another project prevent the deletion, too.
             gone: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
@@ -99,6 +90,11 @@ class Trash(ExpiredObjects):
         with limited_to(None):  # objects that other projects require are kept, too
             graph.expand(roots.values())
             holders = holders_of(self._session, graph, graph.nodes.values(), active)
+        all_results = graph
+        if permanently and own_projects is not None:
+            all_results = DependencyGraph(self._session, lock=lock, comparisons=True)
+            with limited_to(None), with_trash(self._session):
+                all_results.expand(roots.values())
         if own_projects is not None:
             holders = without_foreign_names(self._session, holders)
         for object_id in dict.fromkeys(object_ids):
@@ -118,15 +114,11 @@ class Trash(ExpiredObjects):
                 for holder in holders.get(each, ())
                 if holder.id not in excluded or holder.id == each
             ]
-            results = (
-                []
-                if with_results
-                else [_as_holder(node, roots[object_id]) for node in remaining.values()][1:]
-            )
-            hidden = [
-                foreign_holder(node.kind.name, node.id)
+            hidden = foreign_holders(all_results.with_results(roots[object_id]).values(), own_projects)
+            results = [
+                result_holder(node, roots[object_id])
                 for node in remaining.values()
-                if _is_foreign(node, own_projects)
+                if not with_results and node.id != object_id and not is_foreign(node, own_projects)
             ]
             if held or results or hidden:
                 reasons = tuple(dict.fromkeys([*held, *hidden, *results]))
@@ -153,14 +145,15 @@ class Trash(ExpiredObjects):
         """Plan the deletion of the rows of objects in the trash.
 
         The plan includes all objects in the trash that require them. Objects outside the trash count as
-        missing. An object that an object outside the trash requires counts as missing, too.
+        missing. An object that an object outside the trash requires counts as missing, too. One that an
+        object of another project requires is refused.
 
         Args:
             object_ids: Their ids.
             gone: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
-        plan = Plan()
+        plan, own_projects = Plan(), visible_projects()
         graph = DependencyGraph(self._session, lock=lock, comparisons=True)
         wanted = list(dict.fromkeys(object_ids))
         with with_trash(self._session):
@@ -173,6 +166,10 @@ class Trash(ExpiredObjects):
             family = graph.with_results(roots[object_id]) if object_id in roots else {}
             if not family or any(node.deleted_at is None for node in family.values()):
                 plan.missing.append(object_id)
+                continue
+            hidden = foreign_holders(family.values(), own_projects)
+            if hidden:
+                plan.refused.append(Refused(roots[object_id], tuple(hidden), only_results=False))
                 continue
             plan.roots.append(roots[object_id])
             plan.nodes |= family
@@ -376,11 +373,9 @@ class Trash(ExpiredObjects):
                 node for node in required if node.deleted_at is not None and node.id not in plan.nodes
             ]
             for node in frontier:
-                if _is_foreign(node, own_projects):
+                if is_foreign(node, own_projects):
                     needs = f"the {node.kind.name} {node.id}, which is in the trash of another project"
-                    raise InvalidInput.at(
-                        "/ids", f"need {needs}; restore it first with a key of that project"
-                    )
+                    raise InvalidInput.at("/ids", f"need {needs}; restore both with a key of both projects")
             plan.nodes |= {node.id: node for node in frontier}
 
 
@@ -390,12 +385,3 @@ def _by_kind(nodes: Iterable[Node]) -> Iterable[tuple[Kind, list[str]]]:
     for node in nodes:
         grouped[node.kind.name].append(node.id)
     return [(kind, sorted(grouped[name])) for name, kind in KINDS.items() if grouped.get(name)]
-
-
-def _as_holder(node: Node, root: Node) -> Holder:
-    relation = "was made by" if node.needs.get(JOB) == root.id else "belongs to"
-    return Holder(node.kind.name, node.id, node.name, f"{relation} {root.name}")
-
-
-def _is_foreign(node: Node, own_projects: tuple[str, ...] | None) -> bool:
-    return own_projects is not None and node.project not in own_projects

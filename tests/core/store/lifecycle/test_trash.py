@@ -7,7 +7,8 @@ import pytest
 from core.errors import InvalidInput, NotFound
 from core.store import Store
 from core.store.clock import utc_now
-from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, empty_trash
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, empty_trash, preview
+from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import ObjectFactory, TrainingResults
@@ -161,6 +162,33 @@ def test_results_of_another_project_prevent_a_deletion(store: Store, results: Tr
         trash(store, "job", results.training.id)
         assert results.ranking.id not in trashed(store)
     assert results.ranking.id in trashed(store)
+
+
+@pytest.mark.both_stores
+def test_the_trash_of_another_project_is_not_emptied(store: Store, results: TrainingResults) -> None:
+    """A job stays while a model that it made is in the trash of another project."""
+    with store.begin() as tx:
+        tx.projects.move_name("web", "ads")
+        for job_id in (results.training.id, results.inspection.job_id, results.ranking.job_id):
+            tx.jobs.label(job_id, {"project": "web"}, {})
+    with limited_to(("web",)):
+        mode = DeletionMode(trash_days=7)
+        kept = delete_objects(store, KINDS["job"], [results.training.id], mode, UNAUDITED)
+        names = {each.id: each.name for each in kept.refused[0].holders}
+        assert names[results.model.id] == "model"
+    trash(store, "model", results.model.id)
+    with limited_to(("web",)):
+        mode = DeletionMode(with_results=True)
+        preview_of_job = preview(
+            store, KINDS["job"], [results.training.id], mode, set(), FolderSizes(store.artifacts)
+        )
+        kept = delete_objects(store, KINDS["job"], [results.training.id], mode, UNAUDITED)
+        trash(store, "job", results.training.id)
+        emptied = empty_trash(store, [results.training.id], DeletionMode(), UNAUDITED)
+    for refused in (preview_of_job.refused, kept.refused, emptied.refused):
+        assert [(each.id, each.name) for each in refused[0].holders] == [(results.model.id, "model")]
+    assert {results.training.id, results.model.id} <= trashed(store)
+    assert empty_trash(store, [results.training.id], DeletionMode(), UNAUDITED).counts["models"] == 1
 
 
 def test_holders_of_another_project_are_not_named(
