@@ -171,3 +171,4 @@ def test_greek_letters_become_commands_in_latex(found: Report) -> None:
 def test_special_characters_of_latex_are_escaped() -> None:
     """A `%` would begin a comment, and `&` another column."""
     assert latex("f_1 & 5% #2") == r"f\_1 \& 5\% \#2"
+    assert latex("p < 0.0001") == "p $<$ 0.0001"
