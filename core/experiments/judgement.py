@@ -346,10 +346,12 @@ class Judge:
         )
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
 
-    @staticmethod
-    def _absent(claim: Claim, pairs: Sequence[Pair], comparisons: Sequence[Comparison]) -> Judgement:
-        rows = dict.fromkeys(f"{row}, {column}" for pair in pairs for row, column in pair)
-        sentence = f"The claim cannot be judged, because numbers are missing: {'; '.join(rows)}."
+    def _absent(self, claim: Claim, pairs: Sequence[Pair], comparisons: Sequence[Comparison]) -> Judgement:
+        places = dict.fromkeys(place for pair in pairs for place in pair)
+        missing = [place for place in places if self._number(place) is None]
+        reason = "numbers are missing" if missing else "no query has both numbers"
+        names = "; ".join(f"{row}, {column}" for row, column in missing or places)
+        sentence = f"The claim cannot be judged, because {reason}: {names}."
         return Judgement(claim, "not-shown", None, None, sentence, tuple(comparisons))
 
 

@@ -30,6 +30,7 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        **{character: f"${character}$" for character in "<>|"},  # other characters in LaTeX's default font
         "τ": r"$\tau$",
         "μ": r"$\mu$",
         "δ": r"$\delta$",

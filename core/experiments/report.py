@@ -14,6 +14,7 @@ from core.experiments.plan import Cell, Plan
 from core.experiments.render import to_csv, to_latex, to_markdown
 from core.experiments.results import CellValue, RunResult, Timings, cell_value
 from core.experiments.rules import Above, Alike, Place
+from core.metrics import parse_metric
 from core.types import Float64Array
 
 _UNITS = {"percent": 100.0, "fraction": 1.0, "milliseconds": 1.0, "number": 1.0}
@@ -28,7 +29,7 @@ class ReportCell:
         row: Row of the cell.
         column: Column of the cell.
         ours: Measured number, None without a result.
-        lower: Lower end of the 95% interval over queries, None with fewer than two per-query values.
+        lower: Lower end of the 95% interval over queries, None without per-query values.
         upper: Upper end of the 95% interval.
         queries: Number of queries in the mean.
         mark: Mark of significance by the paper's own test.
@@ -281,6 +282,11 @@ class _TableBuilder:
 
     def _intervals(self) -> dict[Place, tuple[float | None, float | None, int]]:
         """Return interval and number of queries of each mean; means over the same queries share resamples."""
+        bounds = {
+            (cell.row, cell.column): parse_metric(cell.entry.metric).bounds
+            for cell in self._cells
+            if self._values[cell.row, cell.column].per_query is not None
+        }
         by_queries: dict[bytes, dict[Place, Float64Array]] = {}
         for place, value in self._values.items():
             if value.per_query is not None:
@@ -289,9 +295,9 @@ class _TableBuilder:
         intervals: dict[Place, tuple[float | None, float | None, int]] = {}
         for columns in by_queries.values():
             values = np.column_stack(list(columns.values()))
-            for place, lower, upper in zip(
-                columns, *mean_intervals(values, threads=self._threads), strict=True
-            ):
+            ranges = np.array([bounds[place] for place in columns])
+            lowers, uppers = mean_intervals(values, ranges, threads=self._threads)
+            for place, lower, upper in zip(columns, lowers, uppers, strict=True):
                 ends = reported_interval(self._unit * lower, self._unit * upper)
                 intervals[place] = (*ends, len(values))
         return intervals

@@ -89,8 +89,9 @@ def _extra_columns(paper_table: Json, column: str) -> list[str]:
 def _texts(cell: Json | None, unit: str, extra: Sequence[str]) -> Sequence[str]:
     if cell is None:
         return [""] * (1 + len(extra))
-    half = "" if cell["lower"] is None else f" ±{_number((cell['upper'] - cell['lower']) / 2, unit)}"
-    ours = f"{_number(cell['ours'], unit)}{plain(cell['mark'])}[dim]{half}[/dim]"
+    ours = _number(cell["ours"], unit) + plain(cell["mark"])
+    if cell["lower"] is not None:
+        ours += f"\n[dim]{_number(cell['lower'], unit)} to {_number(cell['upper'], unit)}[/dim]"
     printed = cell["printed"] or {"value": None, "mark": ""}
     difference = _number(cell["difference"], unit)
     shown = {

@@ -109,6 +109,19 @@ def test_folds_are_merged_and_trainings_are_shared(experiments: ExperimentWorker
     assert jobs[2] in {state.row.job_id for state in shared}
 
 
+def test_all_labels_of_the_data_become_binary(experiments: ExperimentWorker) -> None:
+    """The paper's corpora have labels 0 to 4; other data may have others, such as fractions."""
+    labels = [{"label": label, "documents": 5} for label in (-1.0, 0.0, 0.5, 1.0, 2.0, 7.0)]
+    with experiments.store.begin() as tx:
+        for each in experiments.datasets:
+            tx.datasets.get(each["dataset_id"]).statistics = {"labels": labels}
+    experiment_id = experiments.add(["table-1"], paper="softmax-cross-entropy-2019")
+    advance_all(experiments.store)
+    with experiments.store.read() as tx:
+        maps = [state.row.spec["label_map"] for state in tx.experiments.trainings(experiment_id)]
+    assert [each for each in maps if each] == 2 * [dict.fromkeys(("0.5", "2", "3", "4", "7"), 1.0)]
+
+
 @pytest.mark.long
 def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(
     experiments: ExperimentWorker,

@@ -189,6 +189,24 @@ def test_a_model_has_the_chosen_features_only(inline_worker: InlineWorker, datas
         assert model.lineage["spec"]["features"] == choice
 
 
+@pytest.mark.parametrize("role", ["validation", "test"])
+def test_features_that_are_left_out_are_no_added_features(
+    inline_worker: InlineWorker, dataset: RankingDataset, role: str
+) -> None:
+    """Both datasets have the feature, so that no finding names it; one that only the other has is named."""
+    wide = dataset.with_features(
+        np.hstack([dataset.features, dataset.features[:, :1]]), (*dataset.feature_names, "f7")
+    )
+    other = inline_worker.add(wide, "d2")
+    job = inline_worker.train(
+        inline_worker.add(dataset, "d1"),
+        features={"leave_out": ["f3"]},
+        **({"test_dataset_id": other} if role == "test" else {"validation": {"dataset_id": other}}),
+    )
+    added = [finding for finding in job.findings or [] if finding["code"] == "features-added"]
+    assert [finding["examples"] for finding in added] == [["f7"]]
+
+
 def test_unknown_features_are_refused(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The error has the JSON pointer in the job."""
     dataset_id = inline_worker.add(dataset, "d1")

@@ -1,6 +1,6 @@
 """Load the datasets and labels of a training job."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -144,12 +144,15 @@ class TrainingData:
 
         whole = _as_clicks(run, job, load_part(job.dataset_id))
         training = _select_features(whole, job)
+        left_out = frozenset(whole.dataset.feature_names) - frozenset(training.dataset.feature_names)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
-            test = load_part(test_id)
+            test = _without_features(load_part(test_id), left_out)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: KeyedDataset | None = load_part(job.validation.dataset_id)
+            validation: KeyedDataset | None = _without_features(
+                load_part(job.validation.dataset_id), left_out
+            )
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
@@ -362,13 +365,20 @@ def _align_with_base(base: BaseModel, training: KeyedDataset, name: str) -> Keye
 
 
 def _select_features(training: KeyedDataset, job: BaseTrainingJob) -> KeyedDataset:
-    """Return the training data with the features that the job uses; other datasets are aligned later."""
+    """Return the training data with the features that the job uses."""
     if job.features is None:
         return training
     try:
         return training.aligned(job.features.of(training.dataset.feature_names), training.dataset.categories)
     except InvalidInput as invalid:
         raise invalid.below("/features") from invalid
+
+
+def _without_features(part: KeyedDataset, left_out: Collection[str]) -> KeyedDataset:
+    """Return another dataset without the features that the job leaves out of the training data."""
+    names = part.dataset.feature_names
+    kept = tuple(name for name in names if name not in left_out)
+    return part if kept == names else part.aligned(kept, part.dataset.categories)
 
 
 def _assign_folds(training: KeyedDataset, folds: Folds, seed: int) -> FoldAssignment:

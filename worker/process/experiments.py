@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import structlog
 
+from core.data.labels import label_text
 from core.errors import InvalidInput, NotFound, RankeryError, StoreUnavailable, WrongState
 from core.experiments import Plan, Run
 from core.experiments.plan import spec_digest
@@ -116,10 +118,13 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
     # Folds have equal sizes, so one fold is enough to measure the time.
     folds = experiment.folds[:1] if experiment.dry_run else experiment.folds
     for fold in folds or [0]:
-        for place, run in enumerate(runs):
+        for place, planned_run in enumerate(runs):
             run_datasets = {
-                part: row for (number, name, part), row in parts.items() if (number, name) == (fold, run.data)
+                part: row
+                for (number, name, part), row in parts.items()
+                if (number, name) == (fold, planned_run.data)
             }
+            run = _with_label_map(planned_run, run_datasets)
             tags = {GRID_TAG: experiment.id, "method": rows[run.digest]}
             tags |= {"fold": str(fold)} if fold else {}
             tx.experiments.add_training(
@@ -131,6 +136,18 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
                 spec=_training(experiment, run, run_datasets, tags).to_json(),
                 needs_training_values="train" in run.parts,
             )
+
+
+def _with_label_map(run: Run, parts: Mapping[str, Dataset]) -> Run:
+    """Return the run with binary labels for all labels of its datasets; a paper maps those of its corpora."""
+    binary = dict(run.spec.get("label_map") or {})
+    if not binary:
+        return run
+    for row in parts.values():
+        for each in (row.statistics or {}).get("labels", ()):
+            if each["label"] > 0.0 and each["label"] != 1.0:
+                binary.setdefault(label_text(each["label"]), 1.0)
+    return replace(run, spec={**run.spec, "label_map": binary})
 
 
 def sharing_key(run: Run, parts: Mapping[str, Dataset]) -> str:

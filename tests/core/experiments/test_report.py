@@ -102,6 +102,19 @@ def test_a_number_is_shown_beside_the_printed_one(found: Report) -> None:
     assert cell.p < 0.01
 
 
+def test_an_interval_ends_at_the_bounds_of_its_metric(planned: Plan) -> None:
+    """Student's interval of nine perfect queries and one poor query would exceed 100%."""
+    few = np.array([*9 * [1.0], 0.6])
+    results = {digest: replace(result(run), per_query={}) for digest, run in planned.runs.items()}
+    for digest, run in planned.runs.items():
+        metrics = dict.fromkeys(run.spec["metrics"], few)
+        results[digest] = replace(results[digest], per_query=dict.fromkeys(run.parts, metrics))
+    cells = report(planned, results, permutations=100).tables[0].cells.values()
+    uppers = {cell.upper for cell in cells if cell.upper is not None}
+    assert len(uppers) == 1
+    assert 96.0 < max(uppers) <= 100.0
+
+
 def test_only_improvements_on_the_reference_have_a_mark(found: Report) -> None:
     """The reference has no p-value, and only improvements are marked, as in the paper."""
     cells = found.tables[0].cells
@@ -171,3 +184,4 @@ def test_greek_letters_become_commands_in_latex(found: Report) -> None:
 def test_special_characters_of_latex_are_escaped() -> None:
     """A `%` would begin a comment, and `&` another column."""
     assert latex("f_1 & 5% #2") == r"f\_1 \& 5\% \#2"
+    assert latex("p < 0.0001") == "p $<$ 0.0001"

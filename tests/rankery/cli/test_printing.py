@@ -17,6 +17,7 @@ import rankery.cli
 from rankery.cli.jobs import ending
 from rankery.cli.leaderboard import leaderboard
 from rankery.cli.measures import baselines_table
+from rankery.cli.paper_tables import report_tables
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
 from rankery.cli.training_results import _datasets
 from rankery.client.schemas.answers import Dataset
@@ -204,3 +205,14 @@ def test_the_best_single_feature_is_named(capsys: pytest.CaptureFixture[str]) ->
         baselines_table([{"name": name, "detail": text, "metrics": means} for name, text in details.items()])
     )
     assert "random: seed 42; best single feature: bm25, highest first" in capsys.readouterr().out
+
+
+def test_a_report_of_an_experiment_shows_both_ends_of_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are at unequal distances from the mean."""
+    cell = {"row": "ListNet", "column": "NDCG@5", "ours": 95.77, "lower": 69.51, "upper": 100.0, "mark": "*"}
+    cell |= {"printed": None, "difference": None, "missing": None, "deviations": []}
+    shown = {"name": "table-1", "caption": "NDCG", "unit": "percent", "rows": ["ListNet"], "cells": [cell]}
+    shown |= {"columns": ["NDCG@5"], "test": None, "claims": [], "deviations": []}
+    for part in report_tables({"notes": [], "tables": [shown]}):
+        show(part)
+    assert re.search(r"ListNet +95\.77\*\n +69\.51 to 100\.00\n", capsys.readouterr().out)
