@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.visit import LOOKS, Look, Visit
 
@@ -67,3 +67,36 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     card.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(card).to_have_count(0)
+
+
+def test_a_due_delivery_says_what_it_waits_for(visit: Visit, receiver: str) -> None:
+    """A delivery that is due waits for earlier events, or until the webhook is enabled."""
+    created = visit.page.request.post(f"{visit.url}/v1/webhooks", data={"url": f"{receiver}-waiting"})
+    assert created.ok, created.text()
+    waiting = {
+        "id": "dlv_1",
+        "event_id": 1,
+        "event_kind": "alias.moved",
+        "object_id": "shop@champion",
+        "state": "waiting",
+        "attempts": 0,
+        "next_attempt_at": "2026-01-05T10:02:11Z",
+        "created_at": "2026-01-05T10:02:11Z",
+        "delivered_at": None,
+        "log": [],
+    }
+
+    def answer(route: Route) -> None:
+        route.fulfill(json={"items": [waiting], "next_cursor": None})
+
+    visit.page.route("**/deliveries?*", answer)
+    page = visit.open("/settings/webhooks")
+    card = page.locator("[data-webhook]").filter(has_text="-waiting")
+    card.get_by_text("Deliveries", exact=True).click()
+    expect(card.locator("[data-delivery]")).to_contain_text("after earlier events")
+    card.get_by_role("button", name="Disable").click()
+    expect(card.locator("h2 + .status")).to_have_text("disabled")
+    card.get_by_text("Deliveries", exact=True).click()
+    card.get_by_text("Deliveries", exact=True).click()
+    expect(card.locator("[data-delivery]")).to_contain_text("once enabled")
+    page.request.delete(f"{visit.url}/v1/webhooks/{created.json()['id']}")

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadInto } from "../../app/dashboard/static/page/content.js";
+import { Problem, Unavailable } from "../../app/dashboard/static/page/api.js";
+import { failureBox, loadInto } from "../../app/dashboard/static/page/content.js";
 
 globalThis.Node = class {};
 globalThis.document.createElement = () =>
   Object.assign(new globalThis.Node(), {
-    append() {},
+    children: [],
+    append(...children) {
+      this.children.push(...children);
+    },
     getAttribute: () => null,
     setAttribute() {},
     addEventListener() {},
@@ -42,4 +46,11 @@ test("an earlier read that fails does not hide the last one", async () => {
   first.reject(new Error("away"));
   await both[0];
   assert.deepEqual(place.children, ["second"]);
+});
+
+test("a request can be tried again unless the key's scopes refuse it", () => {
+  const texts = (error) => JSON.stringify(failureBox(error, () => {}));
+  assert.match(texts(new Unavailable("The API does not answer.")), /Try again/);
+  assert.match(texts(new Problem(404, { title: "Not found" })), /Try again/);
+  assert.doesNotMatch(texts(new Problem(403, { title: "Not allowed" })), /Try again/);
 });

@@ -59,6 +59,23 @@ test("a scale has at least three ticks, even if fewer are requested", () => {
   assert.ok(exactScale(1, 97, { most: 2 }).ticks.length >= 3);
 });
 
+test("the labels of neighbouring ticks differ, also where values are close to each other or very large", () => {
+  for (const [low, high] of [
+    [1_700_000_000, 1_700_100_000],
+    [0.001, 0.00100001],
+    [-3.8e15, 3.1e15],
+    [1e17, 1e17],
+    [1e30, 2e30],
+  ]) {
+    const { ticks, format, share } = exactScale(low, high);
+    const labels = ticks.map(format);
+    assert.ok(labels.length > 1 && new Set(labels).size === labels.length, `${labels}`);
+    assert.ok(Math.max(...labels.map((label) => label.length)) <= 12, `${labels}`);
+    assert.ok(Number.isFinite(share(low)));
+  }
+  assert.equal(exactScale(-4e6, 4e6).format(-2e6), "−2M");
+});
+
 test("a logarithmic scale has ticks at 1, 2 and 5, or at powers of ten", () => {
   assert.deepEqual(exactScale(1, 64, { most: 6, log: true }).ticks, [1, 2, 5, 10, 20, 50]);
   const { ticks, format, share, value } = exactScale(0.0001, 10, { most: 6, log: true });

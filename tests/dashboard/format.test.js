@@ -38,6 +38,9 @@ test("a loss has five digits at any scale", () => {
 
 test("values of all types have a short text", () => {
   assert.equal(format.short(0.1 + 0.2), "0.3");
+  assert.equal(format.short(1764453312), "1764453312");
+  assert.equal(format.short(-1764453312.5), "-1764453312");
+  assert.equal(format.short(1e30), "1e+30");
   assert.equal(format.short([1, 2]), "[1,2]");
   assert.equal(format.short(false), "false");
   assert.equal(format.short(null), "–");
@@ -70,6 +73,13 @@ test("a size that rounds up to the next unit is shown in that unit", () => {
   assert.equal(format.size(999_999), "1.0 MB");
   assert.equal(format.size(999_600), "1.0 MB");
   assert.equal(format.size(99_960), "100 kB");
+});
+
+test("the text of a feature's value is exact", () => {
+  assert.equal(format.featureText(Math.fround(0.7)), "0.7");
+  assert.equal(format.featureText(0.1234567891), "0.1234567891");
+  assert.equal(format.featureText(Math.fround(1764453312)), "1764453376");
+  assert.equal(format.featureText(0), "0");
 });
 
 test("a duration has at most two units", () => {

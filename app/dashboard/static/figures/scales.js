@@ -4,7 +4,8 @@ import { count, fixed, short } from "../page/format.js";
 const STEPS = [1, 2, 2.5, 5, 10];
 const MAX_DIGITS = 6;
 const MIN_TICKS = 3;
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+/** Numbers from here have no compact name. */
+const QUADRILLION = 1e15;
 
 /**
  * @typedef {object} Scale
@@ -61,7 +62,10 @@ export function linearScale(values, most = 5) {
  * @returns {Scale}
  */
 export function exactScale(low, high, { most = 5, whole = false, log = false } = {}) {
-  if (!(high > low)) [low, high] = log && low > 0 ? [low / 2, low * 2] : [low - 0.5, low + 0.5];
+  if (!(high > low)) {
+    const margin = Math.max(0.5, Math.abs(low) / 10);
+    [low, high] = log && low > 0 ? [low / 2, low * 2] : [low - margin, low + margin];
+  }
   if (log && low > 0) return logScale(low, high, most);
   /** @param {number} number */
   const withTicks = (number) => {
@@ -76,24 +80,40 @@ export function exactScale(low, high, { most = 5, whole = false, log = false } =
 function between(low, high, step) {
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  const digits = digitsOf(step);
-  const largest = Math.max(Math.abs(low), Math.abs(high));
   return {
     low,
     high,
     ticks: Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => (first + index) * step),
     share: (value) => (value - low) / (high - low),
     value: (share) => low + share * (high - low),
-    format: (value) => tickLabel(value, digits, largest),
+    format: tickFormat(step, Math.max(Math.abs(low), Math.abs(high))),
   };
 }
 
-/** @param {number} value @param {number} digits @param {number} largest of the scale */
-function tickLabel(value, digits, largest) {
-  if (largest >= 1e5) return COMPACT.format(value);
-  if (digits > MAX_DIGITS) return value ? value.toExponential(1) : "0";
-  return digits || largest < 1000 ? fixed(value, digits) : count(Math.round(value));
+/**
+ * Return a function that labels ticks with as many digits as neighbours need to differ.
+ *
+ * @param {number} step
+ * @param {number} largest of the scale
+ * @returns {(value: number) => string}
+ */
+function tickFormat(step, largest) {
+  const decimals = digitsOf(step);
+  const power = Math.floor(Math.log10(largest)) - Math.floor(Math.log10(step));
+  if (largest >= QUADRILLION || decimals > MAX_DIGITS)
+    return (value) => (value ? withMinus(value.toExponential(Math.max(1, power))) : "0");
+  if (largest >= 1e5) {
+    const compact = new Intl.NumberFormat("en", {
+      notation: "compact",
+      maximumSignificantDigits: Math.max(4, power + 2),
+    });
+    return (value) => withMinus(compact.format(value));
+  }
+  return (value) => (decimals || largest < 1000 ? fixed(value, decimals) : count(Math.round(value)));
 }
+
+/** @param {string} text of a number */
+const withMinus = (text) => text.replace(/^-/, "−");
 
 /**
  * Return a logarithmic scale with ticks at 1, 2 and 5 times each power of ten, or only at the powers if fewer ticks fit.

@@ -31,7 +31,7 @@ import {
   tableHead,
   panel,
 } from "../page/dom.js";
-import { counted, fixed, short } from "../page/format.js";
+import { counted, featureText, fixed } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} requested */
 function scoringCode(reference, requested) {
@@ -185,7 +185,7 @@ function candidateTable(shown) {
       "data-feature": feature,
       "data-document": id,
       placeholder: "missing",
-      value: typeof value === "number" ? short(value) : (value ?? ""),
+      value: typeof value === "number" ? featureText(value) : (value ?? ""),
       change: () => void storeValue(candidate, feature, input, isCategory),
     });
     return input;

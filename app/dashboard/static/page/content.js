@@ -1,5 +1,5 @@
 /** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
-import { failure, fetched, isFinal, refusal } from "./api.js";
+import { failure, fetched, isFinal, Problem, refusal } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /** Readers by place. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
@@ -20,14 +20,17 @@ export async function loadInto(place, read) {
 }
 
 /**
- * Return a box with the problem and a button to try again. Errors that are not answers of the API are thrown again.
+ * Return a box with the problem and a button to try again, unless the key's scopes refuse it again. Errors that are not
+ * answers of the API are thrown again.
  *
  * @param {unknown} error
  * @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
-  const box = problemBox(refusal(error));
-  box.append(h("div.actions", h("button.small", { click: retry }, "Try again")));
+  const problem = refusal(error);
+  const box = problemBox(problem);
+  if (!(problem instanceof Problem && problem.status === 403))
+    box.append(h("div.actions", h("button.small", { click: retry }, "Try again")));
   return box;
 }
 

@@ -57,14 +57,30 @@ export function lossValue(value) {
     : LOSS.format(value);
 }
 
-/** Return a hyperparameter or statistic with at most six digits. @param {unknown} value */
+/** Return a hyperparameter or statistic with at most six digits, and all digits of a whole part. @param {unknown} value */
 export function short(value) {
-  if (typeof value === "number") return String(Number(value.toPrecision(6)));
+  if (typeof value === "number") return String(Math.abs(value) < 1e6 ? Number(value.toPrecision(6)) : wholeOf(value));
   return value === null || value === undefined
     ? "–"
     : typeof value === "object"
       ? JSON.stringify(value)
       : String(value);
+}
+
+/** Round a large number to a whole one, as far as a number of 64 bits holds whole ones. @param {number} value */
+const wholeOf = (value) =>
+  Math.abs(value) <= Number.MAX_SAFE_INTEGER ? Math.round(value) : Number(value.toPrecision(6));
+
+/**
+ * Return the exact text of a feature's value; one of 32 bits, as datasets hold it, has no more digits than it needs.
+ *
+ * @param {number} value
+ */
+export function featureText(value) {
+  if (Number.isInteger(value) || Math.fround(value) !== value) return String(value);
+  let digits = 1;
+  while (Math.fround(Number(value.toPrecision(digits))) !== value) digits += 1;
+  return String(Number(value.toPrecision(digits)));
 }
 
 /**

@@ -21,15 +21,20 @@ export function timesBuilder() {
   const options = CHOICES.map(([value, words]) => h("option", { value }, words));
   replace(repeat, ...options, h("option", { value: "" }, "Custom expression"));
   for (const control of [repeat, at]) control.addEventListener("input", choose);
-  for (const control of [cron, timezone])
-    control.addEventListener("input", () => {
-      clearTimeout(typing);
-      typing = setTimeout(show, TYPING_MILLISECONDS);
-    });
+  cron.addEventListener("input", () => afterTyping(show));
+  timezone.addEventListener("input", () => afterTyping(showDue));
+
+  /** @param {() => unknown} update */
+  function afterTyping(update) {
+    clearTimeout(typing);
+    typing = setTimeout(update, TYPING_MILLISECONDS);
+  }
 
   function choose() {
-    if (repeat.value) cron.value = cronOf(repeat.value, at.value);
-    show();
+    at.disabled = !repeat.value;
+    // A time that is only partly typed is empty.
+    if (repeat.value && at.value) cron.value = cronOf(repeat.value, at.value);
+    showDue();
   }
 
   function show() {
@@ -37,6 +42,10 @@ export function timesBuilder() {
     repeat.value = choice?.repeat ?? "";
     at.disabled = !choice;
     if (choice) at.value = choice.time;
+    showDue();
+  }
+
+  function showDue() {
     const zone = timezone.value.trim() || "UTC";
     return read(
       () => nextRunsLabel(cron.value, zone),

@@ -12,7 +12,7 @@ import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { alertText, announce, h } from "../page/dom.js";
-import { count, counted, duration, metric } from "../page/format.js";
+import { count, counted, elapsed, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
 
@@ -52,8 +52,7 @@ const COLUMNS = [
     label: "Duration",
     sort: "duration",
     number: true,
-    cell: ({ started_at: started, finished_at: finished }) =>
-      started && finished && duration((Date.parse(finished) - Date.parse(started)) / 1000),
+    cell: ({ started_at: started, finished_at: finished }) => started && finished && elapsed(started, finished),
   },
   {
     key: "scorer",

@@ -29,7 +29,17 @@ import {
   setAttribute,
   setText,
 } from "../page/dom.js";
-import { count, counted, duration, metric, percent, pValue, timeElement, joined } from "../page/format.js";
+import {
+  briefDuration,
+  count,
+  counted,
+  duration,
+  metric,
+  percent,
+  pValue,
+  timeElement,
+  joined,
+} from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
@@ -156,7 +166,7 @@ function showProgress(node, study, trials) {
       ),
       progressTile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
       progressTile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
-      progressTile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
+      progressTile("Time of trials", seconds ? briefDuration(seconds) : "–", `${study.parallel_trials} at a time`),
     ),
     isRunning(study) &&
       h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),

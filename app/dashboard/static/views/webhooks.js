@@ -131,7 +131,7 @@ function card(first) {
       h("td", statusBadge(STATES[delivery.state], delivery.state)),
       h("td.number", count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
-      h("td", delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
+      h("td", nextAttempt(delivery, webhook.enabled)),
       h("td", timeElement(delivery.created_at)),
       h("td", delivery.state !== "waiting" && redeliver),
     );
@@ -176,6 +176,18 @@ function card(first) {
 
 /** @type {Record<string, string>} */
 const STATES = { waiting: "running", delivered: "succeeded", dead: "failed" };
+
+/**
+ * Return when a delivery is sent: one that is due waits until the webhook is enabled, or for earlier events of its object.
+ *
+ * @param {Delivery} delivery
+ * @param {boolean} enabled whether the webhook is
+ */
+function nextAttempt({ next_attempt_at: next }, enabled) {
+  if (!next) return "–";
+  if (!enabled) return "once enabled";
+  return Date.parse(next) > Date.now() ? timeElement(next) : "after earlier events";
+}
 
 /** @param {Webhook} webhook */
 function factsOf({ events, description, project, waiting, ...state }) {
