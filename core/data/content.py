@@ -219,7 +219,7 @@ def _has_pairs(tokens: list[bytes]) -> bool:
 
 
 def _delimiter(start: bytes) -> str | None:
-    header = _QUOTED.sub(b"", re.split(rb"[\r\n]", start, maxsplit=1)[0])
+    header = re.split(rb"[\r\n]", _QUOTED.sub(b"", start), maxsplit=1)[0]
     count, delimiter = max((header.count(each.encode()), each) for each in DELIMITERS)
     return delimiter if count else None
 

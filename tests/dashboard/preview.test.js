@@ -18,6 +18,7 @@ const USUAL = {
 test("the delimiter is the most frequent one outside of quotes", () => {
   assert.equal(delimiterOf("a\tb,c\td"), "\t");
   assert.equal(delimiterOf('"a,b,c";d'), ";");
+  assert.equal(delimiterOf('"a\n,,b";c\n1,2;3\n'), ";");
   assert.equal(delimiterOf("label"), null);
 });
 
@@ -31,6 +32,11 @@ test("quoted cells may hold delimiters, quotes and line feeds; a record has the 
       [5, ["2", "3"]],
     ],
   );
+});
+
+test("the first name of a header may hold a line feed", () => {
+  const { header, rows } = preview.previewOf('"query\nid",label\na,1\n');
+  assert.deepEqual([header, rows], [["query\nid", "label"], [["a", "1"]]]);
 });
 
 test("lines with another number of columns are found with both numbers", () => {

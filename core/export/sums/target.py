@@ -183,8 +183,10 @@ class MembersTarget(SumTarget):
             return [(engine, None) for engine in engines]
         if inexpressible_part(source.text):
             forest = Forest(ModelText.read(written.content))
+            # A linear leaf multiplies features, so that an infinite one gives no finite score.
+            finite = any(tree.linear is not None for tree in source.text.trees)
             return [
-                (Engine(self.reader, "LightGBM's own", single=False, finite=False, score=forest.score), None)
+                (Engine(self.reader, "LightGBM's own", single=False, finite=finite, score=forest.score), None)
             ]
         nodes = self.of_trees.read(written.content, source)
         loaded = loaded_trees(self.of_trees, source, nodes)

@@ -124,7 +124,8 @@ def _roles(
             raise DataUnusable(
                 f"there is no column {name!r}{suggestion(name, names)} (the frame has {listed(names)})"
             )
-    free = [name for name in names if name not in ignored and name not in features]
+    feature_names = set(features)
+    free = [name for name in names if name not in ignored and name not in feature_names]
     query, document = (named.get(role) or usual_column(role, free) for role in ("query", "document"))
     return query, document, ignored
 
@@ -139,8 +140,9 @@ def _feature_columns(
     lists = {name for name in names if "list" in str(table.schema.field(name).type)}
     if lists == {_ALL_FEATURES} and _ALL_FEATURES not in blocks:
         return [_ALL_FEATURES], [name for name in names if name != _ALL_FEATURES]
-    used = [name for name in names if name in feature_names or (name in lists and name in blocks)]
-    return used, [name for name in names if name not in used]
+    feature_names |= lists & blocks
+    used = [name for name in names if name in feature_names]
+    return used, [name for name in names if name not in feature_names]
 
 
 def _refuse_absent(

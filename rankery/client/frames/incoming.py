@@ -232,11 +232,12 @@ def temporary_parquet(table: "pa.Table") -> Iterator[Path]:
 
 
 def _names(table: "pa.Table") -> list[str]:
-    names = table.column_names
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    names: dict[str, None] = {}
+    for name in table.column_names:
+        if name in names:
             raise DataUnusable(f"two columns are named {name!r}")
-    return names
+        names[name] = None
+    return list(names)
 
 
 def _plain(column: Any) -> Any:

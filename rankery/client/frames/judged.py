@@ -56,11 +56,12 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
         WrongType: A role has neither a text nor a list.
     """
     check_roles(columns, Columns.__annotations__)
+    known = set(names)
     for role, given in columns.items():
         if not (given is None or isinstance(given, str | Sequence)):
             raise WrongType(f"columns takes a text or a list of texts for {role}, not {described(given)}")
         for name in [given] if isinstance(given, str) else given or ():
-            if name not in names:
+            if name not in known:
                 raise DataUnusable(
                     f"there is no column {name!r}, named as {role} in columns{suggestion(name, names)}"
                     f" (the frame has {listed(names)})"

@@ -120,6 +120,16 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.query_columns == {"fold": ("7",)}
 
 
+def test_the_first_name_may_hold_a_line_feed(tmp_path: Path) -> None:
+    """Spreadsheets break long names, also before the first delimiter."""
+    (tmp_path / "t.csv").write_text('"query\nid",label,"text, or\nBM25"\na,2,1\na,0,2\n')
+    reading = read_file(
+        JudgedFile(tmp_path / "t.csv", "t.csv"), ReadingOptions(columns=Columns(query="query\nid"))
+    )
+    assert reading.dataset.feature_names == ("text, or\nBM25",)
+    assert reading.dataset.matrix.tolist() == [[1], [2]]
+
+
 def test_an_index_in_parquet_is_no_feature(tmp_path: Path) -> None:
     """The index that pandas writes with shuffled rows is left out, unless a role names it."""
     path = tmp_path / "shuffled.parquet"

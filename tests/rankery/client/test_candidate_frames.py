@@ -120,6 +120,18 @@ def test_scores_without_documents_are_matched_within_queries() -> None:
         scores_of_rows(run, ["a", "b"])
 
 
+def test_a_repeated_name_is_refused() -> None:
+    """A name can stand for one column only."""
+    with pytest.raises(DataUnusable, match=r"^two columns are named 'age'$"):
+        prepare_candidates(
+            pa.table([[1.0], [2.0], [3.0]], names=["bm25", "age", "age"]),
+            FEATURES,
+            None,
+            "web:1",
+            allow_absent_features=False,
+        )
+
+
 def test_a_column_that_may_have_the_documents_is_named() -> None:
     """Scores are matched by order if no column is the document; a column of texts raises a warning."""
     frame = pandas.DataFrame({"query": ["a", "a"], "sku": ["x", "y"], "score": [1.0, 2.0], "bm25": 0.0})

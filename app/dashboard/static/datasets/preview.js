@@ -32,7 +32,7 @@ export function previewOf(text) {
   if (/^\s*[{[]/.test(first)) return empty("json");
   if (LETOR.test(first)) return letorPreview(lines);
   if (PAIR.test(first)) return empty("other");
-  const delimiter = delimiterOf(first);
+  const delimiter = delimiterOf(lines.slice(lines.indexOf(first)));
   return delimiter ? tablePreview(lines, delimiter) : empty("other");
 }
 

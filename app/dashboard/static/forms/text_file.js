@@ -53,7 +53,7 @@ async function decompressed(bytes, most) {
  */
 export function firstRecords(text, most) {
   const bare = text.replace(/^\uFEFF/, "");
-  const delimiter = delimiterOf(bare.split("\n", 1)[0]);
+  const delimiter = delimiterOf(bare);
   return delimiter
     ? recordsOf(bare, delimiter)
         .slice(0, most)
@@ -61,9 +61,13 @@ export function firstRecords(text, most) {
     : [];
 }
 
-/** Return the most frequent delimiter of a line, outside of quotes; null without one. @param {string} line */
-export function delimiterOf(line) {
-  const bare = line.replace(/"[^"]*"/g, "");
+/**
+ * Return the most frequent delimiter of the first line, outside of quotes, which may hold line feeds; null without one.
+ *
+ * @param {string} text
+ */
+export function delimiterOf(text) {
+  const [bare] = text.replace(/"[^"]*"/g, "").split("\n", 1);
   const counts = DELIMITERS.map((each) => /** @type {const} */ ([each, bare.split(each).length - 1]));
   const [delimiter, most] = counts.reduce((best, each) => (each[1] > best[1] ? each : best));
   return most > 0 ? delimiter : null;

@@ -177,6 +177,16 @@ def test_a_lost_member_is_refused() -> None:
         parity(replace(export, content=shorter))
 
 
+def test_linear_trees_share_features_with_a_network() -> None:
+    """Infinite features of linear leaves have no finite score, so that they are left out of the parity."""
+    random = np.random.default_rng(5)
+    text = random_model_text(random, n_features=3, n_trees=5, max_leaves=8, linear=True)
+    sum_model = Sum.of([SUM.members[1], Member("shop:2", text.encode(), tuple("fbx"), 1.0)])
+    export = exported("safetensors", sum_model)
+    assert parity(export).exact
+    assert len(list(golden_vectors(export))) == 48
+
+
 def test_the_error_of_a_member_that_cannot_be_exported_names_the_member() -> None:
     """Trees with categorical splits are exported as safetensors only; refused formats suggest distilling."""
     text = random_model_text(np.random.default_rng(5), n_features=3, n_trees=5, max_leaves=8)
