@@ -114,7 +114,7 @@ def test_all_labels_of_the_data_become_binary(experiments: ExperimentWorker) -> 
     labels = [{"label": label, "documents": 5} for label in (-1.0, 0.0, 0.5, 1.0, 2.0, 7.0)]
     with experiments.store.begin() as tx:
         for each in experiments.datasets:
-            tx.datasets.get(each["dataset_id"]).statistics = {"labels": labels}
+            tx.datasets.get(str(each["dataset_id"])).statistics = {"labels": labels}
     experiment_id = experiments.add(["table-1"], paper="softmax-cross-entropy-2019")
     advance_all(experiments.store)
     with experiments.store.read() as tx:

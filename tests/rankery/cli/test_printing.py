@@ -211,7 +211,13 @@ def test_a_report_of_an_experiment_shows_both_ends_of_an_interval(capsys: pytest
     """They are at unequal distances from the mean."""
     cell = {"row": "ListNet", "column": "NDCG@5", "ours": 95.77, "lower": 69.51, "upper": 100.0, "mark": "*"}
     cell |= {"printed": None, "difference": None, "missing": None, "deviations": []}
-    shown = {"name": "table-1", "caption": "NDCG", "unit": "percent", "rows": ["ListNet"], "cells": [cell]}
+    shown: dict[str, Any] = {
+        "name": "table-1",
+        "caption": "NDCG",
+        "unit": "percent",
+        "rows": ["ListNet"],
+        "cells": [cell],
+    }
     shown |= {"columns": ["NDCG@5"], "test": None, "claims": [], "deviations": []}
     for part in report_tables({"notes": [], "tables": [shown]}):
         show(part)

@@ -96,7 +96,8 @@ def test_numbers_of_a_training_may_be_those_of_numpy() -> None:
     for arguments in (plain, given):
         with pytest.raises(RankeryApiError):
             client.train("web", "ds_1", "lambdarank", **arguments)
-    for repeats in (2, np.int64(2)):
+    counts: list[Any] = [2, np.int64(2)]
+    for repeats in counts:
         with pytest.raises(RankeryApiError):
             client.submit_all([{"kind": "train"}], repeats=repeats)
     assert requests[0] == requests[1]
