@@ -69,7 +69,7 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     expect(card).to_have_count(0)
 
 
-def test_a_due_delivery_says_what_it_waits_for(visit: Visit, receiver: str) -> None:
+def test_the_reason_why_a_due_delivery_waits_is_shown(visit: Visit, receiver: str) -> None:
     """A delivery that is due waits for earlier events, or until the webhook is enabled."""
     created = visit.page.request.post(f"{visit.url}/v1/webhooks", data={"url": f"{receiver}-waiting"})
     assert created.ok, created.text()

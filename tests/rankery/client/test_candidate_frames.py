@@ -121,7 +121,7 @@ def test_scores_without_documents_are_matched_within_queries() -> None:
 
 
 def test_a_repeated_name_is_refused() -> None:
-    """A name can stand for one column only."""
+    """A name is that of one column only."""
     with pytest.raises(DataUnusable, match=r"^two columns are named 'age'$"):
         prepare_candidates(
             pa.table([[1.0], [2.0], [3.0]], names=["bm25", "age", "age"]),
