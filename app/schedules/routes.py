@@ -62,8 +62,8 @@ def create_schedule(
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
-        requested = requested_job(body.job)
         project = tx.projects.of_new(body.project or body.job.project)
+        requested = requested_job(body.job, project)
         row = tx.schedules.add(
             name=body.name,
             cron=cron.expression,
@@ -145,7 +145,7 @@ def change_schedule(
         if body.only_new_data is not None:
             row.only_new_data = body.only_new_data
         if body.job is not None:
-            row.job = requested_job(body.job)
+            row.job = requested_job(body.job, row.project)
             row.spec = job_spec(tx, row.job, row.project)
         if "promote" in changed or (body.job is not None and row.alias is not None):
             current = PromoteRequest(alias=row.alias) if row.alias is not None else None

@@ -40,8 +40,14 @@ _SCHEDULE_POINTERS = {
 }
 
 
-def requested_job(request: ScheduledJob) -> Json:
-    """Return the requested job of a schedule as JSON, without defaults."""
+def requested_job(request: ScheduledJob, project: str | None) -> Json:
+    """Return the requested job of a schedule as JSON, without defaults.
+
+    Raises:
+        InvalidInput: The job names another project than that of the schedule.
+    """
+    if request.project not in (None, project):
+        raise InvalidInput.at("/job/project", "must be the project of the schedule; leave it out")
     requested: Json = request.model_dump(mode="json", exclude_unset=True)
     if isinstance(request, ScheduledTrainRequest) and request.hyperparameters.auto:
         requested["hyperparameters"]["auto"] = True

@@ -49,7 +49,7 @@ class Almanac:
         given = changed.pop("job", {})
         job = given if "kind" in given else job | given
         request = ScheduleRequest.model_validate({"name": "nightly", "cron": "0 3 * * *", "job": job})
-        requested = requested_job(request.job)
+        requested = requested_job(request.job, changed.get("project"))
         with self.store.begin() as tx:
             values: dict[str, Any] = {
                 "name": "nightly",

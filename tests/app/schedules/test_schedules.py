@@ -252,6 +252,18 @@ def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
     assert pointers(client.post("/v1/schedules", json=body())) == ["/job/model_name"]
 
 
+@pytest.mark.parametrize("job", [TRAINING, STUDY, BEST])
+def test_a_job_is_in_the_project_of_its_schedule(client: TestClient, job: dict[str, Any]) -> None:
+    """The job of a request may name the project; another one than that of the schedule is refused."""
+    schedule = create(client, job={**job, "project": "search"})
+    assert schedule["project"] == "search"
+    refused = client.post("/v1/schedules", json=body(job={**job, "project": "ads"}, project="search"))
+    assert pointers(refused) == ["/job/project"]
+    path = f"/v1/schedules/{schedule['id']}"
+    assert pointers(client.patch(path, json={"job": {**job, "project": "ads"}})) == ["/job/project"]
+    assert client.patch(path, json={"job": {**job, "project": "search"}}).status_code == 200
+
+
 def test_due_times_are_shown_before_there_is_a_schedule(client: TestClient) -> None:
     """The times equal those of the schedule that is created later; an error points at the expression."""
     times = {"cron": "30 4 * * 1-5", "timezone": "Europe/Zurich"}
