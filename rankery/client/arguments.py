@@ -129,10 +129,10 @@ def hold_out_field(held: "str | HasId | float | Validation | HoldOut | None") ->
         return None
     if isinstance(held, Mapping):
         return dict(held)
-    held = plain_value(held)
-    if isinstance(held, int | float):
-        return {"fraction": float(held)}
-    return {"dataset_id": id_of(held)}
+    plain = plain_value(held)
+    if isinstance(plain, int | float):
+        return {"fraction": float(plain)}
+    return {"dataset_id": id_of(plain)}
 
 
 def validation_field(
