@@ -86,8 +86,8 @@ def test_numbers_of_a_training_may_be_those_of_numpy() -> None:
         return httpx.Response(404, json={"title": "Not found", "status": 404, "detail": "there is none"})
 
     client = Client("http://rankery.test", transport=httpx.MockTransport(answer), retries=0)
-    plain = {"validation": 0.25, "test": 0.5, "early_stopping": 3, "distribution": 2}
-    given = {
+    plain: dict[str, Any] = {"validation": 0.25, "test": 0.5, "early_stopping": 3, "distribution": 2}
+    given: dict[str, Any] = {
         "validation": np.float32(0.25),
         "test": np.float32(0.5),
         "early_stopping": np.int64(3),
