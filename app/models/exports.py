@@ -94,6 +94,7 @@ def exported(store: Store, model: Model, query: ExportQuery) -> Export:
         tuple(model.feature_names),
         f"{model.name}-{model.version}",
         query.options(),
+        model.precision,
     )
 
 

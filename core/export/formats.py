@@ -27,6 +27,7 @@ from core.export.target import Export, Target
 from core.export.tree_target import TreeSource, TreeTarget, export_trees
 from core.export.vespa import VespaLinear, VespaNetwork, VespaSum, VespaTrees
 from core.scorers import Network, Sum, TreeModel, read_model
+from core.types import Precision
 
 T = TypeVar("T", bound=Target[Any])
 
@@ -73,6 +74,7 @@ def export_model(
     feature_names: tuple[str, ...] | None = None,
     name: str = "model",
     options: ExportOptions | None = None,
+    precision: Precision = "float32",
 ) -> Export:
     """Convert a model.
 
@@ -82,6 +84,7 @@ def export_model(
         feature_names: Names of the model's features; None for the names in the file.
         name: Name of the model.
         options: Options of the export.
+        precision: Precision of the features of trees; a sum has those of its members.
 
     Raises:
         InvalidInput: Unknown format, or options that the format does not support.
@@ -111,7 +114,7 @@ def export_model(
         "options": options,
     }
     if isinstance(model, TreeModel):
-        return export_trees(TREE_FORMATS[format], TreeSource(text=model.text, **common))
+        return export_trees(TREE_FORMATS[format], TreeSource(text=model.text, precision=precision, **common))
     if isinstance(model, Network):
         return export_network(formats[format], NetworkSource(network=model, **common))
     if isinstance(model, Sum):

@@ -92,6 +92,7 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
             "never_missing is set: the direction of missing values is compared only for an engine that reads"
             " it from the split."
         )
+    yield from source.rounding_notes(arithmetics)
 
 
 def _data_parity(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:

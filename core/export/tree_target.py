@@ -1,6 +1,7 @@
 """The interface of formats for forests: arithmetic of engines, supported splits, exported files."""
 
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -18,7 +19,7 @@ from core.scorers import TreeModel
 from core.scoring.descent import MissingGo
 from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL
-from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array, Precision
 
 # Models that cannot be expressed as a sum of constant leaves under splits `x <= t`.
 NUMERIC_LIMITS = (
@@ -98,14 +99,26 @@ class TreeSource(Source):
 
     Attributes:
         text: Parsed LightGBM model text.
+        precision: Precision of the features that the model compares with its thresholds.
     """
 
     text: ModelText
+    precision: Precision = "float32"
 
     @property
     def model(self) -> TreeModel:
         """Return the forest."""
-        return TreeModel(self.text)
+        return TreeModel(self.text, self.precision)
+
+    def rounding_notes(self, arithmetics: Iterable[Arithmetic]) -> Iterator[str]:
+        """Yield a note if an engine rounds features that the model, which was imported, does not round."""
+        engines = [arithmetic.engine for arithmetic in arithmetics if not arithmetic.doubles]
+        if self.precision == "float64" and engines:
+            yield (
+                f"{self.name} compares features as float64, {' and '.join(engines)} may round them to"
+                " float32. A value that float32 cannot represent may go to the other child of a split; only"
+                " float32 values are compared here."
+            )
 
     @cached_property
     def nodes(self) -> Nodes:

@@ -46,6 +46,10 @@ class ScoredExport(Export, Generic[E]):
         """Compare the decisions of trees in the engine; the default is for models without trees."""
         return NeighbourParity(0, 0, 0, 0, ())
 
+    def notes(self) -> list[str]:
+        """Return what the comparison of documents cannot show; the default is for models without trees."""
+        return []
+
 
 @dataclass(frozen=True)
 class NetworkExport(ScoredExport[Engine]):

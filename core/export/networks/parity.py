@@ -48,7 +48,7 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
         or (engine.data is not None and engine.data.differing_documents)
         for engine in engines
     )
-    notes = tuple(target.notes(source, export.content))
+    notes = (*target.notes(source, export.content), *export.notes())
     shift, kind = source.shift or 0.0, source.model.kind
     return NetworkParityReport(target.name, exact, export.n_trees, shift, engines, notes, kind)
 

@@ -73,6 +73,16 @@ class SumExport(ScoredExport[SumEngine]):
             magnitudes += weight * np.abs(part.source.model.score(chosen))
         return bound + 2.0 * (len(self.source.parts) + 2) * DOUBLE * magnitudes
 
+    def notes(self) -> list[str]:
+        """Return a note on each member whose features an engine rounds more than the member does."""
+        notes = [
+            note
+            for engine in self.engines
+            for trees in engine.trees
+            for note in trees.source.rounding_notes([trees.arithmetic])
+        ]
+        return list(dict.fromkeys(notes))
+
     def neighbours(self, engine: SumEngine) -> NeighbourParity:
         """Compare the decisions of all tree members; trees are numbered consecutively over members."""
         splits = decisions = differing_decisions = differing_splits = n_trees = 0

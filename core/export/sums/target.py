@@ -66,7 +66,7 @@ class SumSource(Source):
         }
         model = member.model
         if isinstance(model, TreeModel):
-            return TreeSource(text=model.text, **common)
+            return TreeSource(text=model.text, precision=member.precision, **common)
         if isinstance(model, Network):
             return NetworkSource(network=model, **common)
         raise TypeError(type(model))

@@ -69,6 +69,15 @@ def test_no_decision_differs(format: str, missing: bool) -> None:
     assert report.exact == (format != "solr")
 
 
+@pytest.mark.parametrize(("format", "has_note"), [("onnx", True), ("solr", True), ("c", False)])
+def test_an_engine_that_rounds_the_features_of_imported_trees_is_named(format: str, has_note: bool) -> None:
+    """Imported trees compare float64 values, of which float32 documents show nothing."""
+    imported = parity(export_model(trained(), format, NAMES, precision="float64"))
+    own = parity(export_model(trained(), format, NAMES))
+    assert any("compares features as float64" in note for note in imported.notes) == has_note
+    assert not any("compares features as float64" in note for note in own.notes)
+
+
 def test_thresholds_that_solr_cannot_express_are_reported() -> None:
     """The report has their number, and the width of the longest range of values with a wrong decision."""
     report = parity(export_model(trained(), "solr", NAMES))
