@@ -33,6 +33,7 @@ def compare(
     compares_labels: bool = True,
     compares_documents: bool = True,
     query_of: Callable[[str], str] | None = None,
+    left_out: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """Return findings on two datasets of a job: different features or labels, and leakage.
 
@@ -46,6 +47,7 @@ def compare(
         compares_documents: Whether shared documents are a leak. Lists of one query share documents without
             a leak.
         query_of: Query by id of the training data, where these ids are those of result lists.
+        left_out: Features that the job leaves out of the training data, which `other` may have.
 
     Returns:
         Warnings before information; empty without findings.
@@ -59,7 +61,7 @@ def compare(
     use_threads(threads)
     return by_severity(
         (
-            *feature_findings(train, other, role),
+            *feature_findings(train, other, role, left_out),
             *(document_findings(train, other, role, query_of) if compares_documents else ()),
             *query_findings(train, other, role),
             *(label_findings(train, other, role) if compares_labels else ()),
@@ -70,9 +72,12 @@ def compare(
     )
 
 
-def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
-    """Report features that one of the datasets lacks."""
-    absent, added = _features_only_in(train, other), _features_only_in(other, train)
+def feature_findings(
+    train: RankingDataset, other: RankingDataset, role: str, left_out: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Report features that one of the datasets lacks, except those left out of the training data."""
+    absent = _features_only_in(train, other)
+    added = tuple(name for name in _features_only_in(other, train) if name not in left_out)
     if absent:
         yield Finding.of_share(
             "features-absent",

@@ -1,6 +1,6 @@
 """Load the datasets and labels of a training job."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -116,6 +116,7 @@ class TrainingData:
         folds: Fold of each training query in a cross-validation, which has no `validation`.
         members: Models of a sum, empty for other trainings.
         teacher_findings: Findings on the model that gave the training labels, if any.
+        left_out: Features of the job's dataset that it leaves out of the training data.
     """
 
     training: KeyedDataset
@@ -125,6 +126,7 @@ class TrainingData:
     folds: FoldAssignment | None = None
     teacher_findings: tuple[Finding, ...] = ()
     members: tuple[Member, ...] = ()
+    left_out: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, run: JobRun, job: BaseTrainingJob) -> "TrainingData":
@@ -147,12 +149,10 @@ class TrainingData:
         left_out = frozenset(whole.dataset.feature_names) - frozenset(training.dataset.feature_names)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
-            test = _without_features(load_part(test_id), left_out)
+            test = load_part(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: KeyedDataset | None = _without_features(
-                load_part(job.validation.dataset_id), left_out
-            )
+            validation: KeyedDataset | None = load_part(job.validation.dataset_id)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
@@ -186,6 +186,7 @@ class TrainingData:
             folds,
             teacher_findings,
             members,
+            left_out,
         )
 
     def require_features(self) -> None:
@@ -216,14 +217,10 @@ class TrainingData:
         """
         training = self.training.dataset
         features = training.feature_names, training.categories
-        return TrainingData(
-            self.training,
-            self.validation.aligned(*features) if self.validation else None,
-            self.test.aligned(*features) if self.test else None,
-            self.base,
-            self.folds,
-            self.teacher_findings,
-            self.members,
+        return replace(
+            self,
+            validation=self.validation.aligned(*features) if self.validation else None,
+            test=self.test.aligned(*features) if self.test else None,
         )
 
     def fold(self, number: int) -> "TrainingData":
@@ -303,6 +300,7 @@ class TrainingData:
                     compares_labels=not (learns_clicks and is_other_dataset(job, role)),
                     compares_documents=not is_click_log or is_other_dataset(job, role),
                     query_of=query_of_list if is_click_log else None,
+                    left_out=self.left_out,
                 )
             ),
         ]
@@ -365,20 +363,13 @@ def _align_with_base(base: BaseModel, training: KeyedDataset, name: str) -> Keye
 
 
 def _select_features(training: KeyedDataset, job: BaseTrainingJob) -> KeyedDataset:
-    """Return the training data with the features that the job uses."""
+    """Return the training data with the features that the job uses; other datasets are aligned later."""
     if job.features is None:
         return training
     try:
         return training.aligned(job.features.of(training.dataset.feature_names), training.dataset.categories)
     except InvalidInput as invalid:
         raise invalid.below("/features") from invalid
-
-
-def _without_features(part: KeyedDataset, left_out: Collection[str]) -> KeyedDataset:
-    """Return another dataset without the features that the job leaves out of the training data."""
-    names = part.dataset.feature_names
-    kept = tuple(name for name in names if name not in left_out)
-    return part if kept == names else part.aligned(kept, part.dataset.categories)
 
 
 def _assign_folds(training: KeyedDataset, folds: Folds, seed: int) -> FoldAssignment:
