@@ -131,8 +131,8 @@ def test_members_round_features_as_in_training() -> None:
     both = Sum.of([Member("web:1", text, ("a",), 1.0), Member("imported:1", text, ("a",), 10.0, "float64")])
     assert code.python(exported("python", both).content)([0.1]) == 2.0 + 10.0
     assert code.python(exported("python", both).content)([1e300]) == 2.0 + 20.0
-    for format, notes in (("python", 0), ("onnx", 1)):
-        found = [note for note in parity(exported(format, both)).notes if "as float64" in note]
+    for target, notes in (("python", 0), ("onnx", 1)):
+        found = [note for note in parity(exported(target, both)).notes if "as float64" in note]
         assert len(found) == notes
 
 
