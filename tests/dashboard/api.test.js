@@ -10,6 +10,7 @@ import {
   messageOf,
   Problem,
   repeatable,
+  request,
 } from "../../app/dashboard/static/page/api.js";
 
 test("a problem has the title, detail and errors of its answer", () => {
@@ -24,6 +25,11 @@ test("an answer in HTML is a problem with its status", () => {
   const problem = failure(413, "<html>Too large</html>");
   assert.ok(problem instanceof Problem);
   assert.equal(problem.message, "The API answered with status 413.");
+});
+
+test("a page of a proxy with status 200 is no answer of the service", async (context) => {
+  context.mock.method(globalThis, "fetch", async () => new Response("<html>Sign in</html>"));
+  await assert.rejects(request("/v1/jobs"), Unavailable);
 });
 
 test("statuses 502, 503 and 504 mean an unavailable service, and other statuses a problem", () => {

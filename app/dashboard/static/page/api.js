@@ -38,7 +38,20 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   const text = await response.text().catch(() => null);
   if (response.status >= 400) throw failure(response.status, text ?? "");
   if (text === null) throw new Unavailable("The answer of the API was lost.");
-  return { status: response.status, etag: response.headers.get("etag"), body: text ? JSON.parse(text) : null };
+  return { status: response.status, etag: response.headers.get("etag"), body: text ? parsed(text) : null };
+}
+
+/**
+ * Parse an answer. A proxy whose session has expired answers with its own page, and status 200.
+ *
+ * @param {string} text
+ */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Unavailable("The answer is not from the API, but from a proxy. Reload the page, for example to sign in.");
+  }
 }
 
 /** Fetch an application path; a lost connection is `Unavailable`. @param {string} path @param {RequestInit} options */

@@ -5,7 +5,7 @@
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { changes, dataTable, elementById, emptyState, h, hint, problemBox, replace, rowHead } from "../page/dom.js";
+import { changes, dataTable, elementById, emptyState, h, hint, problemBox, rowHead } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -20,7 +20,7 @@ field.value = new URLSearchParams(location.search).get("alias") ?? field.value;
 const isNew = changes();
 let typing = 0;
 
-const pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
+const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 elementById("filters").addEventListener("submit", (event) => event.preventDefault());
 field.addEventListener("input", () => {
   clearTimeout(typing);

@@ -1,7 +1,8 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { getAll, refusal, request } from "../page/api.js";
-import { announce, confirmed, elementById, find, h, hint, problemBox, replace, alertText } from "../page/dom.js";
+import { failureBox } from "../page/content.js";
+import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { showSecret } from "../settings/labels.js";
@@ -50,7 +51,7 @@ async function show() {
     replace(place, keys.length ? table.node : hint(NO_KEY));
     create.hidden = false;
   } catch (error) {
-    replace(place, problemBox(refusal(error)));
+    replace(place, failureBox(error, show));
   } finally {
     place.removeAttribute("aria-busy");
   }
