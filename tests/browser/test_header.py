@@ -158,7 +158,7 @@ def test_an_error_of_a_page_is_shown_and_polling_continues(visit: Visit) -> None
 
     def answer(route: Route) -> None:
         if broken:
-            route.fulfill(status=200, content_type="application/json", body="{not json")
+            route.fulfill(json={"items": 1, "next_cursor": None})
         else:
             route.continue_()
 
