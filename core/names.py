@@ -1,4 +1,4 @@
-"""Visible names, and names and texts in messages."""
+"""Visible names, and names, numbers and texts in messages."""
 
 import re
 from collections.abc import Sequence
@@ -24,6 +24,17 @@ def is_visible(name: str) -> bool:
 def shortened(text: str) -> str:
     """Shorten a text to 40 characters for a message."""
     return text if len(text) <= MAX_SHORTENED_LENGTH else text[: MAX_SHORTENED_LENGTH - 1] + "…"
+
+
+def query_count(n_queries: int, kind: str = "") -> str:
+    """Return a number of queries as text.
+
+    Example:
+        >>> query_count(1), query_count(1_240, "test")
+        ('1 query', '1,240 test queries')
+    """
+    noun = "query" if n_queries == 1 else "queries"
+    return f"{n_queries:,} {kind} {noun}" if kind else f"{n_queries:,} {noun}"
 
 
 def first_names(names: Sequence[str]) -> str:

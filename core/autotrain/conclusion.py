@@ -10,6 +10,7 @@ from core.autotrain.held_out import QueryQuality, mean_of
 from core.evaluation.baselines import baselines
 from core.evaluation.comparison import listed
 from core.evaluation.paired import Verdict, format_p, holm, paired_differences, verdict
+from core.names import query_count
 from core.types import Float64Array
 
 DEFAULT_TREES = "LightGBM's default trees"
@@ -125,7 +126,7 @@ def _sentence(
     comparisons: Sequence[BaselineComparison],
 ) -> str:
     bounds = "" if interval is None else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
-    queries = f"{n_queries:,} {data} {'query' if n_queries == 1 else 'queries'}"
+    queries = query_count(n_queries, data)
     quality = f"{model} has {metric} {value:.4f}{bounds} on {queries}"
     parts = []
     for each_verdict, relation in (

@@ -12,6 +12,7 @@ from core.doctor.report import Finding
 from core.doctor.single_feature import rank_by_single_features
 from core.evaluation.paired import SIGNIFICANCE, format_p, holm, queries_needed, verdict
 from core.evaluation.randomisation import randomisation_p_values
+from core.names import query_count
 from core.types import Float64Array
 
 _PERMUTATIONS = 10_000
@@ -116,7 +117,7 @@ def baseline_findings(
             tested_baselines, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True
         )
     ]
-    measured = f"{metric} {table[:, 0].mean():.4f} over {len(table):,} queries"
+    measured = f"{metric} {table[:, 0].mean():.4f} over {query_count(len(table))}"
     # The smallest possible p-value of the test, after the correction.
     if len(tested_baselines) * 2.0 ** (1 - differing) >= significance:
         return [_too_few(system, measured, compared, differing, len(table))]

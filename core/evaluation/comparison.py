@@ -16,6 +16,7 @@ from core.evaluation.paired import (
     paired_differences,
     verdict,
 )
+from core.names import query_count
 from core.types import Float64Array
 
 MAX_CHANGED_QUERIES = 10
@@ -210,7 +211,7 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
         return f"{name} is undefined on every query for {a} or {b}."
     paired = first.paired
     if paired.difference == 0.0 and paired.wins == paired.losses == 0:
-        return f"{a} and {b} have the same {name} on each of {paired.queries:,} queries."
+        return f"{a} and {b} have the same {name} on each of {query_count(paired.queries)}."
     statement = {
         "better": f"{b} is better than {a}",
         "worse": f"{b} is worse than {a}",
@@ -219,7 +220,7 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
     sentence = (
         f"{statement}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
         f" ({paired.interval}, {format_p(first.adjusted_p)})"
-        f" over {paired.queries:,} {'query' if paired.queries == 1 else 'queries'}."
+        f" over {query_count(paired.queries)}."
     )
     if paired.too_few_warning:
         sentence += f" {paired.too_few_warning}"

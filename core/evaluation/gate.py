@@ -10,6 +10,7 @@ import numpy as np
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
 from core.evaluation.slices import Slice
+from core.names import query_count
 from core.stored import entry, read_entries
 from core.types import Float64Array
 
@@ -158,7 +159,7 @@ def decide(
     passes = is_better if rule.require == "better" else not is_worse
     numbers = (
         f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {format_p(paired.randomisation_p)},"
-        f" over {paired.queries:,} queries"
+        f" over {query_count(paired.queries)}"
     )
     verdict = _verdict(rule.require, names, gain if is_significant else 0.0)
     too_few = [paired.too_few_warning.rstrip(".").lower()] if paired.too_few_warning else []

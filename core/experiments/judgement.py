@@ -22,6 +22,7 @@ from core.experiments.rules import (
     Reaches,
     Rises,
 )
+from core.names import query_count
 from core.types import Float64Array
 
 Verdict = Literal["held", "not-shown", "contradicted"]
@@ -193,7 +194,7 @@ class Judge:
         sentence = (
             f"The relative gap is {100.0 * paired.mean_b:+.2f}% where the claim expects the wider gap, and"
             f" {100.0 * paired.mean_a:+.2f}% where it expects the narrower gap;"
-            f" {format_p(_or_default(comparison.p))}, {paired.queries:,} queries."
+            f" {format_p(_or_default(comparison.p))}, {query_count(paired.queries)}."
         )
         return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
 
@@ -342,7 +343,7 @@ class Judge:
         openings = {"held": "The weakest difference", "contradicted": "The largest opposite difference"}
         sentence = (
             f"{openings.get(verdict, 'The weakest difference')} is {self._signed(by.difference)}"
-            f" ({_named(by)}); {format_p(_or_default(by.p))}, {by.queries or 0:,} queries."
+            f" ({_named(by)}); {format_p(_or_default(by.p))}, {query_count(by.queries or 0)}."
         )
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
 

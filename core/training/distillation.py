@@ -6,6 +6,7 @@ from core.doctor.report import Finding
 from core.errors import InvalidInput
 from core.evaluation.paired import PairedDifference
 from core.losses import Loss
+from core.names import query_count
 from core.types import Float32Array, Float64Array, Int64Array
 
 PREFIX = "model:"
@@ -87,7 +88,7 @@ def student_finding(
     caution = (
         f"{teacher} may have been trained on these queries: its value may be too high. " if is_seen else ""
     )
-    queries = f"{difference.queries:,} test quer{'y' if difference.queries == 1 else 'ies'}"
+    queries = query_count(difference.queries, "test")
     return Finding(
         code="distilled",
         severity="warning" if is_worse else "info",

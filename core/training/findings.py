@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.doctor.report import Finding
+from core.names import query_count
 from core.training.automatic import AutomaticChoice
 from core.training.spec import TrainingSpec
 from core.training.weights import FittedWeights
@@ -64,7 +65,7 @@ def weights_finding(fitted: FittedWeights) -> Finding:
         >>> weights_finding(FittedWeights((0.5, 0.5), 1.0, 30)).title
         'The weights are equal: fitted weights are not significantly better on 30 validation queries'
     """
-    queries = f"{fitted.queries:,} validation quer{'y' if fitted.queries == 1 else 'ies'}"
+    queries = query_count(fitted.queries, "validation")
     share = f"{1.0 - fitted.equal_share:.0%} fitted and {fitted.equal_share:.0%} equal ones"
     title = f"The weights are {share}: the best mixture by cross-validation on {queries}"
     if fitted.equal_share == 1.0:

@@ -13,6 +13,7 @@ from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, format_p, t_test_p
 from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
+from core.names import query_count
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
@@ -78,7 +79,7 @@ class NaiveComparison:
         basis = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
         text = (
             f"{conclusion}: {self.metric} {basis} is {self.corrected:.4f} corrected and"
-            f" {self.naive:.4f} naive ({self.queries:,} queries{p})."
+            f" {self.naive:.4f} naive ({query_count(self.queries)}{p})."
         )
         if self.estimated:
             text += " This result is valid only if the propensities are."
