@@ -131,7 +131,7 @@ def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_plain_connections_beyond_this_machine_are_refused() -> None:
     """A worker runs code from its scheduler, so connections to other machines must use TLS."""
-    sentence = "RANKERY_DASK_SCHEDULER: value error, must be tls:// unless the scheduler is on this machine"
+    sentence = "RANKERY_DASK_SCHEDULER: must be tls:// unless the scheduler is on this machine"
     assert sentence in refused("--scheduler", "tcp://10.1.2.3:8786")
 
 
@@ -140,7 +140,7 @@ def test_wrong_and_missing_settings_are_named(tmp_path: Path) -> None:
     """The message names the scheduler, a certificate, its file, or the memory."""
     assert "give the address of the Dask scheduler" in refused()
     tls = ["--scheduler", "tls://127.0.0.1:8786"]
-    assert "RANKERY_DASK_TLS_CA_FILE: value error, must be set" in refused(*tls)
+    assert "RANKERY_DASK_TLS_CA_FILE: must be set" in refused(*tls)
     certificates = Certificates.made(tmp_path / "certificates")
     assert "--memory: must be a size" in refused(*tls, "--memory", "much", **certificates.environment)
     (certificates.folder / "key.pem").unlink()
