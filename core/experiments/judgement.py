@@ -205,17 +205,15 @@ class Judge:
         if len(comparisons) < len(rule.pairs):
             absent = [pair for pair, c in zip(rule.pairs, compared, strict=True) if c is None]
             return self._absent(claim, absent, comparisons)
-        ends = {id(c): _interval_ends(c) for c in comparisons}
         widened = _simultaneous(len(comparisons))
         beyond = [c for c in comparisons if _distance_from_zero(c, widened) > rule.margin]
-        farthest = max(comparisons, key=lambda c: max(-ends[id(c)][0], ends[id(c)][1]))
+        farthest = max(comparisons, key=_farthest_end)
         if beyond:
             farthest = max(beyond, key=lambda c: abs(c.difference))
             verdict: Verdict = "contradicted"
         else:
-            widest = max(-ends[id(farthest)][0], ends[id(farthest)][1])
-            verdict = "held" if widest < rule.margin else "not-shown"
-        lower, upper = (self._signed(end) for end in ends[id(farthest)])
+            verdict = "held" if _farthest_end(farthest) < rule.margin else "not-shown"
+        lower, upper = map(self._signed, _interval_ends(farthest))
         sentence = (
             f"The interval that extends farthest is {lower} to {upper} ({_named(farthest)}); the margin is"
             f" ±{self._unit * rule.margin:.2f}."
@@ -369,6 +367,12 @@ def _distance_from_zero(comparison: Comparison, widened: float) -> float:
     difference = comparison.difference
     lower, upper = _interval_ends(comparison)
     return abs(difference) - widened * abs(difference - (lower if difference > 0.0 else upper))
+
+
+def _farthest_end(comparison: Comparison) -> float:
+    """Return the distance from 0 to the end of the interval that is farther from it."""
+    lower, upper = _interval_ends(comparison)
+    return max(-lower, upper)
 
 
 def _interval_ends(comparison: Comparison) -> tuple[float, float]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _DATASET_PREFIX = "ds_"
 _READY = "ready"
 _SHOWN_CANDIDATES = 5
-_DEFAULTS = {"columns": {}, "non_contiguous_queries": "regroup", "repeated_features": "last"}
 
 
 class NameUnclear(UserError):
@@ -73,11 +72,14 @@ def dataset_or_upload(
         except NameUnclear as unclear:
             kind = "a folder, not a file" if path.is_dir() else "not a local file"
             raise NameUnclear(f"{reference} is {kind}, and {unclear}") from None
+    from rankery.client.arguments import changed_options, was_read_with
+
     existing = _uploaded_before(session, path, columns)
     if existing is None:
         return upload(session, path, columns=columns)
-    options = _options(existing)
-    difference = "" if options == _requested_options(columns) else f", read with {json.dumps(options)}"
+    difference = ""
+    if not was_read_with(existing.source, columns):
+        difference = f", read with {json.dumps(changed_options(existing.source))}"
     say(f"{path.name} was uploaded before, as {existing.id}{difference}")
     return existing
 
@@ -145,20 +147,12 @@ def refuse_unused_columns(columns: dict[str, Any] | None, *data: str | None) -> 
 def _uploaded_before(
     session: ServiceConnection, path: Path, columns: dict[str, Any] | None
 ) -> "Dataset | None":
+    from rankery.client.arguments import was_read_with
+
     if query_sizes_beside(path, columns) is not None:
         return None  # the checksum of the service covers only the data file, not the query file
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     uploads = list(session.client.datasets(_READY, sha256=sha256))
-    same_options = [one for one in uploads if _options(one) == _requested_options(columns)]
+    same_options = [one for one in uploads if was_read_with(one.source, columns)]
     return next(iter(same_options or (uploads if columns is None else [])), None)
-
-
-def _requested_options(columns: dict[str, Any] | None) -> dict[str, Any]:
-    return {"columns": columns} if columns else {}
-
-
-def _options(dataset: "Dataset") -> dict[str, Any]:
-    """Return the reading options of a dataset that differ from their defaults."""
-    options = dataset.source.get("options") or {}
-    return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

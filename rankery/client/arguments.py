@@ -17,6 +17,8 @@ from rankery.errors import InvalidArgument
 from rankery.grids import pointer_of, searched_value
 from rankery.json_text import plain_value
 
+_DEFAULT_OPTIONS = {"columns": {}, "non_contiguous_queries": "regroup", "repeated_features": "last"}
+
 
 class Columns(TypedDict, total=False):
     """Columns of a table; detected by common names if omitted."""
@@ -224,3 +226,19 @@ def early_stopping_field(
     if isinstance(early_stopping, Mapping):
         return dict(early_stopping)
     return {"metric": (metrics or DEFAULT_METRICS)[0], "rounds": early_stopping}
+
+
+def was_read_with(source: Mapping[str, Any], columns: "Mapping[str, Any] | None") -> bool:
+    """Return whether a dataset's file was read with these column roles, and otherwise with default options.
+
+    Args:
+        source: The `source` of the dataset.
+        columns: Column roles; None for the default.
+    """
+    return changed_options(source) == ({"columns": dict(columns)} if columns else {})
+
+
+def changed_options(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with which a dataset's file was read that differ from the defaults."""
+    options = source.get("options") or {}
+    return {name: value for name, value in options.items() if _DEFAULT_OPTIONS.get(name) != value}

@@ -103,14 +103,15 @@ def _load_pyfunc(data_path: str) -> ScoringModel:
     folder = Path(data_path)
     metadata = json.loads((folder / "model.json").read_text("utf-8"))
     precision = metadata.get("precision", "float32")
-    return ScoringModel(metadata["feature_names"], metadata["categories"], _score_of(folder), precision)
+    names = metadata["feature_names"]
+    return ScoringModel(names, metadata["categories"], _score_of(folder, names), precision)
 
 
-def _score_of(folder: Path) -> Score:
+def _score_of(folder: Path, feature_names: Sequence[str]) -> Score:
     if (folder / "model.safetensors").exists():
         content = (folder / "model.safetensors").read_bytes()
-        names = json.loads((folder / "model.json").read_text("utf-8"))["feature_names"]
-        return network_score(content) if members_of(content) is None else sum_score(content, names)
+        members = members_of(content)
+        return network_score(content) if members is None else sum_score(members, feature_names)
     if (folder / "nodes.npz").exists():
         with np.load(folder / "nodes.npz", allow_pickle=False) as arrays:
             return nodes_score({name: arrays[name] for name in arrays.files})
@@ -167,17 +168,14 @@ def members_of(content: bytes) -> list[Member] | None:
     ]
 
 
-def sum_score(content: bytes, feature_names: Sequence[str]) -> Score:
+def sum_score(members: Sequence[Member], feature_names: Sequence[str]) -> Score:
     """Return a function that scores documents by a sum of models, added up in float64 in member order."""
     places = {name: place for place, name in enumerate(feature_names)}
-    members = [
-        (each, each.score(), [places[name] for name in each.feature_names])
-        for each in members_of(content) or ()
-    ]
+    parts = [(each, each.score(), [places[name] for name in each.feature_names]) for each in members]
 
     def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         totals = np.zeros(len(matrix))
-        for member, member_score, columns in members:
+        for member, member_score, columns in parts:
             cells = matrix[:, columns].astype(member.precision).astype(np.float64)
             totals += member.weight * member_score(cells)
         return totals

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rankery.client.arguments import Columns
+from rankery.client.arguments import Columns, was_read_with
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.upload_calls import UploadCalls
 from rankery.client.frames.cells import suggestion
@@ -24,7 +24,6 @@ DatasetSource: TypeAlias = str | Path | HasId | Frame | tuple[Any, Any, Any]
 _ACCEPTED_FORMS = (
     "a dataset (its id, its name, an object of the client), a path, a data frame or (X, y, group)"
 )
-_DEFAULTS = {"columns": {}, "non_contiguous_queries": "regroup", "repeated_features": "last"}
 _MAX_SUGGESTED_FROM = 200  # newest datasets whose names are compared with an unknown name
 
 
@@ -113,11 +112,5 @@ class DatasetReferences(UploadCalls):
     def _existing_id(self, sha256: str, columns: Columns | None) -> str | None:
         """Return the id of a dataset of the same bytes and reading options, or None."""
         page = self.transport.get("/v1/datasets", status="ready", sha256=sha256)
-        requested = {"columns": dict(columns)} if columns else {}
-        return next((str(one["id"]) for one in page["items"] if _options(one["source"]) == requested), None)
-
-
-def _options(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reading options of a file that differ from the defaults."""
-    options = source.get("options") or {}
-    return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}
+        same = (str(one["id"]) for one in page["items"] if was_read_with(one["source"], columns))
+        return next(same, None)

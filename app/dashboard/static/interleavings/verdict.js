@@ -60,6 +60,9 @@ function conclusionLabel({ conclusion, first, second }) {
   return conclusion;
 }
 
+/** Check whether the test of a pair compares credits, not numbers of units. @param {Pair} pair */
+const comparesCredits = (pair) => pair.sign_p === null;
+
 /**
  * Draw the share of the first ranker by the number of decided units, and the limits at which a test of signs ends.
  * There is no figure before the second value.
@@ -67,9 +70,10 @@ function conclusionLabel({ conclusion, first, second }) {
  * @param {Pair} pair
  * @param {Interleaving["unit"]} unit
  */
-export function preferenceFigure({ first, second, path, decided, first_share: firstShare, sign_p: signP }, unit) {
+export function preferenceFigure(pair, unit) {
+  const { first, second, path, decided, first_share: firstShare } = pair;
   if (path.length < 2) return null;
-  const byCredit = signP === null;
+  const byCredit = comparesCredits(pair);
   const looksWithLimit = path.filter((look) => look.winning_share !== null);
   /** @param {string} name @param {(share: number) => number} limit */
   const limits = (name, limit) => ({
@@ -142,7 +146,6 @@ export function neededLabel(pairs, unit) {
  * @param {Pair[]} pairs
  */
 export function differenceLabel(difference, pairs) {
-  const byCredit = pairs.some((pair) => pair.sign_p === null);
-  if (byCredit) return `credits differ by ${fixed(2 * difference, 2)} standard deviations`;
+  if (pairs.some(comparesCredits)) return `credits differ by ${fixed(2 * difference, 2)} standard deviations`;
   return `${fixed(100 * (0.5 + difference), 0)}% of the decisions prefer one ranker`;
 }
