@@ -143,7 +143,8 @@ def compare_systems(
     adjusted_p_values = holm(p_values) if correction == "holm" else p_values
     open_tests = sum(p >= SIGNIFICANCE for p in adjusted_p_values) if correction == "holm" else 1
     differences = {
-        pair: [test and test.among_tests(open_tests) for test in tests] for pair, tests in uncorrected.items()
+        pair: [test and test.corrected_for(open_tests) for test in tests]
+        for pair, tests in uncorrected.items()
     }
     adjusted = iter(adjusted_p_values)
     directions = [higher_is_better[name] for name in metrics]

@@ -57,7 +57,7 @@ class PairedDifference:
     effect_size: float | None
     queries_needed: int | None
 
-    def among_tests(self, open_tests: int) -> "PairedDifference":
+    def corrected_for(self, open_tests: int) -> "PairedDifference":
         """Return the difference with the queries needed if several tests are not significant yet (Holm)."""
         if open_tests < 2 or not self.effect_size or self.queries_needed is None:
             return self

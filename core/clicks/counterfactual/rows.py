@@ -113,7 +113,7 @@ def slot_rows(
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
     is_weighted = weights > 0.0
     supported[top.pair_queries[top.pairs[is_weighted]], rank_indices[is_weighted]] = True
-    replaced, lost = supported, _lost(values, rewards * unclipped)
+    replaced, lost = supported, _removed_by_clipping(values, rewards * unclipped)
     if normalised or estimator == "cascade_doubly_robust":
         replaced, lost = supported | supported.any(axis=0), 0.0  # by other queries at the same rank
     rows = replace(
@@ -166,7 +166,7 @@ def examination_rows(
     worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
     rewards = log.rewards[clicked] * worth
     values = rewards * weights
-    zeros = _zeros(unsupported, _lost(values, rewards / examined))
+    zeros = _zeros(unsupported, _removed_by_clipping(values, rewards / examined))
     groups = np.zeros(len(lists), np.int64)
     return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported, zeros)
 
@@ -192,7 +192,7 @@ def _clipped(weights: Float64Array, clip: float | None) -> tuple[Float64Array, f
     return np.minimum(weights, clip), over / max(1, int((weights > 0.0).sum()))
 
 
-def _lost(values: Float64Array, unclipped: Float64Array) -> float:
+def _removed_by_clipping(values: Float64Array, unclipped: Float64Array) -> float:
     """Return the share of the sum of values that clipping removed."""
     total = float(unclipped.sum())
     return 1.0 - float(values.sum()) / total if total else 0.0

@@ -107,7 +107,7 @@ export function preferenceFigure(pair, unit) {
 
 /** @param {Pair[]} pairs */
 export function creditTable(pairs) {
-  const numbers = numberHeads("Wins", "Losses", "Ties", "Decided", "Share of the first", "Anytime-valid p");
+  const numbers = numberHeads("Wins", "Losses", "Ties", "Decided", "Share of the first ranker", "Anytime-valid p");
   /** @param {Pair} pair */
   const row = (pair) =>
     h(
@@ -130,7 +130,7 @@ export function deltaFigure(pairs) {
       detail: `against ${second}`,
       interval: { mean: delta, lower, upper },
     }));
-  return rows.length > 0 && whiskers("Share of the first above one half", [{ rows }], { reference: 0 });
+  return rows.length > 0 && whiskers("Share of the first ranker above one half", [{ rows }], { reference: 0 });
 }
 
 /** "about 340 more decided users" @param {Pair[]} pairs @param {Interleaving["unit"]} unit */

@@ -93,7 +93,7 @@ function verdictParts({ unit, difference }, verdict) {
       panel(
         "Credit",
         creditTable(pairs),
-        h("h3", "Share of the first above one half"),
+        h("h3", "Share of the first ranker above one half"),
         deltaFigure(pairs),
         hint("Over all lists with a click; 95% intervals by bootstrap over users."),
       ),
