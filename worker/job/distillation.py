@@ -11,11 +11,11 @@ from core.evaluation.paired import paired_differences
 from core.jobs.base_training import BaseTrainingJob
 from core.jobs.train import TrainJob
 from core.metrics import check_differences, parse_metric
-from core.store import Model, Transaction
 from core.training.distillation import labels_of_scores, student_finding, teacher_reference
 from core.types import Float64Array
 from worker.job.datasets import KeyedDataset
 from worker.job.run import JobRun
+from worker.job.seen_queries import has_seen, test_queries
 from worker.job.systems import alignment_findings, load_model
 
 _PERMUTATIONS = 1_000  # few suffice, since the p-value is not reported
@@ -68,12 +68,13 @@ def compare_with_teacher(
         One finding; none without a teacher, if the test data lack most of the teacher's features, or for a
         metric without differences.
     """
-    if job.labels_from is None:
+    queries = test_queries(job)
+    if job.labels_from is None or queries is None:
         return ()
     reference = teacher_reference(job.labels_from)
     with run.store.read() as tx:
         row = tx.models.resolve(reference)
-        is_seen = _has_seen(tx, row, job)
+        is_seen = has_seen(tx, row, queries) is not False
     teacher, (metric, *_) = load_model(run.store, row.id), job.measures.metrics
     if AbsentFeatures.of(test, teacher.used_features).are_majority or not _has_differences(metric):
         return ()
@@ -100,27 +101,3 @@ def _has_differences(metric: str) -> bool:
         return False
     return True
 
-
-def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
-    """Return whether a teacher or a model that it contains may have been trained on a job's test queries."""
-    lineage = teacher.lineage or {}
-    contained = {
-        model["id"] for model in (lineage.get("init_model"), *(lineage.get("members") or ())) if model
-    }
-    rows = tx.models.several(contained)
-    if len(rows) < len(contained):
-        return True  # the training data of a deleted model are unknown
-    teacher_spec = lineage.get("spec", {})
-    stored = job.to_json()
-    is_held_out = all(teacher_spec.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get(
-        "test"
-    )
-    has_trained_on_it = _was_trained_on(tx, teacher, job.tested_on) and not is_held_out
-    return has_trained_on_it or any(_has_seen(tx, row, job) for row in rows.values())
-
-
-def _was_trained_on(tx: Transaction, teacher: Model, dataset_id: str) -> bool:
-    """Return whether the training dataset of a teacher is a dataset, or another upload of the same file."""
-    trained = ((teacher.lineage or {}).get("datasets") or {}).get("train") or {}
-    digests = {trained.get("digest"), tx.datasets.get(dataset_id).digest}
-    return teacher.dataset_id == dataset_id or (len(digests) == 1 and None not in digests)

@@ -22,6 +22,7 @@ from core.store.artifacts.keys import model_key, ranking_key
 from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.run import JobRun
+from worker.job.seen_queries import MeasuredQueries, seen_findings
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,18 @@ class ScoredDataset:
         return [asdict(finding) for finding in self.findings] or None
 
 
-def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> ScoredDataset:
+def rank_by(
+    run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset, *, measured_on: str | None = None
+) -> ScoredDataset:
     """Score a dataset by a stored model or ranking.
+
+    Args:
+        run: Job.
+        spec: Specification of the job.
+        system: Model or ranking.
+        dataset: Dataset to score.
+        measured_on: Id of the dataset if the model is measured on its judgments: then a model that was
+            trained on it has a finding.
 
     Raises:
         DatasetError: The dataset has judgments but no features, and the system is a model.
@@ -148,6 +159,10 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
         findings = alignment_findings(spec, system.name, model, dataset)
+        if measured_on is not None:
+            with run.store.read() as tx:
+                rows, queries = [tx.models.get(system.model_id)], MeasuredQueries(measured_on)
+                findings += tuple(seen_findings(tx, rows, queries, dataset.n_queries, "this dataset"))
         aligned = model.align(dataset)
         return ScoredDataset(
             aligned, judgments=aligned, scores=model.score(aligned, run.threads), findings=findings

@@ -39,7 +39,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     findings: list[Values] = []
     for system in spec.systems:
         run.reporter.phase(f"scoring by {system.name}")
-        ranked = rank_by(run, spec, system, dataset)
+        ranked = rank_by(run, spec, system, dataset, measured_on=spec.dataset_id)
         evaluations.append(_evaluate(run, spec.measures, ranked))
         stored = store_ranking(run, ranked) if system.model_id else None
         findings += ranked.findings_json or ()

@@ -128,9 +128,9 @@ def _decide_by_judgments(run: JobRun, spec: PromoteJob, dataset_id: str) -> tupl
     run.reporter.phase("loading")
     dataset = load_with_label_map(run, dataset_id, spec.measures)
     run.reporter.phase(f"scoring by {champion.name}")
-    before = rank_by(run, spec, champion, dataset)
+    before = rank_by(run, spec, champion, dataset, measured_on=dataset_id)
     run.reporter.phase(f"scoring by {challenger.name}")
-    after = rank_by(run, spec, challenger, dataset)
+    after = rank_by(run, spec, challenger, dataset, measured_on=dataset_id)
     run.reporter.phase("comparing")
     champion_values, challenger_values = (
         measure(ranked.scores, ranked.judgments, [metric], contract)[metric] for ranked in (before, after)

@@ -16,7 +16,7 @@ from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import parse_metric
 from core.parameters import values_of
-from core.scorers import ScoringModel, Sum, Trees, read_model, scorer_values
+from core.scorers import ScoringModel, Sum, Trees, WeightedSum, read_model, scorer_values
 from core.scorers.explainability import explainability_of
 from core.store import new_id
 from core.store.artifacts.keys import model_key
@@ -44,6 +44,7 @@ from worker.job.results import (
     store_validation,
 )
 from worker.job.run import JobRun
+from worker.job.seen_queries import seen_findings, test_queries, validation_queries
 from worker.job.sums import TrainedSum, sum_values
 from worker.job.systems import ScoredDataset, scores_of
 from worker.job.training_data import TrainingData, load_and_align
@@ -148,10 +149,28 @@ def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) ->
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
-    data_findings = loaded.findings(run.threads, job)
+    data_findings = [*loaded.findings(run.threads, job), *_seen_findings(run, job, loaded)]
     findings = [*data_findings, *(asdict(finding) for finding in training_findings)]
     run.reporter.report(findings=findings)
     return findings
+
+
+def _seen_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) -> Iterator[Values]:
+    """Report contained models, of a continued training or a sum, that have seen held-out queries."""
+    scorer = job.training.scorer
+    references = scorer.models if isinstance(scorer, WeightedSum) else filter(None, [job.init_model])
+    held_out = loaded.training if loaded.folds is not None else loaded.validation
+    parts = (
+        ("validation", validation_queries(job), held_out),
+        ("test", test_queries(job), loaded.test),
+    )
+    with run.store.read() as tx:
+        models = [tx.models.resolve(reference) for reference in references]
+        for role, queries, part in parts:
+            if queries is not None and part is not None:
+                count = part.dataset.n_queries
+                for finding in seen_findings(tx, models, queries, count, f"the {role} data"):
+                    yield {**asdict(finding), "role": role}
 
 
 def _model_findings(spec: TrainingSpec, trained: CompletedTraining) -> Iterator[Finding]:
