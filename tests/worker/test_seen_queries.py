@@ -16,7 +16,7 @@ APART: dict[str, Any] = {"test": {"fraction": 0.2}, "seed": 7}
 @pytest.fixture
 def dataset_id(inline_worker: InlineWorker) -> str:
     """A dataset on which `web:1` was trained without test queries."""
-    dataset_id = inline_worker.add(synthetic_dataset(40, seed=1, documents_per_query=8, n_features=4), "judged")
+    dataset_id = _add(inline_worker, "judged", seed=1)
     inline_worker.trained(dataset_id)
     return dataset_id
 
@@ -26,6 +26,11 @@ def seen(job: Job) -> list[tuple[str | None, str, int]]:
     assert job.status == "succeeded", job.problem
     findings = [each for each in job.findings or () if each["code"] == "seen-queries"]
     return [(each.get("role"), each["title"], each["count"]) for each in findings]
+
+
+def _add(inline_worker: InlineWorker, digest: str, *, seed: int) -> str:
+    dataset = synthetic_dataset(40, seed=seed, documents_per_query=8, n_features=4)
+    return inline_worker.add(dataset, digest)
 
 
 def _model_id(inline_worker: InlineWorker, reference: str) -> str:
@@ -42,8 +47,8 @@ WHOLE = "web:1 was trained on queries of this dataset: metrics on them are too h
 
 def test_an_evaluation_on_training_queries_is_reported(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Metrics on the training queries are too high; another dataset, and another upload of the file."""
-    same_file = inline_worker.add(synthetic_dataset(40, seed=1, documents_per_query=8, n_features=4), "judged")
-    other = inline_worker.add(synthetic_dataset(30, seed=2, documents_per_query=8, n_features=4), "other")
+    same_file = _add(inline_worker, "judged", seed=1)
+    other = _add(inline_worker, "other", seed=2)
     for measured_on, expected in ((dataset_id, [WHOLE]), (same_file, [WHOLE]), (other, [])):
         system = _system(inline_worker, "web:1")
         evaluated = inline_worker.run("evaluate", measured_on, **system, metrics=["ndcg@5"])
@@ -57,7 +62,7 @@ def test_a_compared_model_that_has_seen_the_queries_is_reported(
     inline_worker: InlineWorker, dataset_id: str
 ) -> None:
     """Only the model that was trained on the dataset is named."""
-    other = inline_worker.add(synthetic_dataset(30, seed=2, documents_per_query=8, n_features=4), "other")
+    other = _add(inline_worker, "other", seed=2)
     inline_worker.trained(other)
     systems = [_system(inline_worker, reference) for reference in ("web:1", "web:2")]
     compared = inline_worker.run(
@@ -100,7 +105,9 @@ def test_weights_fitted_on_queries_of_the_members_are_reported(
     parts = {"validation": {"fraction": 0.25}, "seed": 7}
     inline_worker.trained(dataset_id, model_name="apart", **parts)
     scorer = {"kind": "sum", "models": ["web:1", "apart:1"], "weights": None}
-    job = inline_worker.train(dataset_id, model_name="both", loss=None, hyperparameters={}, scorer=scorer, **parts)
+    job = inline_worker.train(
+        dataset_id, model_name="both", loss=None, hyperparameters={}, scorer=scorer, **parts
+    )
     assert [(role, title.split(" ")[0]) for role, title, _ in seen(job)] == [("validation", "web:1")]
 
 
@@ -108,12 +115,12 @@ def test_the_training_queries_of_a_deleted_base_are_unknown(
     inline_worker: InlineWorker, dataset_id: str
 ) -> None:
     """A model that contains a deleted model may have been trained on any queries."""
-    other = inline_worker.add(synthetic_dataset(30, seed=2, documents_per_query=8, n_features=4), "other")
+    other = _add(inline_worker, "other", seed=2)
     inline_worker.trained(other, model_name="later", init_model="web:1")
     system = _system(inline_worker, "later:1")
     with inline_worker.store.begin() as tx:
         purge(tx, "model", tx.models.resolve("web:1").id)
-    third = inline_worker.add(synthetic_dataset(30, seed=3, documents_per_query=8, n_features=4), "third")
+    third = _add(inline_worker, "third", seed=3)
     evaluated = inline_worker.run("evaluate", third, **system, metrics=["ndcg@5"])
     ((_, title, _),) = seen(evaluated)
     assert title.startswith("later:1 may have been trained on queries of this dataset")

@@ -100,4 +100,3 @@ def _has_differences(metric: str) -> bool:
     except InvalidInput:
         return False
     return True
-
