@@ -8,6 +8,7 @@ from core.data.labels import label_map, label_text
 from core.errors import InputProblem, InvalidInput
 from core.experiments.plan import Run
 from core.metrics import conventions
+from core.names import first_names
 from core.training import training_spec
 from core.training.labels import check_job_labels
 
@@ -49,6 +50,10 @@ def _problems(run: Run, statistics: Statistics) -> Iterable[tuple[str, InputProb
     for part, of_part in statistics.items():
         if of_part.get("features") == 0:
             detail = "has judgments without features, which no model can be trained on"
+            yield f"/{part}", InputProblem("/dataset_id", detail)
+        if part == "train" and run.is_network and of_part.get("categorical_features"):
+            names = first_names(sorted(of_part["categorical_features"]))
+            detail = f"has categorical features, which the networks of the tables cannot use: {names}"
             yield f"/{part}", InputProblem("/dataset_id", detail)
         if "labels" not in of_part:
             continue

@@ -133,6 +133,20 @@ def test_datasets_that_no_training_can_use_are_refused(
     assert client.get("/v1/experiments").json()["items"] == []
 
 
+def test_categorical_features_are_refused_for_networks(
+    client: TestClient, store: Store, ready_dataset: Callable[[], str]
+) -> None:
+    """Trees use them, and networks accept numeric features only."""
+    ids = {part: ready_dataset() for part in ("train", "validation", "test")}
+    with store.begin() as tx:
+        tx.datasets.get(ids["train"]).statistics = {"categorical_features": ["brand"]}
+    papers = {"lambdaloss-2018": 202, "lambdarank-2006": 422}
+    for paper, expected in papers.items():
+        answer = client.post("/v1/experiments", json={"paper": paper, "dataset_ids": ids})
+        assert answer.status_code == expected, answer.text
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/dataset_ids/train"]
+
+
 def test_an_invalid_dataset_is_refused(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
