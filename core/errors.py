@@ -286,6 +286,18 @@ class JobQuotaExceeded(RankeryError):
         )
 
 
+class JobQuotaTooSmall(RankeryError):
+    """A request needs more jobs than the quota of an API key ever allows."""
+
+    def __init__(self, bound: int, needed: int) -> None:
+        self.bound = bound
+        self.needed = needed
+        super().__init__(
+            f"{needed:,} jobs are needed, but at most {bound:,} may wait or run at a time; send smaller"
+            " requests, or ask for a higher max_active_jobs of the key"
+        )
+
+
 class ByteQuotaExceeded(RankeryError):
     """The quota of bytes of an API key is used up."""
 
