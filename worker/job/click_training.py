@@ -10,7 +10,7 @@ from core.clicks.counterfactual import HeldOutClicks, rank_weights
 from core.data import RankingDataset
 from core.doctor.report import Finding
 from core.evaluation import measure
-from core.evaluation.paired import SIGNIFICANCE, format_p, t_test_p
+from core.evaluation.paired import SIGNIFICANCE, format_p, p_of_differences
 from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
 from core.names import query_count
@@ -218,7 +218,7 @@ def _with_test(
     differences = (corrected - naive)[defined]
     count, p_value = int(defined.sum()), None
     if count > 1:
-        p_value = float(t_test_p(float(differences.mean()), float(differences.std(ddof=1)), count))
+        p_value = p_of_differences(differences)
     return replace(
         comparison,
         corrected=metric.mean(corrected),
