@@ -66,7 +66,7 @@ class SessionReader:
 
     def _read_document(self, number: int, position: int, document: Any) -> None:
         builder = self._builder
-        if isinstance(document, str | int) and not isinstance(document, bool):
+        if isinstance(document, str | int | float) and not isinstance(document, bool):
             document = {"id": document}
         if not isinstance(document, dict):
             raise InvalidLine(f"expected the id of a document or an object, but found {json_text(document)}")

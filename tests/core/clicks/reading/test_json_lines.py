@@ -141,6 +141,18 @@ def test_sessions_are_lists(read: Read) -> None:
     assert reading.report.format == "sessions"
 
 
+def test_ids_of_json_are_those_of_datasets(read: Read) -> None:
+    """`7`, `7.0` and the texts of both are one id of a document or query."""
+    text = lines(
+        {"query": 5.0, "documents": [7, 8.0], "clicks": ["7.0", 8]},
+        {"query": "5", "documents": ["7", {"id": 8.0}]},
+    )
+    assert plain(read(text).log) == [
+        ("5", [("7", 1, True), ("8", 2, True)]),
+        ("5", [("7", 1, False), ("8", 2, False)]),
+    ]
+
+
 def test_an_empty_user_is_unknown(read: Read) -> None:
     """Lists of empty users are those of separate users; an empty version is none."""
     users = ({"user": "", "version": ""}, {"user": " "}, {"user": "ann"}, {"user": "ann"})
