@@ -42,7 +42,7 @@ class SessionReader:
             InvalidLine: The object is invalid.
         """
         documents = list_in(value, "documents")
-        if not documents:
+        if value.get("documents") is None:
             raise InvalidLine("expected documents, a list of ids or objects, but found none")
         builder = self._builder
         number = builder.new_list()

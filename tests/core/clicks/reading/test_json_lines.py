@@ -153,6 +153,12 @@ def test_ids_of_json_are_those_of_datasets(read: Read) -> None:
     ]
 
 
+def test_a_search_without_results_is_left_out(read: Read) -> None:
+    """Each format with lists has searches that found nothing."""
+    found = {"query": "shoes", "documents": ["a"]}
+    assert plain(read(lines({"query": "hats", "documents": []}, found)).log) == plain(read(lines(found)).log)
+
+
 def test_an_empty_user_is_unknown(read: Read) -> None:
     """Lists of empty users are those of separate users; an empty version is none."""
     users = ({"user": "", "version": ""}, {"user": " "}, {"user": "ann"}, {"user": "ann"})
