@@ -112,6 +112,14 @@ def test_queries_and_events_of_ubi_may_be_two_files(read: Read) -> None:
     assert plain(read(lines(*events), lines(*queries)).log) == [whole[0], whole[1], whole[2]]
 
 
+def test_repeated_search_hits_are_counted_among_all_hits(read: Read) -> None:
+    """A query that was sent twice repeats its hits; those of the first remain."""
+    query = {"query_id": "3", "user_query": "bags", "query_response_hit_ids": ["x", "y"]}
+    reading = read(lines(query, query, event("click", "3", "y", 2)))
+    findings = {finding.code: finding for finding in examine_log(reading.log, reading.report)}
+    assert findings["repeated-impressions"].title.startswith("2 of 5 rows repeat a document of their list")
+
+
 def test_events_without_any_query_name_the_file_of_queries(read: Read) -> None:
     """Only UBI's queries have the texts that belong to the query ids of such events."""
     with pytest.raises(DatasetError, match="file `queries`, on the command line by `--queries`"):
