@@ -29,6 +29,7 @@ from core.training.findings import (
     seed_findings,
     weights_finding,
 )
+from core.training.measure import check_early_stopping
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.click_training import NaiveComparison, compare_with_naive, comparison_json
@@ -135,6 +136,7 @@ def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[CompletedTraining]
 def _train(
     run: JobRun, job: BaseTrainingJob, data: TrainingData, after_first_iteration: Callable[[], None]
 ) -> tuple[TrainedModel, TrainingWatch]:
+    check_early_stopping(job.training, None if data.validation is None else data.validation.dataset)
     checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
     watch = TrainingWatch(
         run.reporter, checkpoints if job.training.is_resumable else None, after_first_iteration
