@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from core.data.compression import Progress, mapped_bytes
 from core.data.content import Content, content_of
 from core.data.dataset import RankingDataset
 from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.data.named_parquet import columns_of
 from core.data.options import Columns, Limits, ReadingOptions
-from core.data.packing import Progress, mapped_bytes
 from core.data.result import Reading
 from core.data.tables.agreement import AgreeingTable, TableColumns
 from core.data.tables.assembly import read_table

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import ModelError
-from core.scoring.contributions import Contributions, Explainability
+from core.scoring.contributions import Explainability, TreeExplainer
 from core.scoring.forest import Forest
 from core.scoring.limits import MAX_STEPS
 from core.scoring.model_text import ModelText
@@ -69,7 +69,7 @@ def try_out(text: str, max_features: int) -> Trial:
             " documents: Rankery does not support a part of the model"
         )
     explainability = Explainability.of(model)
-    explain_some(explainability, rows, lambda chosen: Contributions(model).of(chosen))
+    explain_some(explainability, rows, lambda chosen: TreeExplainer(model).of(chosen))
     return Trial(model.feature_names, len(model.trees), len(rows), explainability)
 
 

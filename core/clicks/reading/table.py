@@ -15,7 +15,7 @@ from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
-from core.data.packing import Progress
+from core.data.compression import Progress
 from core.data.tables.cells import cell_text, numbers, plain_texts
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table, line_unit

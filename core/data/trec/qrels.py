@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from core.data.compression import Bytes
 from core.data.dataset import RankingDataset
 from core.data.labels import label_text
 from core.data.options import Limits
-from core.data.packing import Bytes
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.trec.columns import WordColumns, group_queries
-from core.data.trec.run import word
+from core.data.trec.run import as_word
 from rankery.identifiers import SeveralSpellings
 
 QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
@@ -68,7 +68,7 @@ def write_qrels(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in ("query_id", "document_id", "label"))
         yield "".join(
-            f"{word(query)} 0 {word(document)} {label_text(label)}\n"
+            f"{as_word(query)} 0 {as_word(document)} {label_text(label)}\n"
             for query, document, label in zip(*columns, strict=True)
             if not math.isnan(label)
         )

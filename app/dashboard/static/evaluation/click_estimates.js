@@ -42,7 +42,7 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const object = model ?? ranking;
     if (!object) return [];
     const query = new URLSearchParams({ kind: "counterfactual", object, status: "succeeded", limit: "100" });
-    const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
+    const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS.join()}`);
     const estimates = /** @type {any[]} */ (items).flatMap(estimateOf);
     if (!estimates.length) return [];
     const logs = await getAll("/v1/click-logs?limit=200&fields=name");
