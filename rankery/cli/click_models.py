@@ -15,7 +15,7 @@ from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import json_object
 
-__all__ = ["click_logs"]
+__all__ = ["click_logs"]  # with the commands of this module
 
 Model = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 Options = Annotated[

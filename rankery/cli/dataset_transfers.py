@@ -14,7 +14,7 @@ from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready
 from rankery.cli.service_options import on_service
 
-__all__ = ["datasets"]
+__all__ = ["datasets"]  # with the commands of this module
 
 
 @datasets.command("upload")

@@ -64,8 +64,8 @@ class StudyProgress:
         if active or further:
             return
         if default_is_lost or study.default_value is None:
-            lost = trial_of(self._session, study.id, 0)
-            detail = (lost.problem or {}).get("detail", "The training has no value of the metric.")
+            default = trial_of(self._session, study.id, 0)
+            detail = (default.problem or {}).get("detail", "The training has no value of the metric.")
             self.end(study, FAILED, {"title": "The default failed", "detail": detail})
         else:
             self._queue_refits(study)

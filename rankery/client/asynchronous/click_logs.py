@@ -19,7 +19,7 @@ from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
 
 _DATA = "a path, a URL, or a data frame of pandas, polars or Arrow"
-LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
+ClickLogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 
 
 class AsyncClickLog(ClickLogView, AsyncData):
@@ -51,7 +51,7 @@ class AsyncClickLogCalls(AsyncCalls):
         *,
         queries: Path | str | None = None,
         files: str | None = None,
-        format: LogFormat = "auto",
+        format: ClickLogFormat = "auto",
         columns: Mapping[str, str] | None = None,
         actions: Mapping[str, float] | None = None,
         rank_base: Literal[0, 1] | None = None,

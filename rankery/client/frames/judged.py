@@ -40,8 +40,12 @@ _USUAL_TEXTS = frozenset(
 
 def usual_column(role: str, names: Iterable[str]) -> str | None:
     """Return the only column with a usual name of a role; None if there is none, or several."""
-    found = [name for name in names if name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]]
+    found = [name for name in names if _usual_spelling(name) in USUAL_NAMES[role]]
     return found[0] if len(found) == 1 else None
+
+
+def _usual_spelling(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -138,7 +142,7 @@ def _required_column(role: str, given: Mapping[str, Any], names: Sequence[str], 
     taken = {name for name in given.values() if isinstance(name, str)}
     taken |= {name for key in _LIST_ROLES for name in given.get(key) or ()}
     free = [name for name in names if name not in taken]
-    usual = {name.lower().replace("-", "_").replace(" ", "_") for name in free} & {*USUAL_NAMES[role]}
+    usual = {_usual_spelling(name) for name in free} & {*USUAL_NAMES[role]}
     if not usual:
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
@@ -160,7 +164,7 @@ def _suggested_name(role: str, names: Sequence[str]) -> str:
 
 
 def _is_usual_text(name: str) -> bool:
-    return name.lower().replace("-", "_").replace(" ", "_") in _USUAL_TEXTS
+    return _usual_spelling(name) in _USUAL_TEXTS
 
 
 def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
