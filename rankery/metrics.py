@@ -131,9 +131,9 @@ def evaluate(
             query_ids=groups.query_ids,
             document_ids=None if document_ids is None else _texts(document_ids, groups),
         )
-        found = measured(groups.gather(ranked), judgments, names, conventions(contract), seed=seed)
-    summaries = {name: MetricSummary.model_validate(one) for name, one in found.to_json().items()}
-    return Evaluation(groups.query_ids, found.per_query, summaries)
+        values = measured(groups.gather(ranked), judgments, names, conventions(contract), seed=seed)
+    summaries = {name: MetricSummary.model_validate(one) for name, one in values.to_json().items()}
+    return Evaluation(groups.query_ids, values.per_query, summaries)
 
 
 def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64Array":

@@ -64,8 +64,8 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
     for role, needed in (("document", ("document",)), ("click", ("click", "action"))):
         if not roles.keys() & set(needed):
             expected = f"expected a column for the {role}, such as {ROLES[role][0]}"
-            found = f"found {listed(table.names)}; name it in columns"
-            raise DatasetError.at(f"{expected}, but {found}", file=table.file, line=table.header_line)
+            hint = f"found {listed(table.names)}; name it in columns"
+            raise DatasetError.at(f"{expected}, but {hint}", file=table.file, line=table.header_line)
     return roles
 
 

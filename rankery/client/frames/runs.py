@@ -129,9 +129,13 @@ def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -
         )
 
 
-def _warn_of_texts(table: "pa.Table", found: Mapping[str, str | None]) -> None:
+def _warn_of_texts(table: "pa.Table", column_by_role: Mapping[str, str | None]) -> None:
     """Warn about the first column of texts of a frame without documents, which may have their ids."""
-    texts = (field.name for field in table.schema if is_text(field.type) and field.name not in found.values())
+    texts = (
+        field.name
+        for field in table.schema
+        if is_text(field.type) and field.name not in column_by_role.values()
+    )
     if name := next(texts, None):
         warn(
             "no column is the document, so scores are matched by their order within each query; if the column"
@@ -159,12 +163,12 @@ def _score_column(names: Sequence[str]) -> str | None:
     Raises:
         DataUnusable: Several columns have such a name.
     """
-    found = [name for name in names if name.lower() in _SCORES]
-    if len(found) > 1:
+    matching = [name for name in names if name.lower() in _SCORES]
+    if len(matching) > 1:
         raise DataUnusable(
-            f"the columns {listed(found)} could each be the score; name one in columns={{'score': …}}"
+            f"the columns {listed(matching)} could each be the score; name one in columns={{'score': …}}"
         )
-    return found[0] if found else None
+    return matching[0] if matching else None
 
 
 def run_of_table(run: "pa.Table") -> Iterator[str]:
@@ -227,27 +231,27 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
-    found = normalise_ids(column)
-    for row in found.invalid[:1].tolist():
+    normalised = normalise_ids(column)
+    for row in normalised.invalid[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
-    texts: pa.LargeStringArray = found.texts
+    texts: pa.LargeStringArray = normalised.texts
     if (row := first_missing(texts)) is not None:
         raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
-    warn_of_spellings(f"column {name!r}", column, found)
+    warn_of_spellings(f"column {name!r}", column, normalised)
     return texts
 
 
 def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     """Return the keys of a mapping as ids with percent-encoded blanks."""
     keys = list(by_id)
-    found = normalise_ids(keys)
-    for place in found.invalid[:1].tolist():
+    normalised = normalise_ids(keys)
+    for place in normalised.invalid[:1].tolist():
         raise DataUnusable(f"{noun} is {keys[place]!r}; expected {EXPECTED}")
-    if (place := first_missing(found.texts)) is not None:
+    if (place := first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{noun} is {keys[place]!r}, which is a missing id")
-    warn_of_spellings("the run", keys, found)
-    return [_encoded(text) for text in found.texts.to_pylist()]
+    warn_of_spellings("the run", keys, normalised)
+    return [_encoded(text) for text in normalised.texts.to_pylist()]
 
 
 def _line(query: str, document: str, score: float) -> str:

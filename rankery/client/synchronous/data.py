@@ -8,9 +8,9 @@ from typing import Self
 
 import httpx
 
+from rankery.client.reading import UNSET, Unset, without_none, without_unset
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resource import Refreshable
-from rankery.client.reading import UNSET, Unset, without_none, without_unset
 from rankery.errors import RankeryApiError
 
 
@@ -36,12 +36,12 @@ class Data(Refreshable):
         if self.job_id is None:
             return None
         try:
-            found = self._transport.get(f"/v1/jobs/{self.job_id}")
+            document = self._transport.get(f"/v1/jobs/{self.job_id}")
         except RankeryApiError as error:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
             return None
-        return Job.of(found, self._transport)
+        return Job.of(document, self._transport)
 
     def wait(
         self,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-from rankery.client.synchronous.data import Data
-from rankery.client.synchronous.pages import Pages
 from rankery.client.display.progress import download_progress
 from rankery.client.reading import read
 from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
+from rankery.client.synchronous.data import Data
+from rankery.client.synchronous.pages import Pages
 from rankery.client.views.data import DatasetView
 from rankery.client.views.query import Query
 
@@ -32,8 +32,8 @@ class Dataset(DatasetView, Data):
         Raises:
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
-        found = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
-        return self._update_from(found)
+        document = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        return self._update_from(document)
 
     def download(
         self,

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from rankery.client.synchronous.transport import Transport
 from rankery.client.reading import Document, document_of
 from rankery.client.resumable import (
     BLOCK_BYTES,
@@ -21,6 +20,7 @@ from rankery.client.resumable import (
     is_retryable,
     metadata,
 )
+from rankery.client.synchronous.transport import Transport
 from rankery.client.uploads import OnBytes, Upload, opened
 from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
@@ -36,9 +36,7 @@ class ResumableUpload:
         on_bytes: Called with the number of bytes sent; negative for bytes that were not stored.
     """
 
-    def __init__(
-        self, transport: Transport, path: Path, part: str, retries: int, on_bytes: OnBytes
-    ) -> None:
+    def __init__(self, transport: Transport, path: Path, part: str, retries: int, on_bytes: OnBytes) -> None:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
@@ -101,8 +99,8 @@ class ResumableUpload:
             self._id = str(document_of(created)["id"])
             self._stored_id.write(self._id)
             return self._record_offset(0)
-        found = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
-        return self._record_offset(int(found.headers["Upload-Offset"]))
+        response = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
+        return self._record_offset(int(response.headers["Upload-Offset"]))
 
     def _send_piece(self, offset: int) -> int:
         size = min(PIECE_BYTES, self._size_bytes - offset)
