@@ -7,14 +7,14 @@ from typing import Any
 
 import httpx
 
+from rankery.client.synchronous.pages import Pages
+from rankery.client.synchronous.resource import Calls
+from rankery.client.synchronous.transport import Transport
 from rankery.client.listing import Listing
 from rankery.client.reading import read
 from rankery.client.references import escaped_reference
 from rankery.client.schemas.answers import Alias, AliasMove
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Calls
-from rankery.client.synchronous.transport import Transport
 from rankery.client.views.model import GateView
 
 
@@ -99,4 +99,6 @@ def alias_path(name: str, alias: str) -> str:
 def move_alias(transport: Transport, name: str, alias: str, version: int) -> httpx.Response:
     """Send a request to point an alias at a version; the response has the model, or the job of its gate."""
     # With a gate each request creates a job.
-    return transport.request("PUT", alias_path(name, alias), json={"version": version}, repeatable=False)
+    return transport.request(
+        "PUT", alias_path(name, alias), json={"version": version}, repeatable=False
+    )

@@ -9,15 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from rankery.client.synchronous.data import Data
+from rankery.client.synchronous.pages import Pages
+from rankery.client.synchronous.resource import Calls
+from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
-from rankery.client.synchronous.data import Data
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Calls
-from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
 
@@ -137,7 +137,9 @@ class ClickLogCalls(Calls):
         """
         period = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         body = {"model": id_of(model), "name": name, "actions": actions, "project": project, **period}
-        return self._bound(ClickLog, self.transport.create("/v1/click-logs/served", without_none(body)))
+        return self._bound(
+            ClickLog, self.transport.create("/v1/click-logs/served", without_none(body))
+        )
 
     def interleaved_clicks(
         self, interleaving: str | HasId, name: str | None = None, *, project: str | None = None

@@ -8,9 +8,9 @@ from typing import Self
 
 import httpx
 
-from rankery.client.reading import UNSET, Unset, without_none, without_unset
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resource import Refreshable
+from rankery.client.reading import UNSET, Unset, without_none, without_unset
 from rankery.errors import RankeryApiError
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
+from rankery.client.synchronous.data import Data
+from rankery.client.synchronous.pages import Pages
 from rankery.client.display.progress import download_progress
 from rankery.client.reading import read
 from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
-from rankery.client.synchronous.data import Data
-from rankery.client.synchronous.pages import Pages
 from rankery.client.views.data import DatasetView
 from rankery.client.views.query import Query
 

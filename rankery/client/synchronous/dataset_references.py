@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rankery.client.arguments import Columns, was_read_with
+from rankery.client.synchronous.dataset import Dataset
+from rankery.client.synchronous.upload_calls import UploadCalls
 from rankery.client.frames.cells import suggestion
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.frames.judged import checked_columns
 from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
-from rankery.client.synchronous.dataset import Dataset
-from rankery.client.synchronous.upload_calls import UploadCalls
 from rankery.client.uploads import Upload
 from rankery.errors import NothingFound
 from rankery.json_text import plain_value

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from rankery.client.synchronous.transport import Transport
 from rankery.client.reading import Document, document_of
 from rankery.client.resumable import (
     BLOCK_BYTES,
@@ -20,7 +21,6 @@ from rankery.client.resumable import (
     is_retryable,
     metadata,
 )
-from rankery.client.synchronous.transport import Transport
 from rankery.client.uploads import OnBytes, Upload, opened
 from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
@@ -36,7 +36,9 @@ class ResumableUpload:
         on_bytes: Called with the number of bytes sent; negative for bytes that were not stored.
     """
 
-    def __init__(self, transport: Transport, path: Path, part: str, retries: int, on_bytes: OnBytes) -> None:
+    def __init__(
+        self, transport: Transport, path: Path, part: str, retries: int, on_bytes: OnBytes
+    ) -> None:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
