@@ -18,6 +18,7 @@ from app.http.schemas import (
 from app.uploads.addresses import UPLOAD_PREFIX
 from core.clicks.reading.options import ROLES, ClickLogFormat, log_options
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
+from core.store.repositories.data import DataStatus
 
 _LOG: dict[str, Any] = {
     "id": "clk_01k9x2m4q7c8v5n3b6r1",
@@ -43,7 +44,7 @@ class ClickLog(ResponseModel):
 
     id: str
     name: str
-    status: Literal["pending", "ready", "invalid"] = Field(
+    status: DataStatus = Field(
         description="`pending` while the log is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.names import is_visible
 
-FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels")
+DatasetFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
+FORMATS: tuple[DatasetFormat, ...] = get_args(DatasetFormat)
 CHOICES = MappingProxyType(
     {
         "format": FORMATS,

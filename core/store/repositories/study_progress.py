@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -22,6 +22,7 @@ from core.store.tables import Job, Study, Trial
 from core.store.visibility import with_trash
 from core.studies import Budget, StudySpec, Tally, trials_to_queue
 
+StudyStatus = Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"]
 RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
 SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
 OPEN = (RUNNING, PAUSED)
