@@ -12,8 +12,10 @@ An id is a text or a whole number. Each is normalised independently, so that ids
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +27,14 @@ EXPECTED = (
 _WITH_POINT = r"^(-?(0|[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
+_BLANK = re.compile(r"\s")
 _EXACT_LIMIT = 2**53  # float64 represents every integer below it
 _LIMIT_DIGITS = 16  # digits of 2**53; whole numbers with fewer digits are less
+
+
+def encode_blanks(identifier: str) -> str:
+    """Percent-encode the blanks of an id, which would shift the columns of a TREC file."""
+    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 
 @dataclass(frozen=True, eq=False)

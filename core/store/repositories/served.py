@@ -12,7 +12,7 @@ from core.store.repositories import ids
 from core.store.repositories.repository import Repository, chunks, insert_absent
 from core.store.tables import HashKey, ServedEvent, ServedRanking
 
-USERS = "users"
+_USERS = "users"
 _KEY_BYTES = 32
 
 
@@ -94,12 +94,12 @@ class ServedRankings(Repository[ServedRanking]):
         self._session.execute(delete(ServedRanking).where(ServedRanking.id.in_(old_ids)))
         return len(old_ids)
 
-    def hash_key(self, name: str = USERS) -> bytes:
-        """Return the random key for the hashes of a purpose; the first call creates it."""
-        key = select(HashKey.key).where(HashKey.name == name)
+    def hash_key(self) -> bytes:
+        """Return the random key for the hashes of users; the first call creates it."""
+        key = select(HashKey.key).where(HashKey.name == _USERS)
         stored = self._session.scalar(key)
         if stored is None:
-            new_row = [{"name": name, "key": secrets.token_hex(_KEY_BYTES)}]
+            new_row = [{"name": _USERS, "key": secrets.token_hex(_KEY_BYTES)}]
             insert_absent(self._session, HashKey, new_row, "name")
             stored = self._session.scalar(key)
         return bytes.fromhex(str(stored))

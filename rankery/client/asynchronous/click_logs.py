@@ -208,7 +208,7 @@ class AsyncClickLogCalls(AsyncCalls):
         await self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
     async def _send_log(self, upload: Upload, progress: bool | None) -> AsyncClickLog:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             document: Any = await send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(AsyncClickLog, document)
 

@@ -211,7 +211,7 @@ class ClickLogCalls(Calls):
         self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
     def _send_log(self, upload: Upload, progress: bool | None) -> ClickLog:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             document: Any = send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(ClickLog, document)
 
