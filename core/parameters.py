@@ -142,8 +142,8 @@ def suggestion(cls: type, name: str) -> str | None:
     elsewhere: Mapping[str, str] = getattr(cls, "ELSEWHERE", {})
     if name in elsewhere:
         return f"set {elsewhere[name]} instead"
-    known = {spelling: p.name for p in parameters_of(cls) for spelling in (p.name, *p.aliases)}
-    return did_you_mean(name, known)
+    spellings = {spelling: p.name for p in parameters_of(cls) for spelling in (p.name, *p.aliases)}
+    return did_you_mean(name, spellings)
 
 
 def check(instance: Any) -> None:

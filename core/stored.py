@@ -71,17 +71,17 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     if not isinstance(stored, Mapping):
         raise InvalidInput.at("", "must be an object")
     values: dict[str, Any] = {}
-    known: set[str] = set()
+    names: set[str] = set()
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         declared = _entry_of(field)
-        known.update(declared.names)
+        names.update(declared.names)
         stored_value = stored if declared.flat else _first(stored, declared.names)
         if stored_value is not None:
             values[field.name] = _read(field, declared, stored_value)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise InvalidInput.at(f"/{declared.names[0]}", "required")
-    if exact and (unknown := [name for name in stored if name not in known]):
-        listed = ", ".join(sorted(known))
+    if exact and (unknown := [name for name in stored if name not in names]):
+        listed = ", ".join(sorted(names))
         raise InvalidInput(*(InputProblem(f"/{name}", f"unknown; known: {listed}") for name in unknown))
     return kind(**values)
 

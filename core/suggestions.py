@@ -7,22 +7,22 @@ _MIN_SIMILARITY = 0.6
 _MAX_COMPARED_LENGTH = 100  # of a name; difflib takes quadratic time
 
 
-def did_you_mean(name: str, known: Mapping[str, str]) -> str | None:
+def did_you_mean(name: str, spellings: Mapping[str, str]) -> str | None:
     """Return a question with the most similar known name, None without a similar one.
 
     Args:
         name: The wrong name.
-        known: Canonical names, keyed by each accepted spelling.
+        spellings: Canonical names, keyed by each accepted spelling.
 
     Example:
-        >>> known = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}
-        >>> did_you_mean("num_leafs", known)
+        >>> spellings = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}
+        >>> did_you_mean("num_leafs", spellings)
         'did you mean num_leaves?'
-        >>> did_you_mean("n_estimators", known | {"n_estimators": "num_iterations"})
+        >>> did_you_mean("n_estimators", spellings | {"n_estimators": "num_iterations"})
         'did you mean num_iterations?'
-        >>> did_you_mean("objective", known)
+        >>> did_you_mean("objective", spellings)
     """
-    spellings = {spelling.lower(): meant for spelling, meant in known.items()}
+    names = {spelling.lower(): canonical for spelling, canonical in spellings.items()}
     written = name[:_MAX_COMPARED_LENGTH].lower()
-    matches = get_close_matches(written, spellings, n=1, cutoff=_MIN_SIMILARITY)
-    return f"did you mean {spellings[matches[0]]}?" if matches else None
+    matches = get_close_matches(written, names, n=1, cutoff=_MIN_SIMILARITY)
+    return f"did you mean {names[matches[0]]}?" if matches else None

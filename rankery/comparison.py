@@ -68,8 +68,10 @@ class Comparison(Displayable, Tabular):
         """Return a table with one row for each metric."""
         from rankery.client.frames.arrow import pa
 
-        found = {name: tests for name, tests in self.metrics.items() if tests is not None}
-        return pa.Table.from_pylist([{"metric": name, **tests.model_dump()} for name, tests in found.items()])
+        metrics = {name: tests for name, tests in self.metrics.items() if tests is not None}
+        return pa.Table.from_pylist(
+            [{"metric": name, **tests.model_dump()} for name, tests in metrics.items()]
+        )
 
     def summary(self) -> dict[str, str]:
         """Return the texts of the row that represents the comparison in a list, by column."""
@@ -192,9 +194,9 @@ def _normalised_query_ids(argument: str, query_ids: Any) -> list[str]:
 
 
 def _check_unique(query_ids: list[str], argument: str) -> list[str]:
-    found = Counter(query_ids)
-    if len(found) < len(query_ids):
-        twice = next(query for query, count in found.items() if count > 1)
+    counts = Counter(query_ids)
+    if len(counts) < len(query_ids):
+        twice = next(query for query, count in counts.items() if count > 1)
         raise InvalidArgument(f"{argument}: has query {twice!r} twice; give one row per query")
     return query_ids
 
@@ -231,7 +233,7 @@ def _rankery_name(name: str) -> str:
         return name
 
 
-def _direction(name: str, given: Mapping[str, bool]) -> bool:
+def _direction(name: str, directions: Mapping[str, bool]) -> bool:
     """Return whether higher values of a column are better, as `given` or as the metric of this name defines.
 
     Raises:
@@ -240,8 +242,8 @@ def _direction(name: str, given: Mapping[str, bool]) -> bool:
     from core.errors import InvalidInput
     from core.metrics import check_differences, parse_metric
 
-    if name == "value" or name in given:
-        return given.get(name, True)
+    if name == "value" or name in directions:
+        return directions.get(name, True)
     try:
         parsed = parse_metric(name)
     except InvalidInput as unknown:

@@ -26,6 +26,6 @@ def visible(text: str, *, one_line: bool = False) -> str:
     return (_ALL if one_line else _EXCEPT_LINE_BREAKS).sub(_escaped, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

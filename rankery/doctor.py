@@ -65,8 +65,8 @@ class Examination:
     def highest_severity(self) -> str | None:
         """Return the highest severity among all findings; None without findings."""
         lists = [file.findings for file in self.files] + [pair.findings for pair in self.pairs]
-        found = {finding["severity"] for findings in lists for finding in findings}
-        return next((severity for severity in ("error", "warning", "info") if severity in found), None)
+        severities = {finding["severity"] for findings in lists for finding in findings}
+        return next((severity for severity in ("error", "warning", "info") if severity in severities), None)
 
 
 @dataclass(frozen=True)
@@ -121,14 +121,14 @@ def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Ex
     from core.doctor.corpora import Counts, recognise
 
     with convert_core_errors(str(folder)):
-        found = DataRoots([folder]).recognise(".")
-    if not found.parts:
-        below = f"; folders in it: {', '.join(found.folders[:10])}" if found.folders else ""
+        recognised = DataRoots([folder]).recognise(".")
+    if not recognised.parts:
+        below = f"; folders in it: {', '.join(recognised.folders[:10])}" if recognised.folders else ""
         raise FileUnusable(f"{folder} has no file named train, vali or test{below}")
-    first, *others = (folder / name for name in found.parts.values())
+    first, *others = (folder / name for name in recognised.parts.values())
     examination = examine_files([first], others, options)
     parts = {}
-    for part, file in zip(found.parts, examination.files, strict=True):
+    for part, file in zip(recognised.parts, examination.files, strict=True):
         statistics, largest = file.statistics, file.statistics["label_range"]["maximum"]
         parts[part] = Counts(statistics["queries"], statistics["documents"], statistics["features"], largest)
     return replace(examination, corpus=recognise(parts, str(folder.absolute())).sentence)

@@ -12,8 +12,10 @@ An id is a text or a whole number. Each is normalised independently, so that ids
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +27,14 @@ EXPECTED = (
 _WITH_POINT = r"^(-?(0|[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
+_BLANK = re.compile(r"\s")
 _EXACT_LIMIT = 2**53  # float64 represents every integer below it
 _LIMIT_DIGITS = 16  # digits of 2**53; whole numbers with fewer digits are less
+
+
+def encode_blanks(identifier: str) -> str:
+    """Percent-encode the blanks of an id, which would shift the columns of a TREC file."""
+    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +106,10 @@ def normalise_ids(values: Any) -> NormalisedIds:
         objects: Any = values.data.astype(object)
         objects[np.ma.getmaskarray(values)] = None
         values = objects
-    given = np.asarray(values, object if isinstance(values, list | tuple) else None)
-    if given.dtype.kind in "OUS":
-        return _normalise_objects(given.tolist())
-    return _normalise_same_type(given.astype(given.dtype.newbyteorder("="), copy=False))
+    array = np.asarray(values, object if isinstance(values, list | tuple) else None)
+    if array.dtype.kind in "OUS":
+        return _normalise_objects(array.tolist())
+    return _normalise_same_type(array.astype(array.dtype.newbyteorder("="), copy=False))
 
 
 def several_spellings(values: Any, normalised: NormalisedIds) -> tuple[str, ...]:
@@ -191,15 +199,15 @@ def _normalise_objects(values: list[Any]) -> NormalisedIds:
     invalid: list[int] = []
     respelled = False
     for kind, of_kind in places.items():
-        given = [values[place] for place in of_kind]
+        objects = [values[place] for place in of_kind]
         if issubclass(kind, int) and not issubclass(kind, bool):  # Python integers may exceed int64
-            found = NormalisedIds(pa.array([str(int(one)) for one in given]), np.empty(0, np.int64))
+            normalised = NormalisedIds(pa.array([str(int(one)) for one in objects]), np.empty(0, np.int64))
         else:
-            found = _normalise_same_type(given)
-        for place, text in zip(of_kind, found.texts.to_pylist(), strict=True):
+            normalised = _normalise_same_type(objects)
+        for place, text in zip(of_kind, normalised.texts.to_pylist(), strict=True):
             texts[place] = text
-        invalid += [of_kind[place] for place in found.invalid.tolist()]
-        respelled |= found.respelled
+        invalid += [of_kind[place] for place in normalised.invalid.tolist()]
+        respelled |= normalised.respelled
     return NormalisedIds(pa.array(texts, pa.large_string()), np.array(sorted(invalid), np.int64), respelled)
 
 
@@ -261,5 +269,5 @@ def _all_invalid(column: Any) -> NormalisedIds:
     import numpy as np
     import pyarrow as pa
 
-    known = column.is_valid().to_numpy(zero_copy_only=False)
-    return NormalisedIds(pa.nulls(len(column), pa.large_string()), np.flatnonzero(known))
+    is_present = column.is_valid().to_numpy(zero_copy_only=False)
+    return NormalisedIds(pa.nulls(len(column), pa.large_string()), np.flatnonzero(is_present))

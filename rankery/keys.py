@@ -84,14 +84,14 @@ def all_keys(data_dir: Path) -> list[ShownKey]:
     Raises:
         StoreUnusable: The database cannot be used, or does not exist.
     """
-    found: list[ShownKey] = []
+    keys: list[ShownKey] = []
     with open_store(data_dir, must_exist=True) as store, store.read() as tx:
         page = tx.api_keys.page(None, _PAGE)
-        found += map(_shown_key, page.items)
+        keys += map(_shown_key, page.items)
         while page.next_cursor is not None:
             page = tx.api_keys.page(page.next_cursor, _PAGE)
-            found += map(_shown_key, page.items)
-    return found
+            keys += map(_shown_key, page.items)
+    return keys
 
 
 def revoke_key(data_dir: Path, id: str) -> ShownKey:
@@ -170,11 +170,11 @@ def open_store(data_dir: Path, *, must_exist: bool = False) -> "Iterator[Store]"
 
 
 def _expiry_after(duration: str) -> datetime:
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip())
-    if found is None:
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip())
+    if match is None:
         raise KeyRejected(f"{duration!r} is not a duration: give minutes, hours, days or weeks as in 90d")
     try:
-        return datetime.now(UTC) + int(found[1]) * _UNITS[found[2]]
+        return datetime.now(UTC) + int(match[1]) * _UNITS[match[2]]
     except OverflowError:
         raise KeyRejected(f"{duration} is too long") from None
 

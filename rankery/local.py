@@ -70,7 +70,7 @@ def convert_core_errors(place: str | None = None) -> Iterator[None]:
             raise FileUnusable(f"{place}: {details}") from invalid
         raise FileUnusable("; ".join(_problem_text(problem) for problem in invalid.problems)) from invalid
     except DatasetError as error:
-        errors, causes = (list(map(asdict, found)) for found in (error.problems, error.causes))
+        errors, causes = (list(map(asdict, entries)) for entries in (error.problems, error.causes))
         raise FileUnreadable(str(error), errors, causes) from error
     except (RankeryError, OSError) as error:
         raise FileUnusable(str(error)) from error

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display.card import Card, CardTable, Displayable
-from rankery.client.display.texts import count, interval, number
+from rankery.client.display.texts import count, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
@@ -59,12 +59,7 @@ class Evaluation(Displayable, Tabular):
 
     def card(self) -> Card:
         """Return the card of the evaluation."""
-        rows = [
-            [name, number(one.mean), interval(one.lower, one.upper), count(one.queries), count(one.skipped)]
-            for name, one in self.metrics.items()
-        ]
-        columns = ["metric", "#mean", "#95% interval", "#queries", "#undefined"]
-        return Card("evaluation", tables=[CardTable(columns, rows)])
+        return Card("evaluation", tables=[CardTable.of_metrics(self.metrics)])
 
 
 def evaluate(
@@ -131,9 +126,9 @@ def evaluate(
             query_ids=groups.query_ids,
             document_ids=None if document_ids is None else _texts(document_ids, groups),
         )
-        found = measured(groups.gather(ranked), judgments, names, conventions(contract), seed=seed)
-    summaries = {name: MetricSummary.model_validate(one) for name, one in found.to_json().items()}
-    return Evaluation(groups.query_ids, found.per_query, summaries)
+        values = measured(groups.gather(ranked), judgments, names, conventions(contract), seed=seed)
+    summaries = {name: MetricSummary.model_validate(one) for name, one in values.to_json().items()}
+    return Evaluation(groups.query_ids, values.per_query, summaries)
 
 
 def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64Array":

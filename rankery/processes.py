@@ -138,9 +138,9 @@ def run_worker(
         from worker.settings import WorkerSettings
 
     options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    changed: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     with _convert_settings_errors():
-        settings = WorkerSettings(**given)
+        settings = WorkerSettings(**changed)
     configure_logging(settings)
     _warn_of_unknown_variables()
     with _convert_core_errors():
@@ -167,9 +167,9 @@ def run_rank_worker(
     from worker.process.logs import configure_logging
     from worker.settings import WorkerSettings
 
-    given: dict[str, Any] = {} if scheduler is None else {"dask_scheduler": scheduler}
+    changed: dict[str, Any] = {} if scheduler is None else {"dask_scheduler": scheduler}
     with _convert_settings_errors():
-        settings = WorkerSettings(**given)
+        settings = WorkerSettings(**changed)
     if settings.dask_scheduler is None:
         raise InvalidSettings(
             "give the address of the Dask scheduler with --scheduler or RANKERY_DASK_SCHEDULER"
@@ -209,10 +209,10 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, 
     from worker.settings import WorkerSettings
 
     fields = {*ApiSettings.model_fields, *WorkerSettings.model_fields, *_CLIENT_VARIABLES}
-    known = {name.upper(): f"{_PREFIX}{name.upper()}" for name in fields}
-    valid = {*known.values(), *(name for name in environment if name.startswith(_TEST_PREFIX))}
+    variables = {name.upper(): f"{_PREFIX}{name.upper()}" for name in fields}
+    valid = {*variables.values(), *(name for name in environment if name.startswith(_TEST_PREFIX))}
     return {
-        name: did_you_mean(name.upper().removeprefix(_PREFIX), known) or "the guide lists all settings"
+        name: did_you_mean(name.upper().removeprefix(_PREFIX), variables) or "the guide lists all settings"
         for name in sorted(environment)
         if name.upper().startswith(_PREFIX) and name.upper() not in valid
         if not name.startswith(IMPORT_CREDENTIALS)

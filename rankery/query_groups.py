@@ -69,8 +69,10 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
     encoded: Any = pc.dictionary_encode(normalised_ids(argument, query_ids, n_documents, "query"))
     codes = encoded.indices.to_numpy()
     starts: Int64Array = np.flatnonzero(np.diff(codes, prepend=-1))
-    found = group_rows(encoded.dictionary.take(encoded.indices.take(starts)).to_pylist(), starts, n_documents)
-    return QueryGroups(found.query_ids, found.query_boundaries, found.order)
+    grouping = group_rows(
+        encoded.dictionary.take(encoded.indices.take(starts)).to_pylist(), starts, n_documents
+    )
+    return QueryGroups(grouping.query_ids, grouping.query_boundaries, grouping.order)
 
 
 def normalised_ids(argument: str, ids: Any, n_documents: int, noun: str) -> "pa.LargeStringArray":
@@ -88,20 +90,20 @@ def normalised_ids(argument: str, ids: Any, n_documents: int, noun: str) -> "pa.
     import numpy as np
 
     check_one_per_document(argument, np.asarray(ids), n_documents)
-    found = normalise_ids(ids)
-    for place in found.invalid[:1].tolist():
+    normalised = normalise_ids(ids)
+    for place in normalised.invalid[:1].tolist():
         value = np.asarray(ids, object)[place]
         raise InvalidArgument(
             f"{argument}: expected {EXPECTED}, but document {place}, counted from 0, has {value!r}"
         )
-    if found.texts.null_count:
-        place = int(np.argmax(found.texts.is_null().to_numpy(zero_copy_only=False)))
+    if normalised.texts.null_count:
+        place = int(np.argmax(normalised.texts.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidArgument(f"{argument}: has no {noun} for document {place}, counted from 0")
-    if found.respelled:
+    if normalised.respelled:
         from rankery.client.frames.cells import warn_of_spellings  # importing the client takes 0.3 s
 
-        warn_of_spellings(argument, ids, found)
-    texts: pa.LargeStringArray = found.texts
+        warn_of_spellings(argument, ids, normalised)
+    texts: pa.LargeStringArray = normalised.texts
     return texts
 
 

@@ -79,7 +79,7 @@ class ApiKeyCache:
         self._remember(credential, caller, read_at)
         return caller
 
-    def key_made(self) -> None:
+    def key_created(self) -> None:
         """Invalidate the cached absence of keys after one was created."""
         self._read_at = float("-inf")
 

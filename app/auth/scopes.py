@@ -69,9 +69,12 @@ RULES = (
     _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
     _rule(
         [
-            *("/v1/keys", "/v1/keys/{below:path}"),
-            *("/v1/webhooks", "/v1/webhooks/{below:path}"),
-            *("/v1/audit", "/v1/settings"),
+            "/v1/keys",
+            "/v1/keys/{below:path}",
+            "/v1/webhooks",
+            "/v1/webhooks/{below:path}",
+            "/v1/audit",
+            "/v1/settings",
         ],
         reading=ADMIN,
         writing=ADMIN,

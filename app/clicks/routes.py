@@ -1,6 +1,6 @@
 """Routes to list, show, rename and move click logs."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Body, Query
 
@@ -13,6 +13,7 @@ from app.http.schemas import DisplayName
 from app.http.services import UseServices
 from core.errors import InvalidInput
 from core.store.repositories.click_logs import ClickLogs
+from core.store.repositories.data import DataStatus
 
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
 
@@ -27,9 +28,7 @@ _Listing = Annotated[ListQuery, list_query(ClickLog, ClickLogs.columns)]
 def list_click_logs(
     services: UseServices,
     listing: _Listing,
-    status: Annotated[
-        Literal["pending", "ready", "invalid"] | None, Query(description="Only logs with this status")
-    ] = None,
+    status: Annotated[DataStatus | None, Query(description="Only logs with this status")] = None,
     name: Annotated[DisplayName | None, Query(description="Only logs of this name")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,

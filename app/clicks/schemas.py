@@ -16,8 +16,9 @@ from app.http.schemas import (
     ResponseModel,
 )
 from app.uploads.addresses import UPLOAD_PREFIX
-from core.clicks.reading.options import FORMATS, ROLES, log_options
+from core.clicks.reading.options import ROLES, ClickLogFormat, log_options
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
+from core.store.repositories.data import DataStatus
 
 _LOG: dict[str, Any] = {
     "id": "clk_01k9x2m4q7c8v5n3b6r1",
@@ -43,7 +44,7 @@ class ClickLog(ResponseModel):
 
     id: str
     name: str
-    status: Literal["pending", "ready", "invalid"] = Field(
+    status: DataStatus = Field(
         description="`pending` while the log is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(
@@ -83,7 +84,6 @@ class ClickLogChanges(RequestModel):
     )
 
 
-LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 COLUMNS = f"Column names of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"
 ACTIONS = "Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"
 Actions = Annotated[
@@ -91,7 +91,6 @@ Actions = Annotated[
     Field(max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]),
 ]
 RANK_BASE = "Lowest rank of the file; by default detected, and shown in `statistics`"
-FORMAT_LIST = list(FORMATS)
 
 
 class AddressLogRequest(RequestModel):
@@ -112,7 +111,7 @@ class AddressLogRequest(RequestModel):
     name: DisplayName | None = Field(
         None, description="Display name; by default the URL or the name of the file"
     )
-    format: LogFormat = Field("auto", description="`auto` detects it")
+    format: ClickLogFormat = Field("auto", description="`auto` detects it")
     columns: dict[str, str] | None = Field(
         None, max_length=20, description=COLUMNS, examples=[{"document": "sku", "rank": "place"}]
     )

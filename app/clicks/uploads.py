@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.clicks import schemas
-from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE
+from app.clicks.schemas import ACTIONS, COLUMNS, RANK_BASE
 from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
@@ -22,7 +22,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedForm, UploadKeys, missing_file, receive_form, record_files
-from core.clicks.reading.options import log_options
+from core.clicks.reading.options import FORMATS, log_options
 from core.errors import InvalidInput
 from core.jobs.folders import click_log_folder
 from core.jobs.ingest_clicks import IngestClicksJob
@@ -61,7 +61,7 @@ _PROPERTIES: dict[str, Any] = {
         "description": "Display name; by default the name of the file",
     },
     "project": PROJECT_PART,
-    "format": {"type": "string", "enum": FORMAT_LIST, "description": "`auto` detects it"},
+    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` detects it"},
     "columns": {"type": "string", "description": f"JSON. {COLUMNS}. Default: detected by the usual names"},
     "actions": {"type": "string", "description": f"JSON. {ACTIONS}"},
     "rank_base": {"type": "string", "enum": ["0", "1"], "description": RANK_BASE},

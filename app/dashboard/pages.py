@@ -6,7 +6,6 @@ from typing import Any, get_args
 
 from app.experiments.schemas import Status as ExperimentStatus
 from app.http.path_parameters import any_text
-from app.studies.schemas import StudyStatus
 from core.clicks.models.specification import MODELS
 from core.clicks.reading.options import ROLES
 from core.clicks.users import PRESETS
@@ -15,6 +14,7 @@ from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
 from core.jobs.auto_train import AutoTrainJob
+from core.store.repositories.study_progress import StudyStatus
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Routes to list, show and label datasets."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Body, Query
 
@@ -18,6 +18,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import DisplayName, ModelReference
 from app.http.services import UseServices
 from core.errors import InvalidInput
+from core.store.repositories.data import DataStatus
 from core.store.repositories.datasets import Datasets
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
@@ -35,9 +36,7 @@ _Listing = Annotated[ListQuery, list_query(Dataset, Datasets.columns)]
 def list_datasets(
     services: UseServices,
     listing: _Listing,
-    status: Annotated[
-        Literal["pending", "ready", "invalid"] | None, Query(description="Only datasets with this status")
-    ] = None,
+    status: Annotated[DataStatus | None, Query(description="Only datasets with this status")] = None,
     name: Annotated[DisplayName | None, Query(description="Only datasets of this name")] = None,
     sha256: Annotated[
         str | None,

@@ -16,6 +16,7 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
+from core.store.repositories.data import DataStatus
 from core.store.sources.addresses import MAX_ADDRESS_LENGTH
 from core.store.sources.credentials import NAME_PATTERN
 
@@ -152,7 +153,7 @@ class Dataset(ResponseModel):
 
     id: str
     name: str
-    status: Literal["pending", "ready", "invalid"] = Field(
+    status: DataStatus = Field(
         description="`pending` while the dataset is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(

@@ -42,7 +42,7 @@ from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
 from core.data.folders import PARTS
-from core.data.options import reading_options
+from core.data.options import DatasetFormat, reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
@@ -82,9 +82,7 @@ class AddressDatasetRequest(RequestModel):
         description="Display name; by default the URL or the name of the uploaded file. With `parts`, each"
         " dataset's part is appended",
     )
-    format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
-        "auto", description="`auto` detects it"
-    )
+    format: DatasetFormat = Field("auto", description="`auto` detects it")
     non_contiguous_queries: Literal["regroup", "error"] | None = Field(None, description=SPLIT_QUERIES)
     repeated_features: RepeatedFeatures = None
     columns: ColumnRoles = None

@@ -308,9 +308,9 @@ def _joined(problems: dict[str, Document], examples: Document) -> Document:
 
 def _merge_null(schema: Document) -> None:
     """Replace an `anyOf` of a type and null by a list of types."""
-    taken = {"const", "enum", *schema}
+    members = {"const", "enum", *schema}
     match schema.get("anyOf"):
-        case [{"type": str(kind)} as typed, {"type": "null"}] if not typed.keys() & taken:
+        case [{"type": str(kind)} as typed, {"type": "null"}] if not typed.keys() & members:
             del schema["anyOf"]
             schema.update(typed, type=[kind, "null"])
 

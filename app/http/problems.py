@@ -49,7 +49,7 @@ _RETRY_AFTER = MappingProxyType(
     {JobQuotaExceeded: 5, UploadQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5}
 )
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
-_METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 _SHOWN_PATH = 200  # characters
 
 
@@ -257,7 +257,7 @@ def _on_http_exception(request: Request, error: Exception) -> Response:
 
 def _allowed_methods(request: Request) -> list[str]:
     # Try each method: the router stops at the first route of the path, which has only one method.
-    scopes = {method: {**request.scope, "method": method} for method in _METHODS}
+    scopes = {method: {**request.scope, "method": method} for method in METHODS}
     return [
         method
         for method, scope in scopes.items()

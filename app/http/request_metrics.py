@@ -9,12 +9,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.http.access_log import CLIENT_LEFT
 from app.http.middleware import HttpMiddleware
+from app.http.problems import METHODS
 from app.http.services import registered
 
 # Route label of unknown paths, and of requests refused before routing.
 UNMATCHED = "unmatched"
 _OTHER_METHOD = "other"
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # Bounds of the duration histogram: from a poll with a 304 to an upload of gigabytes.
 _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 
@@ -46,7 +46,7 @@ class RequestInstruments:
 
     def count(self, scope: Scope, status: int, seconds: float | None) -> None:
         """Count an answered request; `seconds` is None for a stream."""
-        method = scope["method"] if scope["method"] in _METHODS else _OTHER_METHOD
+        method = scope["method"] if scope["method"] in METHODS else _OTHER_METHOD
         route = route_template(scope)
         self._requests.labels(route, method, status).inc()
         if seconds is not None:

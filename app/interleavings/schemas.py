@@ -9,6 +9,7 @@ from app.http.labels import NewProject, ShownProject
 from app.http.schemas import ModelReference, NameForPeople, PageModel, RequestModel, ResponseModel
 from app.scoring.schemas import CallerId, CandidateDocument
 from core.interleaving import Method, SequentialRule, sample_size
+from core.interleaving.sequential import Conclusion
 from core.store.tables import Interleaving as InterleavingRow
 
 _ID = "itl_01k9x2m4q7c8v5n3b6r1"
@@ -300,7 +301,7 @@ class PairVerdict(ResponseModel):
         " `probabilistic` and `optimised`, which compare credits"
     )
     sequential_p: float = Field(description="Sequential p-value, valid at any number of repeated reads")
-    conclusion: Literal["first", "second", "equal", "undecided"]
+    conclusion: Conclusion
     needed: int | None = Field(description="Number of further decided units that an undecided test may need")
     path: list[SequentialLook] = Field(
         description="State of the test after up to 50 numbers of decided units, in their order"

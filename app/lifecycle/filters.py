@@ -11,10 +11,12 @@ from app.http.schemas import PRINTABLE, Id, ModelReference, Moment, RequestModel
 from app.lifecycle.schemas import MAX_IDS
 from core.errors import InvalidInput, NotFound
 from core.jobs import JobKind, JobStatus
+from core.scorers.parameters import ScorerKind
 from core.store import Page, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.experiments import ExperimentStatus
 from core.store.repositories.ids import first_id
+from core.store.repositories.study_progress import StudyStatus
 from core.store.trash.kinds import KINDS, MODEL, Kind
 
 _PAGE = 200
@@ -87,9 +89,7 @@ class ModelFilter(Filter):
         None, description="Only versions of this name"
     )
     tag: _Tags | None = None
-    kind: Literal["trees", "linear", "mlp", "sum"] | None = Field(
-        None, description="Only models of this kind"
-    )
+    kind: ScorerKind | None = Field(None, description="Only models of this kind")
     latest: bool | None = Field(None, description="Only the latest version of each name")
 
 
@@ -135,9 +135,7 @@ class ExperimentFilter(Filter):
 class StudyFilter(Filter):
     """The filters of studies."""
 
-    status: Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"] | None = Field(
-        None, description="Only objects in this status"
-    )
+    status: StudyStatus | None = Field(None, description="Only objects in this status")
     dataset_id: Id | None = Field(None, description="Only studies on this dataset")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
@@ -27,6 +27,7 @@ from app.models.exports import ExportedFile, archive_file, export_file, model_of
 from app.models.routes import Reference
 from core.export import FORMATS
 from core.export.options import OPTIONS
+from core.scorers.parameters import ScorerKind
 from core.store import Model, Store, StoreSettings
 
 Exported = TypeVar("Exported")
@@ -63,10 +64,7 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
     }
 }
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
-KindOfScorer = Annotated[
-    Literal["trees", "linear", "mlp", "sum"],
-    Query(description="Kind of the models, as in their field `kind`"),
-]
+KindOfScorer = Annotated[ScorerKind, Query(description="Kind of the models, as in their field `kind`")]
 FormatParameters = Annotated[ExportQuery, Query()]
 FormatAndDataParameters = Annotated[ParityQuery, Query()]
 NamesBody = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]

@@ -1,6 +1,6 @@
 """Models: show, describe, import and reproduce them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -46,6 +46,7 @@ from app.models.uploads import (
 )
 from app.uploads.form import UploadKeys, receive_form
 from core.jobs.folders import model_upload_folder
+from core.scorers.parameters import ScorerKind
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
 from core.store.repositories.models import Models
@@ -112,9 +113,7 @@ def list_models(
     ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
     project: WantedProject = None,
-    kind: Annotated[
-        Literal["trees", "linear", "mlp", "sum"] | None, Query(description="Only models of this kind")
-    ] = None,
+    kind: Annotated[ScorerKind | None, Query(description="Only models of this kind")] = None,
     latest: Annotated[bool, Query(description="Only the latest version of each name")] = False,
     prefix: Prefix = None,
 ) -> ModelPage | SelectedFields:

@@ -33,6 +33,9 @@ _When = Annotated[
     ),
 ]
 
+Sampler = Literal["tpe", "random", "grid", "qmc"]
+Pruner = Literal["wilcoxon", "median", "none"]
+
 
 class FloatParameter(RequestModel):
     """A number within bounds."""
@@ -139,10 +142,10 @@ class TuningRequest(UndistributedRequest):
         " or `/loss`",
     )
     objective: ObjectiveRequest = Field(default_factory=ObjectiveRequest)
-    sampler: Literal["tpe", "random", "grid", "qmc"] = Field(
+    sampler: Sampler = Field(
         "tpe", description="`tpe` learns from the trials so far; `grid` tries every combination once"
     )
-    pruner: Literal["wilcoxon", "median", "none"] = Field(
+    pruner: Pruner = Field(
         "wilcoxon",
         description="`wilcoxon` stops a trial after a fold if the trial is significantly worse than the best"
         " trial on the queries so far; `median` stops it during the first fold if its value is worse than the"
@@ -197,8 +200,8 @@ class CloneRequest(RequestModel):
     name: NameForPeople | None = Field(
         None, description="Name of the new study; the name of the cloned study when null"
     )
-    sampler: Literal["tpe", "random", "grid", "qmc"] | None = None
-    pruner: Literal["wilcoxon", "median", "none"] | None = None
+    sampler: Sampler | None = None
+    pruner: Pruner | None = None
     budget: BudgetRequest | None = Field(
         None, description="Changes of the cloned study's budget; omitted fields stay"
     )

@@ -29,12 +29,13 @@ from app.studies.requests import (
     StudyChanges,
     StudyRequest,
 )
-from app.studies.schemas import Study, StudyImportance, StudyPage, StudyStatus, Trial, TrialPage
+from app.studies.schemas import Study, StudyImportance, StudyPage, Trial, TrialPage
 from app.studies.submission import budget_of, check_parameters, cloned, study_spec
 from core.errors import InvalidInput
 from core.store import Study as StudyRow
 from core.store import Transaction
 from core.store.repositories.studies import Studies
+from core.store.repositories.study_progress import StudyStatus
 from core.studies import StudySpec
 from core.studies.history import past_trials
 from core.studies.importance import METHOD, importances

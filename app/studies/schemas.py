@@ -10,8 +10,8 @@ from app.http.labels import ShownProject
 from app.http.schemas import FailureReason, Json, PageModel, ResponseModel
 from core.store import Study as StudyRow
 from core.store import Trial as TrialRow
+from core.store.repositories.study_progress import StudyStatus
 
-StudyStatus = Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"]
 TrialStatus = Literal["queued", "running", "succeeded", "pruned", "failed", "cancelled"]
 
 _SENTENCE = (

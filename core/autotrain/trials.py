@@ -213,33 +213,33 @@ class Trials:
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []
         best = max(rivals, key=mean_of, default=None)
-        limit, found = spec.iterations, None
+        limit, measured = spec.iterations, None
         for fold in self.held_out.folds():
             is_only_fold = folds is None or folds == 1
             scores = kept.load(number, fold.number)
             if scores is None:
                 longest = max((each.seconds for _, each in done), default=0.0)
                 if not is_first and time_left() <= longest:
-                    return self._tried(candidate, done, "out-of-time", found)
+                    return self._tried(candidate, done, "out-of-time", measured)
                 max_seconds = np.inf if is_first else time_left()
                 if is_only_fold:
                     max_seconds = min(max_seconds, self._only_training_seconds)
                 scores = self._fold_scores(candidate, spec, fold, max_seconds, limit, keep_model=is_only_fold)
                 kept.keep(number, fold.number, scores)
             if scores.ended_early and not is_only_fold:
-                return self._tried(candidate, done, "out-of-time", found)
+                return self._tried(candidate, done, "out-of-time", measured)
             done.append((fold, scores))
             folds = folds or self._affordable_folds(scores.seconds, time_left())
             if on_fold is not None:
                 on_fold(len(done), folds)
-            found = self._best(spec, done, limit)
+            measured = self._best(spec, done, limit)
             if len(done) >= folds:
                 break
-            iterations, _, values = found
+            iterations, _, values = measured
             if best is not None and is_worse_than_best(best, values, higher_is_better=True):
-                return self._tried(candidate, done, "stopped", found)
+                return self._tried(candidate, done, "stopped", measured)
             limit = min(limit, self._limit(candidate, spec, len(done), iterations, values))
-        return self._tried(candidate, done, "complete", found)
+        return self._tried(candidate, done, "complete", measured)
 
     def fitted(self, tried: Tried) -> bytes:
         """Return the model file of a candidate.
@@ -351,10 +351,14 @@ class Trials:
         )
 
     def _tried(
-        self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status, found: _Best | None
+        self,
+        candidate: Candidate,
+        done: list[tuple[Fold, FoldScores]],
+        status: Status,
+        measured: _Best | None,
     ) -> Tried:
         nothing = 0, self.held_out.empty_scores(), np.full(self.dataset.n_queries, np.nan)
-        iterations, scores, values = found or nothing
+        iterations, scores, values = measured or nothing
         seconds = sum(each.seconds for _, each in done)
         content = done[0][1].content if len(done) == 1 else b""
         return Tried(candidate, iterations, scores, values, seconds, len(done), status, content)

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from core.data.compression import Bytes
 from core.data.file_text import BYTE_ORDER_MARK
-from core.data.packing import Bytes
 from core.errors import DatasetError
 from core.names import shortened
 

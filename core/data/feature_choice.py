@@ -67,10 +67,10 @@ def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list
         >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])
         ["the dataset has no feature 'bm52'; did you mean bm25?"]
     """
-    known = {name: name for name in feature_names}
-    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    spellings = {name: name for name in feature_names}
+    unknown = [name for name in dict.fromkeys(names) if name not in spellings]
     # A comparison with a hundred thousand names takes seconds.
-    suggestions = {name: did_you_mean(name, known) for name in unknown[:_MAX_SUGGESTIONS]}
+    suggestions = {name: did_you_mean(name, spellings) for name in unknown[:_MAX_SUGGESTIONS]}
     return [
         f"the dataset has no feature {name[:_MAX_NAME_LENGTH]!r};"
         f" {suggestions.get(name) or f'it has {first_names(feature_names)}'}"

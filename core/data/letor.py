@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.compression import Progress
 from core.data.dataset import RankingDataset
 from core.data.file_text import FileText
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
-from core.data.packing import Progress
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.rows import Rows
 from core.data.spans import span_texts

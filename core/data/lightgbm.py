@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from core.data.compression import Progress
 from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, Span
 from core.data.letor import document_ids, document_names, feature_names
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
-from core.data.packing import Progress
 from core.data.result import Reading
 from core.data.rows import Rows
 from core.errors import DatasetError

@@ -171,12 +171,12 @@ def _exported_names(layout: Layout, columns: Sequence[str]) -> list[str]:
         **layout.document_text_columns,
     }
     names: list[str] = []
-    taken, stored_names = set[str](), set(columns)
+    used_names, stored_names = set[str](), set(columns)
     for column in columns:
         name = original_names.get(column, column)
-        is_duplicate = name in taken or (name != column and name in stored_names)
+        is_duplicate = name in used_names or (name != column and name in stored_names)
         names.append(f"{name} ({column})" if is_duplicate else name)
-        taken.add(names[-1])
+        used_names.add(names[-1])
     return names
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.names import is_visible
 
-FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels")
+DatasetFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
+FORMATS: tuple[DatasetFormat, ...] = get_args(DatasetFormat)
 CHOICES = MappingProxyType(
     {
         "format": FORMATS,
@@ -128,7 +129,7 @@ class Limits:
 
     Attributes:
         unpacked_bytes: Maximum size of an unpacked file, in bytes.
-        unpacked_ratio: Maximum ratio of unpacked to packed size, for files that unpack to more than 64 MiB.
+        unpacked_ratio: Maximum ratio of unpacked to compressed size, for more than 64 MiB of unpacked bytes.
             Also the maximum ratio of the dataset's arrays to the file, for arrays of more than 1 GiB.
         documents: Maximum number of documents.
         features: Maximum number of features and of table columns, and maximum feature id of LETOR text.
@@ -139,9 +140,9 @@ class Limits:
     documents: int = MAX_DOCUMENTS
     features: int = MAX_FEATURES
 
-    def unpacked(self, packed_bytes: int) -> int:
+    def unpacked(self, compressed_bytes: int) -> int:
         """Return the maximum unpacked size, in bytes, of a compressed file of this size."""
-        return min(self.unpacked_bytes, max(FREE_BYTES, self.unpacked_ratio * packed_bytes))
+        return min(self.unpacked_bytes, max(FREE_BYTES, self.unpacked_ratio * compressed_bytes))
 
     def in_memory(self, file_bytes: int) -> int:
         """Return the maximum size in memory, in bytes, of the dataset of a file of this size."""

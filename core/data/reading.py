@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from core.data.compression import Progress, mapped_bytes
 from core.data.content import Content, content_of
 from core.data.dataset import RankingDataset
 from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.data.named_parquet import columns_of
 from core.data.options import Columns, Limits, ReadingOptions
-from core.data.packing import Progress, mapped_bytes
 from core.data.result import Reading
 from core.data.tables.agreement import AgreeingTable, TableColumns
 from core.data.tables.assembly import read_table
@@ -155,9 +155,7 @@ def read_file(
     return read_table(judged, options, limits, on_progress=on_progress)
 
 
-def read_unjudged(
-    file: JudgedFile, features: Sequence[str], columns: Columns | None = None, limits: Limits | None = None
-) -> Reading:
+def read_unjudged(file: JudgedFile, features: Sequence[str], columns: Columns | None = None) -> Reading:
     """Read documents that a model is to rank; tables need no labels, and label columns are ignored.
 
     A table of features and document ids alone is one query.
@@ -166,13 +164,12 @@ def read_unjudged(
         file: File to read, in any format that `read_file` takes.
         features: The model's features; other columns of a table are left out.
         columns: The query and document columns of a table, where they do not have usual names.
-        limits: Size limits of the file and the dataset.
 
     Raises:
         DatasetError: As `read_file`; also when a table has none of the features, or has no query column
             but columns of unknown meaning.
     """
-    limits = limits or Limits()
+    limits = Limits()
     text = mapped_bytes(file.path, file.name, limits)
     content = content_of(text, file.name, has_query_sizes=file.query_sizes is not None)
     table: Table

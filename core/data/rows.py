@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 
+from core.data.compression import Progress
 from core.data.features import new_matrix
 from core.data.file_text import FileText, Span
 from core.data.letor_kernel import (
@@ -24,7 +25,6 @@ from core.data.letor_kernel import (
     measure,
 )
 from core.data.options import Limits
-from core.data.packing import Progress
 from core.errors import DatasetError
 from core.ranges import over_ranges, use_threads
 from core.types import Float32Array, Int32Array, Int64Array

@@ -61,12 +61,12 @@ def jacobians(
 
 def asymmetric_share(matrices: Sequence[Float64Array | None]) -> float | None:
     """Return the share of Jacobians that are not symmetric, None without Jacobians."""
-    return _share_above(_TOLERANCE, (asymmetry(jacobian) for jacobian in matrices if jacobian is not None))
+    return _share_above_tolerance(asymmetry(jacobian) for jacobian in matrices if jacobian is not None)
 
 
 def indefinite_share(matrices: Sequence[Float64Array | None]) -> float | None:
     """Return the share of Jacobians that are not positive semi-definite, None without Jacobians."""
-    return _share_above(_TOLERANCE, (-curvature(jacobian) for jacobian in matrices if jacobian is not None))
+    return _share_above_tolerance(-curvature(jacobian) for jacobian in matrices if jacobian is not None)
 
 
 def asymmetry(jacobian: Float64Array) -> float:
@@ -95,9 +95,9 @@ def curvature(jacobian: Float64Array) -> float:
     return float(np.linalg.eigvalsh((jacobian + jacobian.T) / 2.0)[0] / largest)
 
 
-def _share_above(bound: float, values: Iterable[float]) -> float | None:
+def _share_above_tolerance(values: Iterable[float]) -> float | None:
     seen = np.fromiter(values, np.float64)
-    return float((seen > bound).mean()) if seen.size else None
+    return float((seen > _TOLERANCE).mean()) if seen.size else None
 
 
 def _columns(

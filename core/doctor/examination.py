@@ -24,7 +24,6 @@ def examine(
     scattered_examples: Sequence[str] = (),
     several_spellings: Sequence[str] = (),
     threads: int = 1,
-    seed: int = 0,
 ) -> Report:
     """Examine a dataset for common problems of judged data.
 
@@ -37,7 +36,6 @@ def examine(
         scattered_examples: Ids of some of these queries.
         several_spellings: Ids of queries that the file spells in several ways.
         threads: Threads to use.
-        seed: Seed of the sample of queries on which features are tried as rankers.
 
     Example:
         >>> from core.data import RankingDataset
@@ -55,7 +53,7 @@ def examine(
     if not dataset.n_features:  # judgments without features
         return Report(by_severity(findings), ())
     columns = measure_columns(dataset)
-    single = rank_by_single_features(dataset, seed)
+    single = rank_by_single_features(dataset, seed=0)
     findings = (
         *findings,
         *document_findings(dataset, columns),

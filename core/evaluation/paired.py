@@ -15,7 +15,7 @@ from core.types import Float64Array
 SIGNIFICANCE = 0.05
 POWER = 0.8
 MIN_DIFFERING_QUERIES = 6  # with fewer, Fisher's test has no p-value below 0.05
-_MORE_QUERIES = 2  # with so many more than the fewest, Fisher's test has about the power of the t-test
+_ADDED_QUERIES = 2  # beyond the minimum of Fisher's test, which then has about the power of the t-test
 _ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 
@@ -170,9 +170,9 @@ def queries_needed(difference: float, deviation: float, significance: float = SI
 
     levels = np.array([1.0 - significance / 2.0, POWER])
     ratio = (deviation / difference) ** 2
-    fewest = math.ceil(1.0 - math.log2(significance)) + _MORE_QUERIES  # p is at least 2^(1 - n)
-    needed: int = max(fewest, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
-    while needed < special.stdtrit(needed - 1, levels).sum() ** 2 * ratio:  # a few times
+    minimum = math.ceil(1.0 - math.log2(significance)) + _ADDED_QUERIES  # p is at least 2^(1 - n)
+    needed: int = max(minimum, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
+    while needed < special.stdtrit(needed - 1, levels).sum() ** 2 * ratio:  # a few iterations
         needed += 1
     return needed
 

@@ -94,6 +94,7 @@ class Loss(ABC):
     summary: ClassVar[str]
     formula: ClassVar[str]
     source: ClassVar[str]
+    # When to choose this loss.
     choose: ClassVar[str]
     # Whether adding a constant to all scores of a query leaves the loss unchanged.
     is_shift_invariant: ClassVar[bool] = True

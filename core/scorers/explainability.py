@@ -9,7 +9,7 @@ from core.scorers.gradients import IntegratedGradients, explanation_steps
 from core.scorers.model import ScoringModel, TreeModel, rounded
 from core.scorers.network import Network
 from core.scorers.sum import Sum
-from core.scoring import Contributions, Explainability
+from core.scoring import Explainability, TreeExplainer
 from core.types import Float64Array, FloatArray
 
 
@@ -21,7 +21,7 @@ class Explainer(Protocol):
         """Return the cost of explaining one score, in steps of about 5 ns."""
 
     def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
-        """Explain documents; see `Contributions.of` and `IntegratedGradients.of`."""
+        """Explain documents; see `TreeExplainer.of` and `IntegratedGradients.of`."""
 
 
 def explainability_of(model: ScoringModel) -> Explainability:
@@ -42,7 +42,7 @@ def explainer_of(model: ScoringModel) -> Explainer:
         ModelError: The scores cannot be explained; see `explainability_of`.
     """
     if isinstance(model, TreeModel):
-        return Contributions(model.text)
+        return TreeExplainer(model.text)
     if isinstance(model, Network):
         return IntegratedGradients(model)
     if isinstance(model, Sum):
@@ -68,7 +68,7 @@ class SumExplainer:
         self.steps = sum(explainer.steps for explainer, _, _ in self._parts)
 
     def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
-        """Explain documents; see `Contributions.of` and `IntegratedGradients.of`."""
+        """Explain documents; see `TreeExplainer.of` and `IntegratedGradients.of`."""
         base, contributions = np.zeros(len(features)), np.zeros(features.shape)
         for explainer, member, columns in self._parts:
             chosen = rounded(np.ascontiguousarray(features[:, columns]), member.precision)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from core.errors import InvalidInput
 from core.parameters import Names, Numbers, WholeNumbers, build, check, parameter, stored_values, values_of
@@ -207,6 +207,7 @@ class WeightedSum:
 
 
 Scorer = Trees | Linear | Mlp | WeightedSum
+ScorerKind = Literal["trees", "linear", "mlp", "sum"]
 SCORERS: Mapping[str, type[Scorer]] = MappingProxyType(
     {kind.kind: kind for kind in (Trees, Linear, Mlp, WeightedSum)}
 )

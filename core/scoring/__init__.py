@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from rankery.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from core.scoring.contributions import Contributions, Explainability
+    from core.scoring.contributions import Explainability, TreeExplainer
     from core.scoring.forest import Forest
 
-__all__ = ["Contributions", "Explainability", "Forest"]
+__all__ = ["Explainability", "Forest", "TreeExplainer"]
 # Lazy imports: processes that score nothing import the limits only.
 __getattr__ = lazy_names(
     __name__,
     {
-        "Contributions": "core.scoring.contributions",
+        "TreeExplainer": "core.scoring.contributions",
         "Explainability": "core.scoring.contributions",
         "Forest": "core.scoring.forest",
     },

@@ -23,9 +23,9 @@ class Explainability:
 
     Attributes:
         problem: The reason why the scores cannot be explained, else None.
-        steps: Cost of explaining one score, in steps of about 5 ns; for trees, the sum of squared path
-            lengths over all leaves. A feature counts once per path, since LightGBM weighs each feature of a
-            path against all others.
+        steps: Cost of explaining one score, at least 1, in steps of about 5 ns. For trees, it is the sum of
+            squared path lengths over all leaves. A feature counts once per path, since LightGBM weighs each
+            feature of a path against all others.
     """
 
     problem: str | None
@@ -43,7 +43,7 @@ class Explainability:
         return cls(_problem(text, deepest), steps)
 
 
-class Contributions:
+class TreeExplainer:
     """Explainer of the scores of a forest.
 
     Attributes:

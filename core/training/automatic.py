@@ -56,14 +56,18 @@ class AutomaticChoice:
     chosen: Mapping[str, int | float] = entry(read=dict)
 
     @classmethod
-    def of(cls, size: DatasetSize, given: Mapping[str, Any]) -> "AutomaticChoice":
+    def of(cls, size: DatasetSize, hyperparameters: Mapping[str, Any]) -> "AutomaticChoice":
         """Choose the hyperparameters that are not given.
 
         Example:
             >>> dict(AutomaticChoice.of(DatasetSize(201, 3_005, 300), {"num_leaves": 15}).chosen)
             {'min_data_in_leaf': 100, 'learning_rate': 0.05, 'num_iterations': 300}
         """
-        chosen = {name: value for name, value in hyperparameters_by_size(size).items() if name not in given}
+        chosen = {
+            name: value
+            for name, value in hyperparameters_by_size(size).items()
+            if name not in hyperparameters
+        }
         return cls(size, chosen)
 
     @classmethod
@@ -71,14 +75,14 @@ class AutomaticChoice:
         cls,
         statistics: Mapping[str, Any] | None,
         features: Mapping[str, Any] | None,
-        given: Mapping[str, Any],
+        hyperparameters: Mapping[str, Any],
     ) -> "AutomaticChoice":
         """Choose the hyperparameters that are not given, by the size of a dataset.
 
         Args:
             statistics: Statistics of the dataset, see `core.data.dataset_statistics`.
             features: The requested features to use or to leave out, or None.
-            given: The hyperparameters of the request, by name.
+            hyperparameters: The hyperparameters of the request, by name.
 
         Raises:
             InvalidInput: The dataset was stored without counts.
@@ -92,7 +96,9 @@ class AutomaticChoice:
         count = statistics["features"] - len(choice.get("leave_out") or ())
         if choice.get("use"):
             count = len(choice["use"])
-        return cls.of(DatasetSize(statistics["queries"], statistics["documents"], max(count, 1)), given)
+        return cls.of(
+            DatasetSize(statistics["queries"], statistics["documents"], max(count, 1)), hyperparameters
+        )
 
 
 def hyperparameters_by_size(size: DatasetSize) -> dict[str, int | float]:

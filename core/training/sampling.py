@@ -67,7 +67,7 @@ class Sampling:
         self._bagging_freq = hyperparameters.bagging_freq if hyperparameters.bagging_fraction < 1 else 0
         # A `dart` booster loses the weights of its trees at each `reset_parameter`. It is never resumed, so
         # its generators need no reseeding.
-        self._draws = hyperparameters.is_random and hyperparameters.is_resumable
+        self._reseeds = hyperparameters.is_random and hyperparameters.is_resumable
         self._trees_grown = 0
         self._is_fraction_flipped = False
 
@@ -81,7 +81,7 @@ class Sampling:
             booster: The booster that is about to grow the tree.
             iteration: 0-based number of the iteration.
         """
-        if not self._draws:
+        if not self._reseeds:
             return
         parameters: dict[str, Any] = {
             "feature_fraction_seed": derived_seed(self._seed, _FEATURES, iteration),

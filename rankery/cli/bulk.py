@@ -93,17 +93,19 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
     Raises:
         WrongUsage: Ids and filters are both given, or both missing.
     """
-    given = {name: value for name, value in filters.items() if value is not None and value is not False}
-    if bool(ids) == bool(given):
+    chosen_filters = {
+        name: value for name, value in filters.items() if value is not None and value is not False
+    }
+    if bool(ids) == bool(chosen_filters):
         raise WrongUsage("give either ids or a filter such as --older-than 30; --all selects all objects")
     if ids:
         return {"ids": ids}
-    if "tag" in given:
-        given["tag"] = [given["tag"]]
-    if "created_before" in given:
-        given["created_before"] = _parse_moment(given["created_before"])
+    if "tag" in chosen_filters:
+        chosen_filters["tag"] = [chosen_filters["tag"]]
+    if "created_before" in chosen_filters:
+        chosen_filters["created_before"] = _parse_moment(chosen_filters["created_before"])
     available = _filters(noun)
-    return {"where": {available[name].field: value for name, value in given.items()}}
+    return {"where": {available[name].field: value for name, value in chosen_filters.items()}}
 
 
 def confirm(session: ServiceConnection, preview: Iterable[RenderableType], question: str) -> None:

@@ -13,7 +13,7 @@ from rankery.cli.printing import plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 
-__all__ = ["click_logs"]
+__all__ = ["click_logs"]  # with the commands of this module
 
 
 @click_logs.command("propensities")

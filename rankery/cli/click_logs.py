@@ -148,10 +148,10 @@ def send_events(session: ServiceConnection, file: EventsFile) -> None:
     total = {"recorded": 0, "repeated": 0, "unknown": 0}
     for batch in batches(read_events(file)):
         body = {"events": batch}
-        found = session.client.request("POST", "/v1/served-rankings/events", json=body).json()
+        counts = session.client.request("POST", "/v1/served-rankings/events", json=body).json()
         for name in ("recorded", "repeated"):
-            total[name] += found[name]
-        total["unknown"] += len(found["unknown"])
+            total[name] += counts[name]
+        total["unknown"] += len(counts["unknown"])
     session.show(total, format_event_counts(total))
 
 
@@ -169,10 +169,10 @@ def list_click_logs(
 
     Example: `rankery click-logs list --status ready`
     """
-    found = list(islice(session.client.click_logs(status, project=project), limit))
+    logs = list(islice(session.client.click_logs(status, project=project), limit))
     numbers = ("lists", "impressions", "clicks")
     shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
-    for log in found:
+    for log in logs:
         sizes = ((log.statistics or {}).get(unit) for unit in numbers)
         shown.add_row(
             log.id,
@@ -181,7 +181,7 @@ def list_click_logs(
             *("" if size is None else plain(size) for size in sizes),
             age(log.created_at),
         )
-    session.show(found, shown)
+    session.show(logs, shown)
 
 
 @click_logs.command("show")

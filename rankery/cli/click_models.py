@@ -15,7 +15,7 @@ from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import json_object
 
-__all__ = ["click_logs"]
+__all__ = ["click_logs"]  # with the commands of this module
 
 Model = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 Options = Annotated[
@@ -133,11 +133,11 @@ def _parameters(model: dict[str, Any]) -> list[Table]:
     shown = []
     for name, rows in model["parameters"].items():
         numbers = ("value", "lower", "upper")
-        made = table(plain(name.replace("_", " ")), *numbers, right=numbers)
+        shown_table = table(plain(name.replace("_", " ")), *numbers, right=numbers)
         for row in rows:
             place = ", ".join(
                 f"{key.replace('_', ' ')} {row[key]}" for key in ("rank", "last_click") if key in row
             )
-            made.add_row(place, *(number(row.get(key)) for key in numbers))
-        shown.append(made)
+            shown_table.add_row(place, *(number(row.get(key)) for key in numbers))
+        shown.append(shown_table)
     return shown

@@ -141,11 +141,11 @@ def _most_harmed_table(
     queries: "Sequence[ChangedQuery]", names: tuple[str, str], metric: str
 ) -> RenderableType:
     numbers = (*map(plain, names), "change")
-    made = table("query", *numbers, right=numbers)
+    shown = table("query", *numbers, right=numbers)
     for query in queries[:_SHOWN_QUERIES]:
         change = number(query.difference, signed=True)
-        made.add_row(plain(query.query_id), number(query.a), number(query.b), change)
-    return titled(f"queries that lose most by {metric}", made)
+        shown.add_row(plain(query.query_id), number(query.a), number(query.b), change)
+    return titled(f"queries that lose most by {metric}", shown)
 
 
 def _system(session: ServiceConnection, reference: str, dataset: "Dataset") -> str:

@@ -15,10 +15,10 @@ _MAX_OFFERS = 100
 
 def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
     """Return a completer of fixed names."""
-    known = tuple(names)
+    candidates = tuple(names)
 
     def complete(incomplete: str) -> list[str]:
-        return [name for name in known if name.startswith(incomplete)]
+        return [name for name in candidates if name.startswith(incomplete)]
 
     return complete
 

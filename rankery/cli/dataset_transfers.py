@@ -14,7 +14,7 @@ from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready
 from rankery.cli.service_options import on_service
 
-__all__ = ["datasets"]
+__all__ = ["datasets"]  # with the commands of this module
 
 
 @datasets.command("upload")
@@ -97,12 +97,12 @@ def read_folder(
     if columns is not None:
         raise WrongUsage("--columns needs --files")
     first = client.read_folder(folder, part, name)
-    made = [
+    datasets = [
         wait_until_ready(session, client.dataset(one))
         for one in [*(first.parts or {}).values()] or [first.id]
     ]
-    say(made[0].corpus().sentence)
-    show_all(session, made)
+    say(datasets[0].corpus().sentence)
+    show_all(session, datasets)
 
 
 @datasets.command("import")
@@ -139,14 +139,14 @@ def import_datasets(
     Example: `rankery datasets import s3://clicks/2026-05 --files 'part-*.parquet' --name May`
     """
     parts = {"train": train, "validation": validation, "test": test}
-    given = {part: address for part, address in parts.items() if address is not None}
-    if bool(addresses) == bool(given):
+    address_by_part = {part: address for part, address in parts.items() if address is not None}
+    if bool(addresses) == bool(address_by_part):
         raise WrongUsage("give either URLs, or --train, --validation and --test")
     source: Any = addresses[0] if addresses and len(addresses) == 1 else addresses
     first = session.client.import_dataset(
         source or None,
         name,
-        parts=given or None,
+        parts=address_by_part or None,
         files=files,
         columns=cast("Any", columns_of(columns)),
         format=None if format == "auto" else format,
@@ -223,7 +223,7 @@ def generate_dataset(
 
     Example: `rankery datasets generate --sparse --documents-per-query 1000 --relevant-per-query 20`
     """
-    made = session.client.synthetic_dataset(
+    dataset = session.client.synthetic_dataset(
         queries,
         seed=seed,
         polynomial_seed=polynomial_seed,
@@ -235,7 +235,7 @@ def generate_dataset(
         gains=_numbers(gains),
         relevant_per_query=relevant_per_query,
     )
-    show_all(session, [wait_until_ready(session, made)])
+    show_all(session, [wait_until_ready(session, dataset)])
 
 
 def _numbers(text: str | None) -> list[float] | None:

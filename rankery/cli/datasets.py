@@ -39,10 +39,10 @@ def list_datasets(
 
     Example: `rankery datasets list --status ready`
     """
-    found = list(islice(session.client.datasets(status, project=project), limit))
+    datasets = list(islice(session.client.datasets(status, project=project), limit))
     numbers = ("queries", "documents")
     shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
-    for dataset in found:
+    for dataset in datasets:
         sizes = ((dataset.statistics or {}).get(unit) for unit in numbers)
         shown.add_row(
             dataset.id,
@@ -51,7 +51,7 @@ def list_datasets(
             *("" if size is None else plain(size) for size in sizes),
             age(dataset.created_at),
         )
-    session.show(found, shown)
+    session.show(datasets, shown)
 
 
 @datasets.command("show")
@@ -190,12 +190,12 @@ def delete_datasets(
     session.show([dataset.id for dataset in found])
 
 
-def show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
+def show_all(session: ServiceConnection, created: "list[Dataset]") -> None:
     """Print the properties of new datasets."""
     blocks: list[Any] = []
-    for dataset in made:
+    for dataset in created:
         blocks += [_properties(session, dataset), ""]
-    session.show(made, *blocks[:-1])
+    session.show(created, *blocks[:-1])
 
 
 def _heading(dataset: "Dataset") -> str:
@@ -233,10 +233,10 @@ def _findings_summary(session: ServiceConnection, dataset: "Dataset") -> str | N
         return None
     if not dataset.findings:
         return "no findings"
-    found = [finding.severity for finding in dataset.findings]
+    severities = [finding.severity for finding in dataset.findings]
     words = {"error": "errors", "warning": "warnings", "info": "notes"}
     summary = ", ".join(
-        f"{found.count(severity)} {word}" for severity, word in words.items() if severity in found
+        f"{severities.count(severity)} {word}" for severity, word in words.items() if severity in severities
     )
     return f"{summary}: {session.command(f'datasets doctor {dataset.id}')}"
 

@@ -73,16 +73,16 @@ def doctor(
             return
         options = {"format": format, "columns": columns_of(columns)}
         try:
-            found = _examine(files, test or [], options, query_sizes)
+            examination = _examine(files, test or [], options, query_sizes)
         except FileUnreadable as unreadable:
             if not json and len(unreadable.errors) > 1:
                 show(reading_errors(unreadable.problem))
             raise
     if json:
-        show_json(asdict(found))
+        show_json(asdict(examination))
     else:
-        _show(found)
-    if found.highest_severity() == "error":
+        _show(examination)
+    if examination.highest_severity() == "error":
         raise typer.Exit(FAILED)
 
 
@@ -103,36 +103,36 @@ def _examine(
     return examine_folder(folder, options)
 
 
-def _show(found: "Examination") -> None:
-    for file in found.files:
+def _show(examination: "Examination") -> None:
+    for file in examination.files:
         show(f"[bold]{plain(file.file)}[/bold]: {counts(file.statistics)}, {_format(file)}", "")
         show(findings_table(file.findings))
-    for pair in found.pairs:
+    for pair in examination.pairs:
         show(f"[bold]{plain(pair.train)}[/bold] compared with [bold]{plain(pair.test)}[/bold]:", "")
         show(findings_table(pair.findings))
-    if found.corpus is not None:
-        show(plain(found.corpus))
+    if examination.corpus is not None:
+        show(plain(examination.corpus))
 
 
 def _examine_storage(data_dir: Path, *, json: bool) -> None:
     from rankery.doctor import examine_storage
 
-    found = examine_storage(data_dir)
+    inventory = examine_storage(data_dir)
     if json:
-        show_json(asdict(found))
+        show_json(asdict(inventory))
     else:
         listed = table("artifact", "state", wrap=("artifact",))
         for state in ("damaged", "missing", "orphaned", "unverified"):
-            for key in getattr(found, state):
+            for key in getattr(inventory, state):
                 listed.add_row(plain(key), state)
         if listed.row_count:
             show(listed, "")
         show(
-            f"{plain(found.artifacts)} artifacts: {plain(len(found.damaged))} damaged,"
-            f" {plain(len(found.missing))} missing, {plain(len(found.unverified))} without a checksum;"
-            f" {plain(len(found.orphaned))} orphaned files"
+            f"{plain(inventory.artifacts)} artifacts: {plain(len(inventory.damaged))} damaged,"
+            f" {plain(len(inventory.missing))} missing, {plain(len(inventory.unverified))} without a"
+            f" checksum; {plain(len(inventory.orphaned))} orphaned files"
         )
-    if found.damaged or found.missing:
+    if inventory.damaged or inventory.missing:
         raise typer.Exit(FAILED)
 
 

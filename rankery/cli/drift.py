@@ -63,8 +63,8 @@ def check_drift(
     Example: `rankery drift check web@champion --days 7`
     """
     thresholds = {"psi": psi, "p": p, "missing": missing}
-    given = {key: value for key, value in thresholds.items() if value is not None}
-    body = {"kind": "drift", "model": model, "days": days, "thresholds": given or None}
+    chosen_thresholds = {key: value for key, value in thresholds.items() if value is not None}
+    body = {"kind": "drift", "model": model, "days": days, "thresholds": chosen_thresholds or None}
     job = session.client.submit({key: value for key, value in body.items() if value is not None})
     report = _report(session, session.wait(job).made("drift_report_id"))
     say(report["sentence"])
@@ -84,15 +84,15 @@ def list_reports(
 
     Example: `rankery drift list --model web@champion`
     """
-    found = session.items(_REPORTS, limit, model=model)
+    reports = session.items(_REPORTS, limit, model=model)
     shown = table(
         "id", "model", "until", "verdict", "queries", "features", right=("queries",), wrap=("features",)
     )
-    for one in found:
+    for one in reports:
         until = moment(datetime.fromisoformat(one["until"]))
         features = plain(", ".join(one["drifted_features"]))
         shown.add_row(one["id"], plain(one["model"]), until, one["verdict"], plain(one["queries"]), features)
-    session.show(found, shown)
+    session.show(reports, shown)
 
 
 @drift.command("show")
@@ -109,8 +109,8 @@ def show_report(
 
 
 def _report(session: ServiceConnection, report: str) -> dict[str, Any]:
-    found: dict[str, Any] = session.client.request("GET", f"{_REPORTS}/{report}").json()
-    return found
+    document: dict[str, Any] = session.client.request("GET", f"{_REPORTS}/{report}").json()
+    return document
 
 
 def _report_tables(report: dict[str, Any]) -> list[RenderableType]:

@@ -126,7 +126,7 @@ def evaluate(
         from rankery.cli.runs import runs_as_json, runs_tables, write_queries
         from rankery.local import evaluate_runs
 
-        found = evaluate_runs(
+        comparison = evaluate_runs(
             qrels,
             run,
             metric or _TREC_METRICS,
@@ -137,8 +137,8 @@ def evaluate(
             seed=seed,
         )
         if per_query is not None:
-            write_queries(found, per_query)
-        session.show(runs_as_json(found), *runs_tables(found))
+            write_queries(comparison, per_query)
+        session.show(runs_as_json(comparison), *runs_tables(comparison))
     else:
         raise WrongUsage("give either MODEL and --dataset, or --qrels and --run")
 

@@ -51,13 +51,13 @@ def list_events(
         for event in session.client.events(after, kinds=kind, object=of):
             show_text(f"{json_line(event) if session.json else _line(event)}\n")
         return
-    found = list(islice(session.client.past_events(after=after, kinds=kind, object=of), limit))
+    events = list(islice(session.client.past_events(after=after, kinds=kind, object=of), limit))
     shown = table("id", "at", "kind", "object", "details", wrap=("details",))
-    for event in found:
+    for event in events:
         shown.add_row(
             str(event.id), moment(event.at), event.kind, plain(event.object.id), plain(_details(event.data))
         )
-    session.show(found, shown)
+    session.show(events, shown)
 
 
 @audit.command("list")
@@ -71,9 +71,9 @@ def list_audit(
 
     Example: `rankery audit list --limit 200`
     """
-    found = session.items("/v1/audit", limit, key_id=key)
+    entries = session.items("/v1/audit", limit, key_id=key)
     shown = table("at", "key", "method", "path", "status", "address", right=("status",), wrap=("path",))
-    for entry in found:
+    for entry in entries:
         shown.add_row(
             moment(datetime.fromisoformat(entry["at"])),
             plain(entry["key_id"] or ""),
@@ -82,7 +82,7 @@ def list_audit(
             str(entry["status"]),
             plain(entry.get("address") or ""),
         )
-    session.show(found, shown)
+    session.show(entries, shown)
 
 
 def _line(event: "EventView") -> str:

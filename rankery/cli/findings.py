@@ -27,14 +27,14 @@ def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
     """Return a table of findings in the given order: severity, title, advice and examples."""
     if not findings:
         return "No findings."
-    made = Table.grid(padding=(0, 2, 1, 0))
-    made.add_column(no_wrap=True)
-    made.add_column(overflow="fold")
+    grid = Table.grid(padding=(0, 2, 1, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
     for finding in findings:
         style = _STYLES[finding["severity"]]
         lines = [f"[bold]{plain(finding['title'])}[/bold]", plain(finding["advice"]), _examples(finding)]
-        made.add_row(f"[{style}]{finding['severity']}[/]", "\n".join(line for line in lines if line))
-    return made
+        grid.add_row(f"[{style}]{finding['severity']}[/]", "\n".join(line for line in lines if line))
+    return grid
 
 
 def reading_errors(problem: Mapping[str, Any]) -> Table:
@@ -62,17 +62,17 @@ def reading_errors(problem: Mapping[str, Any]) -> Table:
     return shown
 
 
-def findings_below(found: "Evaluation | Job | Model") -> list[RenderableType]:
+def findings_below(source: "Evaluation | Job | Model") -> list[RenderableType]:
     """Return the findings of a resource, to print below it; an empty list if there are none."""
-    findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
+    findings = [finding.model_dump(mode="json") for finding in source.findings or ()]
     return ["", findings_table(findings)] if findings else []
 
 
-def severity_counts(found: "Job | Model") -> str:
+def severity_counts(source: "Job | Model") -> str:
     """Count the errors and warnings among the findings of a resource: "1 error, 2 warnings"."""
     counted = []
     for severity in ("error", "warning"):
-        number = sum(finding.severity == severity for finding in found.findings or ())
+        number = sum(finding.severity == severity for finding in source.findings or ())
         if number:
             style = _STYLES[severity]
             counted.append(f"[{style}]{number} {severity}{'s' if number > 1 else ''}[/]")

@@ -47,16 +47,16 @@ def list_gates(
 
     Example: `rankery gates list --name web`
     """
-    found = list(islice(session.client.gates(name), limit))
+    gates = list(islice(session.client.gates(name), limit))
     shown = table("alias", "require", "metric", "dataset", "p", "segment drop", "updated", wrap=("dataset",))
-    for gate in found:
+    for gate in gates:
         shown.add_row(
             plain(f"{gate.name}@{gate.alias}"),
             *(plain(gate.summary()[column]) for column in ("require", "metric", "dataset", "p")),
             "any" if gate.max_slice_drop is None else f"at most {gate.max_slice_drop:g}",
             moment(gate.updated_at),
         )
-    session.show(found, shown)
+    session.show(gates, shown)
 
 
 @gates.command("show")

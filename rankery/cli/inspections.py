@@ -88,9 +88,9 @@ def inspect(
     """
     chosen = columns_of(columns)
     if dataset is None:
-        given = {"--metric": metric, "--repeats": repeats, "--within": within, "--seed": seed}
-        given |= {"--columns": columns, "--label-map": label_map}
-        if unused := [name for name, value in given.items() if value is not None]:
+        permutation_options = {"--metric": metric, "--repeats": repeats, "--within": within, "--seed": seed}
+        permutation_options |= {"--columns": columns, "--label-map": label_map}
+        if unused := [name for name, value in permutation_options.items() if value is not None]:
             raise WrongUsage(f"{unused[0]} needs --dataset")
         _show_gains(session, model, top)
         return

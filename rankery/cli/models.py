@@ -52,13 +52,13 @@ def list_models(
 
     Example: `rankery models list --name web`
     """
-    found = list(islice(session.client.models(name, tag=tag, project=project), limit))
+    models = list(islice(session.client.models(name, tag=tag, project=project), limit))
     shown = table(
         *("model", "aliases", "kind", "loss", "iterations", "test", "age"),
         right=("iterations", "age"),
         wrap=("aliases", "test"),
     )
-    for model in found:
+    for model in models:
         shown.add_row(
             model.reference,
             ", ".join(model.aliases),
@@ -70,7 +70,7 @@ def list_models(
             ),
             age(model.created_at),
         )
-    session.show(found, shown)
+    session.show(models, shown)
 
 
 @models.command("show")
@@ -91,11 +91,11 @@ def list_aliases(session: ServiceConnection, name: _Name) -> None:
 
     Example: `rankery aliases list web`
     """
-    found = session.client.aliases(name)
+    aliases = session.client.aliases(name)
     shown = table("alias", "version", "id", "moved", right=("version",))
-    for alias in found:
+    for alias in aliases:
         shown.add_row(alias.alias, str(alias.version), alias.model_id, moment(alias.updated_at))
-    session.show(found, shown)
+    session.show(aliases, shown)
 
 
 @models.command("promote")
@@ -154,9 +154,9 @@ def show_history(
 
     Example: `rankery aliases history web --alias champion`
     """
-    found = list(islice(session.client.alias_history(name, alias), limit))
+    moves = list(islice(session.client.alias_history(name, alias), limit))
     shown = table("at", "move", "from", "to", "job", "reason", right=("from", "to"), wrap=("reason",))
-    for move in found:
+    for move in moves:
         shown.add_row(
             moment(move.at),
             move.kind.replace("_", " "),
@@ -164,7 +164,7 @@ def show_history(
             move.job_id or "",
             plain((move.report or {}).get("sentence", "")),
         )
-    session.show(found, shown)
+    session.show(moves, shown)
 
 
 @models.command("import")

@@ -50,12 +50,12 @@ def list_papers(session: ServiceConnection) -> None:
 
     Example: `rankery papers list`
     """
-    found = session.client.papers()
+    papers = session.client.papers()
     shown = table("name", "year", "title", "tables", wrap=("title", "tables"))
-    for paper in found:
+    for paper in papers:
         tables = ", ".join(each.name for each in paper.tables)
         shown.add_row(plain(paper.name), str(paper.year), plain(paper.title), plain(tables))
-    session.show(found, shown)
+    session.show(papers, shown)
 
 
 @papers.command("show")
@@ -168,12 +168,12 @@ def list_experiments(
 
     Example: `rankery experiments list --paper lambdaloss-2018`
     """
-    found = session.items("/v1/experiments", limit, paper=paper, status=status, project=project)
+    experiments = session.items("/v1/experiments", limit, paper=paper, status=status, project=project)
     shown = table("id", "paper", "tables", "scale", "data", "status", wrap=("tables", "data"))
-    for one in found:
+    for one in experiments:
         words = (one["paper"], ", ".join(one["tables"]), one["scale"], one["data"], one["status"])
         shown.add_row(one["id"], *map(plain, words))
-    session.show(found, shown)
+    session.show(experiments, shown)
 
 
 @experiments.command("cancel")
@@ -203,8 +203,8 @@ def numbers_of(text: str) -> list[int]:
     """
     numbers: list[int] = []
     for part in text.split(","):
-        given = _RANGE.fullmatch(part.strip())
-        first, last = (int(given[1]), int(given[2] or given[1])) if given else (1, 0)
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last:
             raise WrongUsage(f"--folds {text}: write numbers like 1-5 or 1,3")
         numbers += range(first, last + 1)
@@ -258,10 +258,10 @@ def _allow_reading(folder: Path) -> Iterator[None]:
 
 
 def _file_of(folder: Path, part: str) -> Path:
-    found = next((folder / name for name in _FILES[part] if (folder / name).is_file()), None)
-    if found is None:
+    path = next((folder / name for name in _FILES[part] if (folder / name).is_file()), None)
+    if path is None:
         raise FileUnusable(f"{folder} has no {' or '.join(_FILES[part])}")
-    return found
+    return path
 
 
 def _wait(session: ServiceConnection, experiment: "Experiment") -> None:

@@ -125,17 +125,17 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) ->
         right: Headings of right-aligned columns.
         wrap: Headings of columns that may wrap in a narrow terminal; others are truncated.
     """
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         wraps = column in wrap
-        made.add_column(
+        grid.add_column(
             column,
             justify="right" if column in right else "left",
             no_wrap=not wraps,
             overflow="fold" if wraps else "ellipsis",
             min_width=_ID_WIDTH if column == "id" else _MIN_WRAPPED_WIDTH if wraps else None,
         )
-    return made
+    return grid
 
 
 def titled(title: str, body: Table) -> Group:
@@ -145,13 +145,13 @@ def titled(title: str, body: Table) -> Group:
 
 def facts(rows: Iterable[tuple[str, Any]]) -> Table:
     """Return a table of names and values, one row each; None values are left out."""
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in rows:
         if value is not None:
-            made.add_row(name, value if isinstance(value, Table) else plain(value))
-    return made
+            grid.add_row(name, value if isinstance(value, Table) else plain(value))
+    return grid
 
 
 def plain(value: Any) -> str:

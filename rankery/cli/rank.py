@@ -1,7 +1,6 @@
 """`rankery rank`: rank documents with a model."""
 
 import math
-import re
 import shutil
 import struct
 import sys
@@ -10,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 from rich.table import Table
@@ -22,9 +20,9 @@ from rankery.cli.models import Reference
 from rankery.cli.printing import json_text, number, plain, say, show_text, table
 from rankery.cli.service_options import on_service
 from rankery.errors import FileUnusable
+from rankery.identifiers import encode_blanks
 
 _STANDARD_INPUT = "-"
-_BLANK = re.compile(r"\s")
 _LARGEST = 2.0**127  # float32 numbers remain above and below it, for scores that are lowered
 _SHOWN_FEATURES = 5
 
@@ -145,7 +143,7 @@ def trec_run(ranked: Sequence[dict[str, Any]], model: str, *, is_interleaved: bo
     for query in ranked:
         scores = _distinct_scores(sign * document[scored_by] for document in query["ranking"])
         for document, score in zip(query["ranking"], scores, strict=True):
-            ids = f"{_encode_blanks(query['id'])} Q0 {_encode_blanks(document['id'])}"
+            ids = f"{encode_blanks(query['id'])} Q0 {encode_blanks(document['id'])}"
             lines.append(f"{ids} {document['rank']} {score:.9g} {tag}\n")
     return "".join(lines)
 
@@ -167,11 +165,6 @@ def _next_below(score: float) -> float:
     (bits,) = struct.unpack("<i", struct.pack("<f", score or -0.0))
     (below,) = struct.unpack("<f", struct.pack("<i", bits - 1 if score > 0.0 else bits + 1))
     return float(below)
-
-
-def _encode_blanks(identifier: str) -> str:
-    """Percent-encode blanks, which would shift the columns, as in run files of the service."""
-    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 
 def _write(path: Path, text: str) -> None:

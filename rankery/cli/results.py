@@ -36,13 +36,13 @@ def list_evaluations(
     Example: `rankery evaluations list --dataset ds_01k9x2m4q7c8v5n3b6r9`
     """
     filters = {"model_id": model, "dataset_id": dataset, "project": project}
-    found = session.items("/v1/evaluations", limit, **filters)
+    evaluations = session.items("/v1/evaluations", limit, **filters)
     shown = table("id", "system", "dataset", "mean", "age", right=("mean", "age"), wrap=("system", "dataset"))
-    for one in found:
+    for one in evaluations:
         metric, summary = next(iter(one["metrics"].items()))
         mean = f"{plain(metric)} {number(summary.get('mean'))}"
         shown.add_row(one["id"], plain(one["system"]), _dataset(one), mean, _age(one))
-    session.show(found, shown)
+    session.show(evaluations, shown)
 
 
 @evaluations.command("show")
@@ -67,11 +67,11 @@ def list_comparisons(
 
     Example: `rankery comparisons list --project search`
     """
-    found = session.items("/v1/comparisons", limit, dataset_id=dataset, project=project)
+    comparisons = session.items("/v1/comparisons", limit, dataset_id=dataset, project=project)
     shown = table("id", "dataset", "conclusion", "age", right=("age",), wrap=("dataset", "conclusion"))
-    for one in found:
+    for one in comparisons:
         shown.add_row(one["id"], _dataset(one), plain(one["sentence"]), _age(one))
-    session.show(found, shown)
+    session.show(comparisons, shown)
 
 
 @comparisons.command("show")
@@ -96,11 +96,11 @@ def list_rankings(
 
     Example: `rankery rankings list --dataset ds_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.items("/v1/rankings", limit, dataset_id=dataset, project=project)
+    rankings = session.items("/v1/rankings", limit, dataset_id=dataset, project=project)
     shown = table("id", "system", "dataset", "age", right=("age",), wrap=("system", "dataset"))
-    for one in found:
+    for one in rankings:
         shown.add_row(one["id"], plain(one["system"]), _dataset(one), _age(one))
-    session.show(found, shown)
+    session.show(rankings, shown)
 
 
 @rankings.command("download")
@@ -130,11 +130,11 @@ def list_inspections(session: ServiceConnection, model: Reference, limit: Limit 
 
     Example: `rankery inspections list web@champion`
     """
-    found = session.items(f"/v1/models/{session.client.model(model).id}/inspections", limit)
+    inspections = session.items(f"/v1/models/{session.client.model(model).id}/inspections", limit)
     shown = table("id", "dataset", "metric", "shuffled within", "age", right=("age",))
-    for one in found:
+    for one in inspections:
         shown.add_row(one["id"], one["dataset_id"], plain(one["metric"]), one["within"], _age(one))
-    session.show(found, shown)
+    session.show(inspections, shown)
 
 
 @inspections.command("show")

@@ -43,13 +43,13 @@ def list_schedules(session: ServiceConnection, limit: Limit = 50) -> None:
 
     Example: `rankery schedules list`
     """
-    found = list(islice(session.client.schedules(), limit))
+    schedules = list(islice(session.client.schedules(), limit))
     shown = table("id", "name", "cron", "next run", "last run", wrap=("name", "last run"))
-    for one in found:
+    for one in schedules:
         next_run = moment(one.next_run_at) if one.enabled else "paused"
         last = "" if one.last_run is None else f"{one.last_run.status} {moment(one.last_run.due_at)}"
         shown.add_row(one.id, plain(one.name), f"{one.cron} {one.timezone}", next_run, last)
-    session.show(found, shown)
+    session.show(schedules, shown)
 
 
 @schedules.command("show")
@@ -195,8 +195,8 @@ def create_schedule(
     session.show(made, facts(_properties(made)))
 
 
-def _refuse_training_options(given: Mapping[str, Any]) -> None:
-    refused = [name for name, value in given.items() if value is not None]
+def _refuse_training_options(options: Mapping[str, Any]) -> None:
+    refused = [name for name, value in options.items() if value is not None]
     if refused:
         raise WrongUsage(f"{', '.join(refused)}: only for a training by --model and --dataset; leave out")
 
@@ -260,12 +260,12 @@ def delete_schedules(
 def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
     if reference.startswith(_PREFIX):
         return session.client.schedule(reference)
-    found = [one for one in session.client.schedules() if one.name == reference]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        ids = ", ".join(one.id for one in found)
-        raise NameUnclear(f"{len(found)} schedules are named {reference!r}; give the id of one: {ids}")
+    matching = [one for one in session.client.schedules() if one.name == reference]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        ids = ", ".join(one.id for one in matching)
+        raise NameUnclear(f"{len(matching)} schedules are named {reference!r}; give the id of one: {ids}")
     raise NameUnclear(f"there is no schedule {reference!r}; see `{session.command('schedules list')}`")
 
 

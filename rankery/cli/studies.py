@@ -24,12 +24,12 @@ def list_studies(session: ServiceConnection, status: OfStatus = None, limit: Lim
 
     Example: `rankery studies list --status running`
     """
-    found = list(islice(session.client.studies(status=status), limit))
+    studies = list(islice(session.client.studies(status=status), limit))
     shown = table("id", "name", "status", "best", "age", right=("best", "age"), wrap=("name",))
-    for one in found:
+    for one in studies:
         best = "" if one.best is None else number(one.best.value)
         shown.add_row(one.id, plain(one.name), one.status, best, age(one.created_at))
-    session.show(found, shown)
+    session.show(studies, shown)
 
 
 @studies.command("show")

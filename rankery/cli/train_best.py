@@ -67,18 +67,18 @@ CandidatesOption = Annotated[
 ]
 
 
-def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
+def refuse_options(options: Mapping[str, Any], *, best: bool) -> None:
     """Refuse options that conflict with `--best` if it is given, or that require `--best` if it is absent.
 
     Args:
-        given: Values of the options to refuse, by name; None if left out. With `best`, they are the options
+        options: Values of the options to refuse, by name; None if left out. With `best`, they are the options
             that conflict with `--best`, else those that require it.
         best: Whether `--best` was given.
 
     Raises:
         WrongUsage: One of the options is given; the message suggests a correction.
     """
-    refused = [name for name, value in given.items() if value is not None]
+    refused = [name for name, value in options.items() if value is not None]
     if not refused:
         return
     listed = ", ".join(refused)
@@ -97,10 +97,10 @@ def seconds_of(text: str) -> float:
         >>> [seconds_of(text) for text in ("90", "90s", "10m", "1.5h")]
         [90.0, 90.0, 600.0, 5400.0]
     """
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise NotUnderstood(f"--budget takes a time such as 90s, 10m or 2h, not {text!r}")
-    return float(found[1]) * _UNITS[found[2] or "s"]
+    return float(match[1]) * _UNITS[match[2] or "s"]
 
 
 def automatic_training_fields(budget: str | None, metrics: Sequence[str] | None) -> dict[str, Any]:

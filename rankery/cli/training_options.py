@@ -90,8 +90,8 @@ class ScorerChoice:
         if kind not in SCORERS:
             raise NotUnderstood(f"--scorer must be one of {', '.join(SCORERS)}, not {kind}")
         if kind == TREES:
-            given = {"--hidden": hidden, "--epochs": epochs}
-            unused = [name for name, value in given.items() if value is not None]
+            network_options = {"--hidden": hidden, "--epochs": epochs}
+            unused = [name for name, value in network_options.items() if value is not None]
             unused += [f"--set {name}" for name in settings if name.startswith(_PREFIX)]
             if unused:
                 raise WrongUsage(f"{unused[0]} needs --scorer linear or mlp; the scorer is trees")

@@ -96,9 +96,9 @@ def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
     for dataset in _datasets(session, jobs):
         if _serious_findings(dataset):
             say(f"{dataset.name} has errors or warnings, shown by `{session.command(_doctor(dataset))}`")
-    made = [TrainingResult(job).document() for job in jobs]
+    documents = [TrainingResult(job).document() for job in jobs]
     waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
-    session.show(made[0] if len(made) == 1 else made, f"Wait for it with `{waiting}`.")
+    session.show(documents[0] if len(documents) == 1 else documents, f"Wait for it with `{waiting}`.")
 
 
 def show_training(session: ServiceConnection, job: "Job") -> None:
@@ -255,7 +255,9 @@ def _dataset_document(dataset: "Dataset") -> dict[str, Any]:
 
 def _serious_findings(source: "Dataset | Job") -> list[dict[str, Any]]:
     """Return the errors and warnings among the findings of a dataset or a job."""
-    return [found.model_dump(mode="json") for found in source.findings or () if found.severity != "info"]
+    return [
+        finding.model_dump(mode="json") for finding in source.findings or () if finding.severity != "info"
+    ]
 
 
 def _findings(
@@ -268,8 +270,8 @@ def _findings(
     """
     titles_of_evaluation = {finding.title for finding in of_evaluation}
     for dataset in datasets:
-        if found := _serious_findings(dataset):
-            yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(found))
+        if findings := _serious_findings(dataset):
+            yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(findings))
     by_title: dict[str, dict[str, Any]] = {}
     trainings_by_title: dict[str, list[str]] = {}
     for one in trained:
@@ -299,21 +301,21 @@ def _best_iteration_table(job: "Job") -> RenderableType:
     return titled("mean over queries, at the best iteration", shown)
 
 
-def _folds(found: Mapping[str, Any], iterations: str) -> RenderableType:
+def _folds(validation: Mapping[str, Any], iterations: str) -> RenderableType:
     """Return a table of cross-validation folds, with the means over all queries and over the folds."""
     folds, pooled, over_folds = (
-        found["cross_validation"]["folds"],
-        found["metrics"],
-        found["cross_validation"]["over_folds"],
+        validation["cross_validation"]["folds"],
+        validation["metrics"],
+        validation["cross_validation"]["over_folds"],
     )
     right = ("queries", iterations, *pooled)
     shown = table("fold", *right, right=right)
     for fold in folds:
         values = (number(fold["metrics"][name]) for name in pooled)
         shown.add_row(plain(fold["fold"]), f"{fold['queries']:,}", plain(fold["best_iteration"]), *values)
-    median = plain(found["cross_validation"]["best_iteration"])
+    median = plain(validation["cross_validation"]["best_iteration"])
     shown.add_row(
-        "all queries", f"{found['queries']:,}", median, *map(_interval, pooled.values()), style="bold"
+        "all queries", f"{validation['queries']:,}", median, *map(_interval, pooled.values()), style="bold"
     )
     shown.add_row("mean over folds", "", "", *(_interval(over_folds.get(name)) for name in pooled))
     return titled("cross-validation: each query by a model that was not trained on it; 95% intervals", shown)

@@ -202,10 +202,10 @@ def study_tables(study: "Study") -> "list[RenderableType]":
     made = table(*columns, right=columns[1:])
     for row in rows:
         made.add_row(*map(plain, row))
-    found: list[RenderableType] = [made, f"[bold]{plain(study.sentence or '')}[/bold]"]
+    shown: list[RenderableType] = [made, f"[bold]{plain(study.sentence or '')}[/bold]"]
     if study.conclusion is not None:
-        found.append(f"Models: {study.conclusion.winner_model}, default {study.conclusion.default_model}")
-    return found
+        shown.append(f"Models: {study.conclusion.winner_model}, default {study.conclusion.default_model}")
+    return shown
 
 
 def _text(value: Any) -> str:

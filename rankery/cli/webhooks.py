@@ -34,10 +34,10 @@ def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
 
     Example: `rankery webhooks list`
     """
-    found = session.items(_PATH, limit)
+    webhooks = session.items(_PATH, limit)
     columns = ("id", "url", "events", "state", "waiting", "delivered")
     shown = table(*columns, right=("waiting",), wrap=("url", "events"))
-    for one in found:
+    for one in webhooks:
         last = one.get("last_delivered_at")
         shown.add_row(
             one["id"],
@@ -47,7 +47,7 @@ def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
             plain(one["waiting"]),
             "never" if last is None else moment(datetime.fromisoformat(last)),
         )
-    session.show(found, shown)
+    session.show(webhooks, shown)
 
 
 @webhooks.command("show")
@@ -81,10 +81,14 @@ def create_webhook(
 
     Example: `rankery webhooks create https://ci.example.org/rankery --event gate.refused --event alias.moved`
     """
-    given = {"url": receiver, "events": event, "description": description, "project": project}
-    made = _request(session, "POST", "", {key: value for key, value in given.items() if value is not None})
-    say(f"{made['id']} receives {', '.join(made['events']) or 'all events'}; store its secret")
-    session.show(made, facts([("id", made["id"]), ("secret", made["secret"]), ("url", made["url"])]))
+    values = {"url": receiver, "events": event, "description": description, "project": project}
+    webhook = _request(
+        session, "POST", "", {key: value for key, value in values.items() if value is not None}
+    )
+    say(f"{webhook['id']} receives {', '.join(webhook['events']) or 'all events'}; store its secret")
+    session.show(
+        webhook, facts([("id", webhook["id"]), ("secret", webhook["secret"]), ("url", webhook["url"])])
+    )
 
 
 @webhooks.command("change")
@@ -103,8 +107,8 @@ def change_webhook(
 
     Example: `rankery webhooks change whk_01k9x2m4q7c8v5n3b6r9 --enable`
     """
-    given = {"url": receiver, "events": event, "description": description, "enabled": enabled}
-    body = {key: value for key, value in given.items() if value is not None}
+    values = {"url": receiver, "events": event, "description": description, "enabled": enabled}
+    body = {key: value for key, value in values.items() if value is not None}
     if not body:
         raise WrongUsage("give a change: --receiver, --event, --description, --enable or --disable")
     found = _request(session, "PATCH", f"/{webhook}", body)
@@ -137,9 +141,9 @@ def redeliver(
 
     Example: `rankery webhooks redeliver whk_01k9x2m4q7c8v5n3b6r9 dlv_01k9x2m4q7c8v5n3b6r9`
     """
-    found = [_request(session, "POST", f"/{webhook}/deliveries/{one}/redeliver") for one in deliveries]
-    say(f"queued {len(found)} deliveries")
-    session.show(found)
+    redelivered = [_request(session, "POST", f"/{webhook}/deliveries/{one}/redeliver") for one in deliveries]
+    say(f"queued {len(redelivered)} deliveries")
+    session.show(redelivered)
 
 
 @webhooks.command("rotate")
@@ -174,8 +178,8 @@ def _request(
     path: str,
     body: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = session.client.request(method, f"{_PATH}{path}", json=body).json()
-    return found
+    document: dict[str, Any] = session.client.request(method, f"{_PATH}{path}", json=body).json()
+    return document
 
 
 def _state(webhook: dict[str, Any]) -> str:

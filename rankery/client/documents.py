@@ -33,16 +33,16 @@ def scoring_queries(candidates: Any) -> list[Query]:
         >>> scoring_queries({"bm25": 1.5})
         [{'id': '0', 'documents': [{'id': '0', 'features': {'bm25': 1.5}}]}]
     """
-    given = [candidates] if isinstance(candidates, Mapping) else candidates
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    entries = [candidates] if isinstance(candidates, Mapping) else candidates
+    if isinstance(entries, str) or not isinstance(entries, Sequence):
         raise WrongType(f"{_ACCEPTED_TYPES} is expected here, not {described(candidates)}")
-    for one in given:
+    for one in entries:
         if not isinstance(one, Mapping):
             raise WrongType(f"{_ACCEPTED_TYPES} is expected here, not a list with {described(one)}")
-    with_documents = ["documents" in one for one in given]
+    with_documents = ["documents" in one for one in entries]
     if any(with_documents) and not all(with_documents):
         raise WrongType(f"item {with_documents.index(False)} has no documents, although others have")
-    queries = given if any(with_documents) else _group_by_query(given)
+    queries = entries if any(with_documents) else _group_by_query(entries)
     return [
         {**query, "documents": [_as_json(query, place, one) for place, one in enumerate(query["documents"])]}
         for query in queries
@@ -93,19 +93,19 @@ def with_locations(
     """
     sentences = []
     for one in error.problem.get("errors") or ():
-        found = _POINTER.fullmatch(str(one.get("pointer")))
-        if found is None:
+        match = _POINTER.fullmatch(str(one.get("pointer")))
+        if match is None:
             return error
-        query = queries[int(found[1])]
-        document = query["documents"][int(found[2])]
-        name = found[3].replace("~1", "/").replace("~0", "~")
+        query = queries[int(match[1])]
+        document = query["documents"][int(match[2])]
+        name = match[3].replace("~1", "/").replace("~0", "~")
         features, detail = document["features"], str(one.get("detail"))
         more = ""
         if detail.startswith("not a feature"):
             more = suggestion(name, feature_names)
         elif detail.startswith("must be") and isinstance(features, Mapping) and name in features:
             more = f", not {features[name]!r:.40}"
-        location = _location(query, int(found[2]), document)
+        location = _location(query, int(match[2]), document)
         sentences.append(f"{location}, feature {name!r}: {detail}{more}")
     if not sentences:
         return error
@@ -119,8 +119,8 @@ def _group_by_query(documents: Sequence[Mapping[str, Any]]) -> list[Query]:
         features = dict(one)
         query = _pop_first(features, _QUERY_NAMES) or "0"
         document = _pop_first(features, _DOCUMENT_NAMES) or str(place)
-        found = queries.setdefault(query, {"id": query, "documents": []})
-        found["documents"].append({"id": document, "features": features.get("features", features)})
+        entry = queries.setdefault(query, {"id": query, "documents": []})
+        entry["documents"].append({"id": document, "features": features.get("features", features)})
     return list(queries.values())
 
 

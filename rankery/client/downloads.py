@@ -125,8 +125,8 @@ class PartialFile:
         """Yield the partial files of earlier downloads, with their tags."""
         pattern = re.compile(_PART.format(name=re.escape(self._target.name)))
         for path in sorted(self._target.parent.iterdir()):
-            if found := pattern.fullmatch(path.name):
-                yield path, found[1]
+            if match := pattern.fullmatch(path.name):
+                yield path, match[1]
 
     def _truncate(self, size_bytes: int) -> None:
         with _convert_write_errors(self._target):

@@ -110,17 +110,17 @@ def service_url(base_url: str | None) -> str:
     Raises:
         InvalidSettings: The text is not an HTTP URL, or ends with /v1.
     """
-    given = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
+    text = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
     try:
-        url = httpx.URL(given)
+        url = httpx.URL(text)
         url.host.encode("idna")  # as the socket module does; it fails for a host such as a..b
     except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
-        raise InvalidSettings(f"{given!r} is not the URL of a service; write it like {DEFAULT_URL}")
+        raise InvalidSettings(f"{text!r} is not the URL of a service; write it like {DEFAULT_URL}")
     if url.path.rstrip("/").endswith("/v1"):
-        raise InvalidSettings(f"{given!r} is the URL of the API; leave out /v1")
-    return given
+        raise InvalidSettings(f"{text!r} is the URL of the API; leave out /v1")
+    return text
 
 
 @contextmanager

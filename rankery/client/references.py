@@ -33,9 +33,9 @@ def id_of(thing: str | HasId, accepted: str = "an id, a name or an object of the
     Raises:
         WrongType: The argument is of another type.
     """
-    found = thing if isinstance(thing, str) else getattr(thing, "id", None)
-    if isinstance(found, str):
-        return found
+    thing_id = thing if isinstance(thing, str) else getattr(thing, "id", None)
+    if isinstance(thing_id, str):
+        return thing_id
     raise WrongType(f"{accepted} is expected here, not {described(thing)}")
 
 

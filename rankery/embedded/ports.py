@@ -37,8 +37,8 @@ def listen(host: str, port: int = 0) -> list[socket.socket]:
     """
     listeners: list[socket.socket] = []
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, _, _, _, address in dict.fromkeys(found):  # a file of hosts may name an address twice
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in dict.fromkeys(addresses):  # a file of hosts may name an address twice
             chosen = port_of(listeners) if listeners else port
             try:
                 listeners.append(socket.create_server((address[0], chosen, *address[2:]), family=family))

@@ -104,8 +104,8 @@ class LightGBMCall:
         if rows is None or self.dataset.reference is None:
             return
         sizes = np.asarray(self.dataset.reference.get_group(), np.int64)
-        found, counts = np.unique(np.repeat(np.arange(len(sizes)), sizes)[rows], return_counts=True)
-        if not np.array_equal(counts, sizes[found]):
+        queries, counts = np.unique(np.repeat(np.arange(len(sizes)), sizes)[rows], return_counts=True)
+        if not np.array_equal(counts, sizes[queries]):
             raise InvalidArgument(
                 "queries are split between folds; give lightgbm.cv folds of whole queries:"
                 " folds=sklearn.model_selection.GroupKFold(n_splits=5)"

@@ -54,7 +54,7 @@ def nodes_of(module: str) -> dict[str, Any]:
     Raises:
         AnswerNotUnderstood: The text is not such a module.
     """
-    tables = {found["name"]: found["rows"].splitlines() for found in _TABLE.finditer(module)}
+    tables = {match["name"]: match["rows"].splitlines() for match in _TABLE.finditer(module)}
     nodes = [_NODE.fullmatch(line) for line in tables.get("NODES", [])]
     roots = [_ROOT.fullmatch(line) for line in tables.get("ROOTS", [])]
     if not nodes or not roots or None in nodes or None in roots:
@@ -62,13 +62,13 @@ def nodes_of(module: str) -> dict[str, Any]:
             "the service's Python export does not have the format that this version of rankery expects;"
             " install the version of rankery that the service has"
         )
-    features, values, missing, right = zip(*(found.groups() for found in nodes if found), strict=True)
+    features, values, missing, right = zip(*(match.groups() for match in nodes if match), strict=True)
     return {
         "features": np.array(features, np.int64),
         "values": np.array(values, np.float64),
         "missing": np.array(missing, np.int64),
         "right": np.array(right, np.int64),
-        "roots": np.array([found[1] for found in roots if found], np.int64),
+        "roots": np.array([match[1] for match in roots if match], np.int64),
     }
 
 

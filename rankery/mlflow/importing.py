@@ -71,9 +71,9 @@ def _model_file(folder: Path, flavors: Mapping[str, Any]) -> Path:
     elif "lightgbm" in flavors:
         candidates = [folder / str(_mapping(flavors["lightgbm"]).get("data"))]
     else:
-        found = ", ".join(sorted(flavors)) or "none"
+        names = ", ".join(sorted(flavors)) or "none"
         raise FileUnusable(
-            f"{folder} has no model that can be imported: its flavors are {found}; a service imports"
+            f"{folder} has no model that can be imported: its flavors are {names}; a service imports"
             " LightGBM boosters and directories written by `rankery mlflow export`"
         )
     file = next((one for one in candidates if one.is_file()), candidates[0])

@@ -78,15 +78,15 @@ class ScoringModel:
         if lacking:
             shown = ", ".join(lacking[:10]) + (", …" if len(lacking) > 10 else "")
             raise ValueError(f"the model needs the columns {shown}; set them to NaN where they are missing")
-        found = np.empty((len(model_input), len(self.feature_names)))
+        features = np.empty((len(model_input), len(self.feature_names)))
         for place, name in enumerate(self.feature_names):
             column = self._column(name, model_input[name])
             with np.errstate(over="ignore"):
                 single = column.astype(np.float32)
-            found[:, place] = single if self.precision == "float32" else column
+            features[:, place] = single if self.precision == "float32" else column
             if (np.isinf(single) & np.isfinite(column)).any():
                 raise ValueError(f"the column {name} has a value beyond the range of float32")
-        return found
+        return features
 
     def _column(self, name: str, values: Any) -> NDArray[np.float64]:
         if name in self.categories:
@@ -295,13 +295,13 @@ def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     header = json.loads(content[8 : 8 + size])
     metadata = json.loads(header.pop("__metadata__")["rankery"])
     types = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "U8": "u1"}
-    found = {}
+    tensors = {}
     for name, tensor in header.items():
         first, last = tensor["data_offsets"]
         flat = np.frombuffer(content[8 + size + first : 8 + size + last], types[tensor["dtype"]])
         array = flat.reshape(tensor["shape"])
-        found[name] = array.astype(np.float64) if tensor["dtype"] == "F32" else array
-    return found, metadata
+        tensors[name] = array.astype(np.float64) if tensor["dtype"] == "F32" else array
+    return tensors, metadata
 
 
 def _inputs(

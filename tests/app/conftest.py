@@ -146,6 +146,13 @@ def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., M
 
 
 @pytest.fixture
+def models(add_model: Callable[..., Model]) -> list[str]:
+    """Two versions that each rank by their first feature, whose name differs between the versions."""
+    reversed_names = [*FEATURE_NAMES[1:], FEATURE_NAMES[0]]
+    return [add_model("web").reference, add_model("web", feature_names=reversed_names).reference]
+
+
+@pytest.fixture
 def add_network(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
     """Record versions of a model that are linear scorers, networks or sums of three features."""
 
@@ -180,6 +187,12 @@ def train_request(ready_dataset: Callable[[], str]) -> dict[str, Any]:
         "dataset_id": ready_dataset(),
         "loss": {"name": "lambdarank"},
     }
+
+
+def error_pointers(answer: Answer) -> list[str]:
+    """Return the pointers of the errors of a refused request."""
+    assert answer.status_code == 422, answer.text
+    return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def _settings(places: Places) -> ApiSettings:

@@ -26,11 +26,11 @@ test("a range of one value is that value", () => {
 
 test("severities are ordered by gravity, without those that have no findings", () => {
   const findings = ["info", "error", "info"].map((severity) => ({ severity }));
-  assert.deepEqual(datasets.severities(findings), [
+  assert.deepEqual(datasets.countsBySeverity(findings), [
     ["error", 1],
     ["info", 2],
   ]);
-  assert.deepEqual(datasets.severities([]), []);
+  assert.deepEqual(datasets.countsBySeverity([]), []);
 });
 
 test("findings of severity info are labelled as notes", () => {

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from app.datasets.schemas import Finding
 from core.data import RankingDataset, write_parquet
-from core.store import Job, Store
+from core.store import Dataset, Job, Store
 from core.store.artifacts.keys import model_key
 from worker import WorkerSettings
 from worker.process.shutdown import StopFlag
@@ -42,11 +42,20 @@ class InlineWorker:
     def run_queued(self, job_id: str) -> Job:
         """Run all queued jobs, and return the given one after its end."""
         run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
-        with self.store.read() as tx:
-            job = tx.jobs.get(job_id)
+        job = self.job(job_id)
         for finding in job.findings or ():
             Finding.model_validate(finding)  # the API returns only valid findings
         return job
+
+    def job(self, job_id: str) -> Job:
+        """Return the current state of a job."""
+        with self.store.read() as tx:
+            return tx.jobs.get(job_id)
+
+    def dataset(self, dataset_id: str) -> Dataset:
+        """Return the current state of a dataset."""
+        with self.store.read() as tx:
+            return tx.datasets.get(dataset_id)
 
     def train(self, dataset_id: str, **spec: Any) -> Job:
         """Run a small training and return its job."""
@@ -59,6 +68,12 @@ class InlineWorker:
         assert job.status == "succeeded", job.problem
         assert job.result is not None
         return job.result
+
+    def model_bytes(self, job: Job) -> bytes:
+        """Return the model of a job, which must have succeeded."""
+        assert job.status == "succeeded", job.problem
+        assert job.result is not None
+        return self.store.artifacts.read_bytes(model_key(job.result["model_id"]))
 
     def model_text(self, result: dict[str, Any]) -> str:
         """Return the model text of a result."""

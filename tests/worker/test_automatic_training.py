@@ -12,7 +12,6 @@ from core.errors import InvalidInput
 from core.kernel_cache import processor
 from core.scorers import read_model
 from core.store import Job
-from core.store.artifacts.keys import model_key
 from core.store.repositories.candidates import QUEUED
 from core.store.visibility import limited_to
 from tests.worker.inline_worker import InlineWorker
@@ -66,17 +65,11 @@ def _submit(inline_worker: InlineWorker, **changed: Any) -> Job:
         return tx.jobs.add("auto-train", spec)
 
 
-def _content(inline_worker: InlineWorker, job: Job) -> bytes:
-    assert job.status == "succeeded", job.problem
-    assert job.result is not None
-    return inline_worker.store.artifacts.read_bytes(model_key(job.result["model_id"]))
-
-
 @pytest.fixture(scope="module")
 def whole(shared_worker: InlineWorker) -> bytes:
     """The model of an uninterrupted automatic training."""
     job = shared_worker.run_queued(_submit(shared_worker, model_name="uninterrupted").id)
-    return _content(shared_worker, job)
+    return shared_worker.model_bytes(job)
 
 
 def test_a_candidate_that_cannot_be_trained_is_listed_with_the_reason(
@@ -92,7 +85,7 @@ def test_a_candidate_that_cannot_be_trained_is_listed_with_the_reason(
 
     monkeypatch.setattr(Trials, "try_candidate", diverge)
     job = inline_worker.run_queued(_submit(inline_worker, candidates=_CANDIDATES[:2]).id)
-    assert _content(inline_worker, job)
+    assert inline_worker.model_bytes(job)
     with inline_worker.store.read() as tx:
         statuses = {row.name: (row.status, row.reason) for row in tx.candidates.of(job.id)}
     assert statuses["linear by lambdarank"] == ("complete", None)
@@ -107,7 +100,7 @@ def test_the_model_is_stored_with_its_leaderboard(inline_worker: InlineWorker) -
     """The model scores; each candidate has a row; the conclusion is based on the test data."""
     test_id = inline_worker.add(_TEST, "test")
     job = inline_worker.run_queued(_submit(inline_worker, test_dataset_id=test_id).id)
-    model = read_model(_content(inline_worker, job))
+    model = read_model(inline_worker.model_bytes(job))
     assert job.result is not None
     with inline_worker.store.read() as tx:
         rows = tx.candidates.of(job.id)
@@ -123,7 +116,7 @@ def test_the_model_is_stored_with_its_leaderboard(inline_worker: InlineWorker) -
     assert conclusion["value"] == pytest.approx(evaluation.summaries["ndcg@5"]["mean"])
     assert conclusion["held_out"]["data"] == "held-out"
     assert conclusion["sentence"].count("ndcg@5") == 1
-    assert stored.size_bytes == len(_content(inline_worker, job))
+    assert stored.size_bytes == len(inline_worker.model_bytes(job))
     assert len(model.score(_TEST.features)) == _TEST.n_documents
     assert not list(inline_worker.store.artifacts.sizes(f"candidates/{job.id}"))
 
@@ -140,7 +133,7 @@ def test_a_job_that_was_handed_back_makes_the_same_bytes(
     with inline_worker.store.read() as tx:
         assert tx.jobs.get(job.id).status == "queued"
         assert sum(row.folds for row in tx.candidates.of(job.id)) == trainings
-    assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
+    assert inline_worker.model_bytes(inline_worker.run_queued(job.id)) == whole
 
 
 def test_damaged_scores_of_a_fold_are_computed_again(
@@ -155,7 +148,7 @@ def test_damaged_scores_of_a_fold_are_computed_again(
     damaged = bytearray(artifacts.read_bytes(key))
     damaged[damaged.index(b"PK\x01\x02") + 10] = 99  # an unknown method of compression
     artifacts.write_bytes(key, bytes(damaged))
-    assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
+    assert inline_worker.model_bytes(inline_worker.run_queued(job.id)) == whole
 
 
 def test_progress_has_the_remaining_time(
@@ -245,7 +238,7 @@ def test_another_worker_tries_candidates_of_a_wave(
     with inline_worker.store.read() as tx:
         assert tx.candidates.is_settled(job.id)
         assert {tx.jobs.get(each).status for each in helpers} == {"succeeded"}
-    assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
+    assert inline_worker.model_bytes(inline_worker.run_queued(job.id)) == whole
     with inline_worker.store.read() as tx:
         lineage = tx.models.resolve("web").lineage
     assert lineage is not None

@@ -50,13 +50,7 @@ def upload(inline_worker: InlineWorker, content: bytes) -> Dataset:
         tx.datasets.add("d", {"kind": "upload", "format": "auto"}, dataset_id, sha256=sha256)
         job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
     assert inline_worker.run_queued(job.id).status == "succeeded"
-    return dataset_of(inline_worker, dataset_id)
-
-
-def dataset_of(inline_worker: InlineWorker, dataset_id: str) -> Dataset:
-    """Return the current state of a dataset."""
-    with inline_worker.store.read() as tx:
-        return tx.datasets.get(dataset_id)
+    return inline_worker.dataset(dataset_id)
 
 
 def key_of(dataset: Dataset) -> str:
@@ -147,7 +141,7 @@ def test_another_upload_repairs_all_datasets_with_the_same_content(
         inline_worker.store.artifacts.delete(key[name])
     third = upload(inline_worker, content)
     assert third.data_key != damaged_key
-    assert {dataset_of(inline_worker, dataset.id).data_key for dataset in (first, second)} == {third.data_key}
+    assert {inline_worker.dataset(dataset.id).data_key for dataset in (first, second)} == {third.data_key}
     assert damaged(inline_worker.store) == []
     folders = {
         data_folder(k) for k in artifact_keys(inline_worker.settings.storage_url) if k.startswith("data/")

@@ -264,7 +264,7 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
         pytest.raises(ModelError, match="could not be loaded within"),
         inline_worker.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
-        try_model(run, path, min_seconds=0)  # the system rounds the limit up to 1
+        try_model(run, path, base_seconds=0)  # the system rounds the limit up to 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from core.jobs.folders import checkpoint_folder
 from core.jobs.train import TrainJob
 from core.scorers import Network, read_model
 from core.store import Job
-from core.store.artifacts.keys import model_key
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import interrupt_when, shut_down_when
 from tests.worker.studies import add_study
@@ -46,19 +45,6 @@ def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     return inline_worker.add(dataset, "judged")
 
 
-def content_of(inline_worker: InlineWorker, job: Job) -> bytes:
-    """Return the model of a job, which must have succeeded."""
-    assert job.status == "succeeded", job.problem
-    assert job.result is not None
-    return inline_worker.store.artifacts.read_bytes(model_key(job.result["model_id"]))
-
-
-def current_job(inline_worker: InlineWorker, job_id: str) -> Job:
-    """Return the current state of the job."""
-    with inline_worker.store.read() as tx:
-        return tx.jobs.get(job_id)
-
-
 def queue_training(inline_worker: InlineWorker, dataset_id: str, spec: dict[str, Any]) -> str:
     """Queue a training."""
     defaults = {"kind": "train", "loss": {"name": "lambdarank"}, "metrics": ["ndcg@5"]}
@@ -72,7 +58,7 @@ def shut_down_within(inline_worker: InlineWorker, job_id: str, epochs: int) -> J
         patched.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
         stop = shut_down_when(patched, lambda progress: _place(progress) == (epochs, 20))
         run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", RUNNERS)
-    return current_job(inline_worker, job_id)
+    return inline_worker.job(job_id)
 
 
 def _place(progress: dict[str, Any]) -> tuple[int, int]:
@@ -94,7 +80,7 @@ def test_a_network_is_validated_tested_and_stored(inline_worker: InlineWorker, d
         diagnostics={"interval": 2},
         early_stopping={"metric": "ndcg@5", "rounds": 3},
     )
-    network = read_model(content_of(inline_worker, job))
+    network = read_model(inline_worker.model_bytes(job))
     assert isinstance(network, Network)
     with inline_worker.store.read() as tx:
         row = tx.models.get((job.result or {})["model_id"])
@@ -117,15 +103,15 @@ def test_folds_of_a_network(inline_worker: InlineWorker, dataset_id: str) -> Non
     folded = inline_worker.train(
         dataset_id, **NETWORK, validation={"folds": 3}, early_stopping={"metric": "ndcg@5", "rounds": 2}
     )
-    content = content_of(inline_worker, folded)
+    content = inline_worker.model_bytes(folded)
     with inline_worker.store.read() as tx:
         row = tx.models.resolve("net")
     assert row.validation is not None
     best = [fold["best_iteration"] for fold in row.validation["cross_validation"]["folds"]]
     assert row.best_iteration == sorted(best)[1]
     scorer = {**NETWORK["scorer"], "epochs": row.best_iteration}
-    assert content == content_of(
-        inline_worker, inline_worker.train(dataset_id, **{**NETWORK, "scorer": scorer})
+    assert content == inline_worker.model_bytes(
+        inline_worker.train(dataset_id, **{**NETWORK, "scorer": scorer})
     )
 
 
@@ -185,7 +171,7 @@ def test_a_shutdown_within_an_epoch_costs_that_epoch(inline_worker: InlineWorker
         keys.append(job.checkpoint["key"])
     assert not inline_worker.store.artifacts.exists(keys[0])
     job = inline_worker.run_queued(job_id)
-    assert content_of(inline_worker, job) == content_of(inline_worker, undisturbed)
+    assert inline_worker.model_bytes(job) == inline_worker.model_bytes(undisturbed)
     assert job.metrics == undisturbed.metrics
     with inline_worker.store.read() as tx:
         curves, expected = (
@@ -205,7 +191,7 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
     spec = {**NETWORK, "validation": {"fraction": 0.2}}
     epochs = 3 * n_lost
     spec["scorer"] = {**NETWORK["scorer"], "epochs": epochs}
-    undisturbed = content_of(inline_worker, inline_worker.train(dataset_id, **spec))
+    undisturbed = inline_worker.model_bytes(inline_worker.train(dataset_id, **spec))
     often = InlineWorker(
         inline_worker.store,
         inline_worker.settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 20}),
@@ -221,7 +207,7 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
 
         def check(lease: Lease, epoch: int = epoch) -> None:
             nonlocal checks
-            checks += epochs_of(current_job(often, lease.job_id)) >= epoch
+            checks += epochs_of(often.job(lease.job_id)) >= epoch
             if checks > 6 + epoch % 5:  # the first checks belong to the report of the epoch
                 raise Lost
 
@@ -237,22 +223,22 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
             recovered = tx.jobs.recover(tx.jobs.get(job_id), 20)
         assert recovered is not None
         assert recovered.status == "queued"
-        checkpoint = current_job(often, job_id).checkpoint
+        checkpoint = often.job(job_id).checkpoint
         assert checkpoint is not None
         assert checkpoint["iteration"] >= epoch
-    assert content_of(often, often.run_queued(job_id)) == undisturbed
+    assert often.model_bytes(often.run_queued(job_id)) == undisturbed
 
 
 @pytest.mark.long
 def test_folds_of_a_network_resume_within_their_fold(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The checkpoint has the completed folds and the epochs of the current fold."""
     spec = {**BATCHED, "validation": {"folds": 2}}
-    undisturbed = content_of(inline_worker, inline_worker.train(dataset_id, **spec))
+    undisturbed = inline_worker.model_bytes(inline_worker.train(dataset_id, **spec))
     job_id = queue_training(inline_worker, dataset_id, spec)
     job = shut_down_within(inline_worker, job_id, 8)
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] == 8
-    assert content_of(inline_worker, inline_worker.run_queued(job_id)) == undisturbed
+    assert inline_worker.model_bytes(inline_worker.run_queued(job_id)) == undisturbed
 
 
 @pytest.mark.long

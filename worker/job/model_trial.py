@@ -15,26 +15,26 @@ from core.subprocesses import harmless_environment, module_command, module_envir
 from worker.job.run import JobRun
 
 _MIN_MEMORY_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
-_MEMORY_PER_FILE_BYTE = 40  # memory for each byte of the file
+_MEMORY_BYTES_PER_FILE_BYTE = 40
 _POLL_SECONDS = 0.1
 _UNUSABLE = "the model could not be loaded and scored"
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def try_model(run: JobRun, path: Path, min_seconds: int = 60) -> TriedModel:
+def try_model(run: JobRun, path: Path, base_seconds: int = 60) -> TriedModel:
     """Run `core.scorers.trial` on a model's file in a separate process.
 
     Args:
         run: Job, whose interruptions end the process.
         path: File of the model.
-        min_seconds: Limit of CPU time, plus one second per MiB of the file.
+        base_seconds: Limit of CPU time for an empty file; each MiB of the file adds one second.
 
     Raises:
         ModelError: The model cannot be used, or its process crashed or exceeded a limit.
     """
     size_bytes = path.stat().st_size
-    cpu_seconds = min_seconds + size_bytes // 2**20
-    wanted_bytes = _MIN_MEMORY_BYTES + _MEMORY_PER_FILE_BYTE * size_bytes
+    cpu_seconds = base_seconds + size_bytes // 2**20
+    wanted_bytes = _MIN_MEMORY_BYTES + _MEMORY_BYTES_PER_FILE_BYTE * size_bytes
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     max_features = run.settings.reading_limits.features
     arguments = (path, max_features, cpu_seconds, memory_bytes)

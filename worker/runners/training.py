@@ -70,7 +70,7 @@ def _compare_with_naive(run: JobRun, job: TrainJob, trained: "CompletedTraining"
     """Compare the model with a model trained on uncorrected clicks, and report the findings."""
     folds = trained.cross_validation
     iterations = None if folds is None else folds.best_iteration
-    comparison, findings = compare_with_naive(run, job, trained.data, trained.model, iterations)
+    comparison, findings = compare_with_naive(run, job, trained.aligned, trained.model, iterations)
     trained.findings.extend(asdict(finding) for finding in findings)
     run.reporter.report(findings=trained.findings)
     return comparison
@@ -82,14 +82,14 @@ class CompletedTraining:
 
     Attributes:
         loaded: Datasets as stored.
-        data: Datasets with the features of the training data.
+        aligned: Datasets with the features of the training data.
         training_result: Content, history and best iteration of the trained model.
         findings: Findings on the datasets and the training.
         cross_validation: Cross-validation before the final training, or None.
     """
 
     loaded: TrainingData
-    data: TrainingData
+    aligned: TrainingData
     training_result: TrainedModel
     findings: list[Values]
     cross_validation: CrossValidation | None = None
@@ -111,22 +111,22 @@ def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[CompletedTraining]
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
-    loaded, data = load_and_align(run, job)
+    loaded, aligned = load_and_align(run, job)
     findings: list[Values] = []
 
     def after_first_iteration() -> None:
         findings.extend(_report_findings(run, job, loaded))
 
     cross_validation = None
-    if data.folds is None:
-        training_result, watch = _train(run, job, data, after_first_iteration)
+    if aligned.folds is None:
+        training_result, watch = _train(run, job, aligned, after_first_iteration)
     else:
-        folded = FoldedTraining(run, job, data, after_first_iteration, refits=True)
+        folded = FoldedTraining(run, job, aligned, after_first_iteration, refits=True)
         cross_validation = folded.cross_validate()
         training_result, watch = folded.refit()
     with watch.checkpoint_on_stop():
         watch.finish()
-        trained = CompletedTraining(loaded, data, training_result, findings, cross_validation)
+        trained = CompletedTraining(loaded, aligned, training_result, findings, cross_validation)
         if model_findings := [asdict(finding) for finding in _model_findings(job.training, trained)]:
             findings += model_findings
             run.reporter.report(findings=findings)
@@ -185,6 +185,7 @@ def _model_findings(spec: TrainingSpec, trained: CompletedTraining) -> Iterator[
 def _store(
     run: JobRun, job: TrainJob, trained: CompletedTraining, comparison: NaiveComparison | None
 ) -> None:
+    """Store the model with its validation and test results, and complete the job."""
     spec, training_result = job.training, trained.training_result
     run.reporter.phase("storing")
     model_id, content = new_id("mdl_"), training_result.content
@@ -258,13 +259,13 @@ class _TestResult:
 
 def _metrics(job: TrainJob, trained: CompletedTraining) -> dict[str, Any]:
     """Return the metric means of the model, and of the folds."""
-    held_out = trained.cross_validation
+    folds = trained.cross_validation
     parsed = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
-    return _metrics_at_best(trained.training_result) | (held_out.metrics(parsed) if held_out else {})
+    return _metrics_at_best(trained.training_result) | (folds.metrics(parsed) if folds else {})
 
 
 def _metrics_at_best(training_result: TrainedModel) -> dict[str, Any]:
-    """Return the metric means at the best measured iteration."""
+    """Return the metric means at the best iteration, by its last report that has any."""
     best = [means(report) for report in training_result.history if report.iteration == report.best_iteration]
     return next((measured for measured in reversed(best) if measured), {})
 
@@ -273,11 +274,11 @@ def _validate(run: JobRun, job: TrainJob, trained: CompletedTraining, model_id: 
     """Store the metrics of validation queries, so that trainings can be compared without test data."""
     if trained.cross_validation is not None:
         return store_cross_validation(
-            run, job.measures, trained.data.training.dataset.query_ids, trained.cross_validation, model_id
+            run, job.measures, trained.aligned.training.dataset.query_ids, trained.cross_validation, model_id
         )
-    if trained.data.validation is None:
+    if trained.aligned.validation is None:
         return None
-    dataset = trained.data.validation.dataset
+    dataset = trained.aligned.validation.dataset
     scores = scores_of(trained.model, "the model", dataset, run.threads)
     return store_validation(
         run, job.measures, ScoredDataset(dataset, judgments=dataset, scores=scores), model_id
@@ -288,7 +289,7 @@ def _rank_by_folds(run: JobRun, trained: CompletedTraining) -> StoredRanking | N
     """Store the ranking of held-out queries by the models of the folds, None without a cross-validation."""
     if trained.cross_validation is None or trained.cross_validation.scores is None:
         return None
-    dataset = trained.data.training.dataset
+    dataset = trained.aligned.training.dataset
     return store_ranking(
         run, ScoredDataset(dataset, judgments=dataset, scores=trained.cross_validation.scores)
     )
@@ -296,7 +297,7 @@ def _rank_by_folds(run: JobRun, trained: CompletedTraining) -> StoredRanking | N
 
 def _test(run: JobRun, job: TrainJob, trained: CompletedTraining) -> _TestResult | None:
     """Evaluate the model; return None without test data, or if these lack most of the used features."""
-    if trained.loaded.test is None or trained.data.test is None:
+    if trained.loaded.test is None or trained.aligned.test is None:
         return None
     names = trained.training_result.feature_names
     used = [names[column] for column in trained.model.used_features]
@@ -307,7 +308,7 @@ def _test(run: JobRun, job: TrainJob, trained: CompletedTraining) -> _TestResult
     if absent.are_majority and not job.allows_absent_features:
         return None  # keep the model: only the test data are unusable
     run.reporter.phase("scoring")
-    test = trained.data.test.dataset
+    test = trained.aligned.test.dataset
     # These findings are stored with the model. They are not reported again, since the comparison with the
     # training data has reported them.
     unseen = unseen_category_findings(

@@ -249,10 +249,10 @@ def _validate(run: JobRun, sampled: SampledTrial, watch: _TrialWatch) -> _TrialV
 def _validate_held_out(run: JobRun, sampled: SampledTrial) -> _TrialValidation:
     """Train once, and validate on the held-out queries or the validation dataset."""
     with trained_by(run, sampled.job) as trained:
-        if trained.data.validation is None:
+        if trained.aligned.validation is None:
             raise ValueError("a trial has validation data")
         run.reporter.phase("evaluating")
-        dataset = trained.data.validation.dataset
+        dataset = trained.aligned.validation.dataset
         scores = scores_of(trained.model, "the model", dataset, run.threads)
         measures, metric = sampled.job.measures, sampled.spec.metric
         values = measure(scores, dataset, [metric], measures.contract)[metric]

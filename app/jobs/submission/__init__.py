@@ -76,7 +76,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
                 continue
             copies = repeated(request, batch.repeats, now)
             repeats = [training(tx, each) for each in copies]
-            check_repeats_differ(repeats[0], "/seed")
+            check_repeats_differ(repeats[0])
             resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]
         except InvalidInput as invalid:
             problems += invalid.below(f"/jobs/{index}").problems

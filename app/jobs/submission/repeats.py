@@ -64,7 +64,7 @@ def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> S
     ]
 
 
-def check_repeats_differ(job: TrainJob, pointer: str) -> None:
+def check_repeats_differ(job: TrainJob) -> None:
     """Refuse repeats that would all make the same model.
 
     Raises:
@@ -72,6 +72,6 @@ def check_repeats_differ(job: TrainJob, pointer: str) -> None:
     """
     if not (job.training.is_random or job.parts_are_random):
         raise InvalidInput.at(
-            pointer,
+            "/seed",
             'every seed gives the same model: use "bootstrap", or set query_fraction below 1',
         )

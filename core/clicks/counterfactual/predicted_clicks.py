@@ -41,11 +41,11 @@ def predicted_rewards(log: ClickLog, new_ranks: Int32Array, by_rank: Float64Arra
     shown, expected = np.zeros(log.n_impressions), np.zeros(log.n_impressions)
     for fold in range(_FOLDS):
         estimation, prediction = folds != fold, folds == fold
-        attraction, rates = _rates(log, rewards, estimation, len(by_rank))
-        tails = _tails(log, new_ranks, attraction, by_rank * rates)
+        attractiveness, rates = _rates(log, rewards, estimation, len(by_rank))
+        tails = _tails(log, new_ranks, attractiveness, by_rank * rates)
         ranks, queries = log.ranks[prediction].astype(np.int64), log.list_queries[lists[prediction]]
         below = tails[queries, ranks]
-        shown[prediction] = (by_rank * rates)[ranks - 1] * attraction[log.pairs[prediction]] + below
+        shown[prediction] = (by_rank * rates)[ranks - 1] * attractiveness[log.pairs[prediction]] + below
         expected[prediction] = tails[queries, ranks - 1]
     return PredictedRewards(shown, expected)
 
@@ -63,12 +63,12 @@ def _rates(
 
 
 def _tails(
-    log: ClickLog, new_ranks: Int32Array, attraction: Float64Array, by_rank: Float64Array
+    log: ClickLog, new_ranks: Int32Array, attractiveness: Float64Array, by_rank: Float64Array
 ) -> Float64Array:
     """Return (n_queries, k + 1) predicted rewards of the new ranking from each rank on."""
     table = np.zeros((len(log.query_ids), len(by_rank) + 1))
     table[:, :-1] = by_rank
     ranked = np.flatnonzero((new_ranks > 0) & (new_ranks <= len(by_rank)))
     rank_indices = new_ranks[ranked] - 1
-    table[log.pair_queries[ranked], rank_indices] = by_rank[rank_indices] * attraction[ranked]
+    table[log.pair_queries[ranked], rank_indices] = by_rank[rank_indices] * attractiveness[ranked]
     return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]

@@ -1,20 +1,20 @@
-"""Detection of a click log's format from the content of a file."""
+"""Detect the format of a click log from the content of its file."""
 
 import json
 from dataclasses import dataclass
 
 from core.clicks.reading.json_lines import MAX_LINE_BYTES
 from core.clicks.reading.options import ROLES
+from core.data.compression import Bytes
 from core.data.content import DELIMITERS, binary_kind
 from core.data.file_text import BYTE_ORDER_MARK
-from core.data.packing import Bytes
 from core.errors import DatasetError
 
 _SAMPLE_BYTES = 2**16
 _SAMPLE_LINES = 20  # of JSON; a single one may be longer than the sample
 _PARQUET = b"PAR1"
 _JSON_FORMATS = ("ubi", "sessions", "metarank")
-_OPEN_BANDIT = frozenset({"item_id", "position", "click", "propensity_score"})
+_OPEN_BANDIT_COLUMNS = frozenset({"item_id", "position", "click", "propensity_score"})
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _detected(text: Bytes, start: bytes, file: str) -> Content:
     header = start.lstrip(b"\r\n").split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
     delimiter = max(DELIMITERS, key=header.count)
     names = {name.strip().strip('"').lower() for name in header.split(delimiter)}
-    if names >= _OPEN_BANDIT:
+    if names >= _OPEN_BANDIT_COLUMNS:
         return Content(file, "open-bandit", delimiter)
     usual_names = {name for names_of_role in ROLES.values() for name in names_of_role}
     if delimiter not in header and not names & usual_names:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from core.data.compression import Bytes, Progress
 from core.data.file_text import FileText
-from core.data.packing import Bytes, Progress
 from core.data.tables.problems import MAX_PROBLEMS
 from core.errors import DatasetError, DatasetProblem
 from core.names import shortened

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from core.errors import InputProblem, InvalidInput, pointer_of
 
-FORMATS = ("auto", "ubi", "sessions", "metarank", "open-bandit", "table")
+ClickLogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
+FORMATS: tuple[ClickLogFormat, ...] = get_args(ClickLogFormat)
 # Columns of a long table by role, with the names by which they are detected; each column has one role.
 ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -18,8 +18,8 @@ from core.clicks.reading.report import ReadingReport
 from core.clicks.reading.sessions import SessionReader
 from core.clicks.reading.table import OPEN_BANDIT, TableReader
 from core.clicks.reading.ubi import UbiReader
+from core.data.compression import Bytes, Progress, mapped_bytes
 from core.data.options import Limits
-from core.data.packing import Bytes, Progress, mapped_bytes
 from core.data.tables.delimited import DelimitedTable
 from core.data.tables.parquet_file import ParquetTable
 from core.data.tables.table import Table

@@ -16,7 +16,7 @@ from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
-from core.data.packing import Progress
+from core.data.compression import Progress
 from core.data.tables.cells import cell_text, numbers, plain_texts
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table, line_unit
@@ -67,8 +67,8 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
     for role, needed in (("document", ("document",)), ("click", ("click", "action"))):
         if not roles.keys() & set(needed):
             expected = f"expected a column for the {role}, such as {ROLES[role][0]}"
-            found = f"found {listed(table.names)}; name it in columns"
-            raise DatasetError.at(f"{expected}, but {found}", file=table.file, line=table.header_line)
+            hint = f"found {listed(table.names)}; name it in columns"
+            raise DatasetError.at(f"{expected}, but {hint}", file=table.file, line=table.header_line)
     return roles
 
 

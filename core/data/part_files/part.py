@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from core.data.compression import Bytes
 from core.data.dataset import RankingDataset
 from core.data.options import Limits, ReadingOptions
-from core.data.packing import Bytes
 from core.data.parquet import write_parquet
 from core.data.reading import FileForm, JudgedFile, read_file
 from core.types import Int64Array

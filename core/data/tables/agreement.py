@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.data.packing import Progress
+from core.data.compression import Progress
 from core.data.tables.cells import Kind
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table

@@ -152,7 +152,7 @@ def _clash(
 ) -> DatasetError:
     """Build the error for a column of lists whose features have the name of another column."""
     repeated = {name for name, times in Counter(names).items() if times > 1}
-    column, taken = next(
+    column, clashing = next(
         (column, name)
         for column, width in zip(columns, widths, strict=True)
         if width is not None
@@ -160,7 +160,7 @@ def _clash(
         if name in repeated
     )
     return DatasetError.at(
-        f"expected no column {taken!r}, because the lists of column {column!r} become the features"
+        f"expected no column {clashing!r}, because the lists of column {column!r} become the features"
         f" {column}.0, {column}.1, …; rename one of the columns or name it in columns.ignore",
         file=table.file,
         line=table.header_line,

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from core.data.compression import Bytes, Progress
 from core.data.content import is_number
 from core.data.file_text import FileText
-from core.data.packing import Bytes, Progress
 from core.data.tables.cells import Kind, kind_of_texts
 from core.data.tables.problems import Problems
 from core.data.tables.record_kernel import after_break, measure_records, record_lines, record_stop

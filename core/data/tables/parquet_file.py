@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as types
 
+from core.data.compression import Bytes, Progress
 from core.data.options import Limits
-from core.data.packing import Bytes, Progress
 from core.data.tables.cells import STRINGS, Kind, kind_of
 from core.data.tables.number_lists import list_lengths
 from core.data.tables.problems import Problems

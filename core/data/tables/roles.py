@@ -106,9 +106,9 @@ def find_roles(
         requested = getattr(columns, role)
         candidates = [requested] if requested is not None else []
         if requested is None and detect:
-            taken = {*mentioned, *lists, *(names[position] for position in by_role.values())}
+            columns_with_role = {*mentioned, *lists, *(names[position] for position in by_role.values())}
             searched = texts if role in TEXT_ROLES else names
-            candidates = usual_columns(role, [name for name in searched if name not in taken])
+            candidates = usual_columns(role, [name for name in searched if name not in columns_with_role])
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in position_of:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from core.data.packing import Progress
+from core.data.compression import Progress
 from core.data.tables.cells import Kind
 from core.data.tables.problems import Problems
 from core.errors import LineUnit

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.compression import Bytes
 from core.data.file_text import FileText, Span
 from core.data.grouping import Grouping, group_codes
 from core.data.options import Limits
-from core.data.packing import Bytes
 from core.data.spans import span_texts
 from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
@@ -131,13 +131,12 @@ class WordColumns:
             ),
         )
 
-    def refuse_repeated(self, queries: Int64Array, documents: Texts, name: str) -> None:
+    def refuse_repeated(self, queries: Int64Array, documents: Texts) -> None:
         """Refuse duplicate documents within a query.
 
         Args:
             queries: (n_lines,) number of each line's query.
-            documents: (n_lines,) document ids.
-            name: Name of the column of the document ids.
+            documents: (n_lines,) document ids, the column `docno`.
 
         Raises:
             DatasetError: With the position of each duplicate, and the line of its first occurrence.
@@ -153,7 +152,7 @@ class WordColumns:
             first != np.arange(len(first)),
             lambda line: (
                 f"expected each document once per query (first on line {self._numbers[first[line]]})",
-                *self._word(name, line),
+                *self._word("docno", line),
             ),
         )
 

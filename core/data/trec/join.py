@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from core.data.dataset import RankingDataset
 from core.data.texts import Texts
 from core.data.trec.columns import pair_keys
-from core.data.trec.run import Run, word
+from core.data.trec.run import Run
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import normalise_column
+from rankery.identifiers import encode_blanks, normalise_column
 
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # whitespace of Python's str.split, as an RE2 expression
 
@@ -141,7 +141,7 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
 
 def _written(ids: Texts) -> Texts:
     """Return ids as run files spell them."""
-    return Texts.of([word(identifier) for identifier in ids])
+    return Texts.of([encode_blanks(identifier) for identifier in ids])
 
 
 def _has_blanks(ids: Texts) -> bool:

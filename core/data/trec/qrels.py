@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from core.data.compression import Bytes
 from core.data.dataset import RankingDataset
 from core.data.labels import label_text
 from core.data.options import Limits
-from core.data.packing import Bytes
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.trec.columns import WordColumns, group_queries
-from core.data.trec.run import word
-from rankery.identifiers import SeveralSpellings
+from rankery.identifiers import SeveralSpellings, encode_blanks
 
 QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
 FORMAT = "trec-qrels"
@@ -41,7 +40,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MAX_FLOAT32)
     spellings = SeveralSpellings()
     grouping, documents = group_queries(columns.identifiers("qid", spellings)), columns.identifiers("docno")
-    columns.refuse_repeated(grouping.query_of_row, documents, "docno")
+    columns.refuse_repeated(grouping.query_of_row, documents)
     if grouping.order is not None:
         labels, documents = labels[grouping.order], documents.take(grouping.order)
     dataset = RankingDataset(
@@ -68,7 +67,7 @@ def write_qrels(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in ("query_id", "document_id", "label"))
         yield "".join(
-            f"{word(query)} 0 {word(document)} {label_text(label)}\n"
+            f"{encode_blanks(query)} 0 {encode_blanks(document)} {label_text(label)}\n"
             for query, document, label in zip(*columns, strict=True)
             if not math.isnan(label)
         )

@@ -1,30 +1,28 @@
 """Read and write runs: retrieved documents in TREC's format, `qid Q0 docno rank score tag`."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.compression import mapped_bytes
 from core.data.content import binary_kind
 from core.data.grouping import Grouping
 from core.data.options import Limits
-from core.data.packing import mapped_bytes
 from core.data.texts import Texts
 from core.data.trec.columns import WordColumns, group_queries
 from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
+from rankery.identifiers import encode_blanks
 
 RUN_COLUMNS = ("qid", "Q0", "docno", "rank", "score", "tag")
-_BLANK = re.compile(r"\s")
-_LOWEST_SCORE = -(2.0**127)  # 2^23 float32 numbers are below it, for scores that are lowered
+_LOWEST_SCORE = -(2.0**127)  # float32 has 2^23 lower numbers, for scores that would tie with it
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +60,7 @@ class Run:
 
 
 def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits | None = None) -> Run:
-    """Read a run, plain or packed with gzip or Zstandard.
+    """Read a run, plain or compressed with gzip or Zstandard.
 
     Ranks are ignored, as in trec_eval: the scores define the ranking. Words after the tag are ignored.
 
@@ -86,7 +84,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     columns.refuse_blanks_in_ids()
     scores = columns.numbers("score", "a score, a finite number")
     grouping, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
-    columns.refuse_repeated(grouping.query_of_row, documents, "docno")
+    columns.refuse_repeated(grouping.query_of_row, documents)
     return Run._of(grouping, documents, scores)
 
 
@@ -116,13 +114,9 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
             if query_id == query and score >= previous:
                 score = np.nextafter(previous, np.float32(-np.inf))
             query, previous = query_id, score
-            lines.append(f"{word(query_id)} Q0 {word(document_id)} {rank} {score:.9g} {tag}\n")
+            ids = f"{encode_blanks(str(query_id))} Q0 {encode_blanks(str(document_id))}"
+            lines.append(f"{ids} {rank} {score:.9g} {tag}\n")
         yield "".join(lines)
-
-
-def word(identifier: Any) -> str:
-    """Return an identifier as one word, with blanks percent-encoded."""
-    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 
 def _texts(values: Any) -> Texts:

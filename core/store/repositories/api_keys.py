@@ -148,8 +148,8 @@ def is_active(key: ApiKey, now: datetime) -> bool:
 def _check(scopes: Collection[str], expires_at: datetime | None) -> None:
     unknown = sorted(set(scopes) - set(SCOPES))
     if not scopes or unknown:
-        found = f", not {unknown[0]!r}" if unknown else ""
-        raise InvalidInput.at("/scopes", f"must be a list of {', '.join(SCOPES)}{found}")
+        suffix = f", not {unknown[0]!r}" if unknown else ""
+        raise InvalidInput.at("/scopes", f"must be a list of {', '.join(SCOPES)}{suffix}")
     if expires_at is not None and expires_at <= utc_now():
         raise InvalidInput.at("/expires_at", "must be in the future")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import String, func, select
 
@@ -12,6 +12,7 @@ from core.store.repositories.projects import Projects
 from core.store.repositories.repository import Repository
 from core.store.tables import ClickLog, Dataset, Job
 
+DataStatus = Literal["pending", "ready", "invalid"]
 Data = TypeVar("Data", Dataset, ClickLog)
 
 

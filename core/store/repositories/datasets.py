@@ -60,15 +60,15 @@ class Datasets(DataRepository[Dataset]):
 
     def names_by_job(self, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return the names of datasets by id for each of some jobs, in one statement."""
-        found: dict[str, dict[str, str]] = {job_id: {} for job_id in job_ids}
+        names: dict[str, dict[str, str]] = {job_id: {} for job_id in job_ids}
         rows = select(JobDataset.job_id, Dataset.id, Dataset.name).join(
             Dataset, Dataset.id == JobDataset.dataset_id
         )
         for job_id, dataset_id, name in self._session.execute(
-            rows.where(JobDataset.job_id.in_(found)).order_by(Dataset.id)
+            rows.where(JobDataset.job_id.in_(names)).order_by(Dataset.id)
         ):
-            found[job_id][dataset_id] = name
-        return found
+            names[job_id][dataset_id] = name
+        return names
 
     def attach_job(self, id: str, job_id: str) -> Dataset:
         """Set the job that reads or makes the dataset, which is then among the datasets of the job.
@@ -114,8 +114,8 @@ class Datasets(DataRepository[Dataset]):
         """
         if digest is not None and data_key is not None and replaces is not None:
             self._replace(digest, replaces, data_key)
-        if digest is not None and (taken := self.take_over(id, digest)):
-            return taken
+        if digest is not None and (shared := self.take_over(id, digest)):
+            return shared
         dataset = self.get(id)
         dataset.status, dataset.problem = "ready", None
         dataset.digest, dataset.data_key = digest, data_key

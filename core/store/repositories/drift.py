@@ -47,8 +47,8 @@ class DriftReports(SimpleRepository[DriftReport]):
     def samples_between(self, since: datetime, until: datetime, model: str) -> list[ScoreSamples]:
         """List the artifacts with scoring requests of a period to models with this name, newest first."""
         rows = select(ScoreSamples).where(ScoreSamples.last_at >= since, ScoreSamples.first_at < until)
-        found = self._session.scalars(rows.order_by(ScoreSamples.last_at.desc(), ScoreSamples.id.desc()))
-        return [row for row in found if model in row.models]
+        samples = self._session.scalars(rows.order_by(ScoreSamples.last_at.desc(), ScoreSamples.id.desc()))
+        return [row for row in samples if model in row.models]
 
     def expire_samples(self, max_bytes: int) -> list[str]:
         """Delete rows of the oldest artifacts beyond a number of bytes, at most 500 in one call.

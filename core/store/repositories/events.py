@@ -210,9 +210,9 @@ class Events:
             last = _parse_cursor(cursor)
             rows = rows.where(Event.id > last if ascending else Event.id < last)
         order = Event.id.asc() if ascending else Event.id.desc()
-        found = list(self._session.scalars(rows.order_by(order).limit(limit + 1)))
-        items = found[:limit]
-        return Page(items, str(items[-1].id) if len(found) > limit else None)
+        events = list(self._session.scalars(rows.order_by(order).limit(limit + 1)))
+        items = events[:limit]
+        return Page(items, str(items[-1].id) if len(events) > limit else None)
 
     def remove_before(self, moment: datetime, limit: int) -> int:
         """Remove up to `limit` of the oldest events before a time, with deliveries; return their number.

@@ -68,10 +68,10 @@ class Interleavings(SimpleRepository[Interleaving]):
         """
         wanted = {row["interleaving_id"] for row in rows}
         existing = select(Interleaving.id).where(Interleaving.id.in_(wanted)).order_by(Interleaving.id)
-        found = set(self._session.scalars(existing.with_for_update(read=True)))
+        ids = set(self._session.scalars(existing.with_for_update(read=True)))
         # A fixed order, so that two transactions with lists for the same users and queries do not deadlock.
         by_user_and_query = sorted(rows, key=lambda row: (row["interleaving_id"], row["assignment"] or ""))
-        insertable = [row for row in by_user_and_query if row["interleaving_id"] in found]
+        insertable = [row for row in by_user_and_query if row["interleaving_id"] in ids]
         return {list_id for (list_id,) in insert_absent(self._session, ShownList, insertable, "id")}
 
     def shown_list(self, id: str, list_id: str) -> ShownList:
@@ -131,8 +131,10 @@ class Interleavings(SimpleRepository[Interleaving]):
         rows = (
             select(Interleaving).where(Interleaving.model_ids.is_not(None)).order_by(Interleaving.id.desc())
         )
-        found = (row for row in self._session.scalars(rows) if set(model_ids) <= set(row.model_ids or ()))
-        return next(found, None)
+        interleavings = (
+            row for row in self._session.scalars(rows) if set(model_ids) <= set(row.model_ids or ())
+        )
+        return next(interleavings, None)
 
     def expire_lists(self, before: datetime, limit: int) -> int:
         """Expire up to `limit` lists shown before a time; return their number.
@@ -151,16 +153,16 @@ class Interleavings(SimpleRepository[Interleaving]):
         lists = select(ShownList.id, ShownList.interleaving_id, ShownList.credits).where(
             ShownList.id.in_([row.id for row in candidates]), unexpired
         )
-        found = self._session.execute(lists.order_by(ShownList.id).with_for_update()).all()
-        unclicked = [row for row in found if row.credits is None]
-        clicked = [row.id for row in found if row.credits is not None]
+        expired = self._session.execute(lists.order_by(ShownList.id).with_for_update()).all()
+        unclicked = [row for row in expired if row.credits is None]
+        clicked = [row.id for row in expired if row.credits is not None]
         for interleaving_id, number in sorted(Counter(row.interleaving_id for row in unclicked).items()):
             counted = update(Interleaving).where(Interleaving.id == interleaving_id)
             self._session.execute(counted.values(expired_lists=Interleaving.expired_lists + number))
         self._session.execute(delete(ShownList).where(ShownList.id.in_([row.id for row in unclicked])))
         expired_values: dict[str, Any] = {"content": {}, "assignment": None, "expired": True}
         self._session.execute(update(ShownList).where(ShownList.id.in_(clicked)).values(expired_values))
-        return len(found)
+        return len(expired)
 
 
 def assigned_lists(
@@ -175,5 +177,5 @@ def assigned_lists(
         id: Id of the interleaving.
         assignments: Hashes of the user and each query.
     """
-    found = connection.execute(_ASSIGNED, {"interleaving": id, "assignments": list(assignments)})
-    return {row.assignment: (row.id, row.content["documents"]) for row in found}
+    assigned = connection.execute(_ASSIGNED, {"interleaving": id, "assignments": list(assignments)})
+    return {row.assignment: (row.id, row.content["documents"]) for row in assigned}

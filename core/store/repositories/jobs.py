@@ -157,8 +157,8 @@ class Jobs(JobClaims, JobRecovery):
 
     def several(self, job_ids: Collection[str]) -> list[Job]:
         """Return the jobs of some ids in the order of the ids, without those that do not exist."""
-        found = {job.id: job for job in self._session.scalars(select(Job).where(Job.id.in_(job_ids)))}
-        return [found[job_id] for job_id in dict.fromkeys(job_ids) if job_id in found]
+        jobs = {job.id: job for job in self._session.scalars(select(Job).where(Job.id.in_(job_ids)))}
+        return [jobs[job_id] for job_id in dict.fromkeys(job_ids) if job_id in jobs]
 
     def label(self, id: str, changes: Mapping[str, str | None], tags: Mapping[str, str | None]) -> Job:
         """Change the labels of a job.

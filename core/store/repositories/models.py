@@ -128,10 +128,10 @@ class Models(Repository[Model]):
         if not re.fullmatch(MODEL_NAME, name) or self._latest(name) is None:
             exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
             names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES))
-            return did_you_mean(name, {known: known for known in names})
+            return did_you_mean(name, {each: each for each in names})
         aliases = self._session.scalars(select(ModelAlias.alias).where(ModelAlias.name == name))
         references = [f"{name}@{alias}" for alias in aliases if "@" in ref]
-        return did_you_mean(ref, {known: known for known in references})
+        return did_you_mean(ref, {each: each for each in references})
 
     def with_metrics(self, name: str, limit: int) -> list[Model]:
         """Return the latest versions of a name that have metrics, oldest first."""
@@ -233,21 +233,21 @@ class Models(Repository[Model]):
 
     def aliases_of(self, model_ids: Iterable[str]) -> dict[str, list[str]]:
         """Return the aliases of several models, in alphabetical order."""
-        found: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
-        rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(found))
+        aliases: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
+        rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(aliases))
         for model_id, alias in self._session.execute(rows.order_by(ModelAlias.alias)):
-            found[model_id].append(alias)
-        return found
+            aliases[model_id].append(alias)
+        return aliases
 
     def aliases_of_names(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
         """Return the version of each alias, by model name and alias."""
-        found: dict[str, dict[str, int]] = {name: {} for name in names}
+        aliases: dict[str, dict[str, int]] = {name: {} for name in names}
         rows = select(ModelAlias.name, ModelAlias.alias, Model.version).join(ModelAlias.model)
         for name, alias, version in self._session.execute(
-            rows.where(ModelAlias.name.in_(found)).order_by(ModelAlias.alias)
+            rows.where(ModelAlias.name.in_(aliases)).order_by(ModelAlias.alias)
         ):
-            found[name][alias] = version
-        return found
+            aliases[name][alias] = version
+        return aliases
 
     def _find(self, ref: str) -> Model | None:
         if ref.startswith(ids.MODEL):

@@ -79,8 +79,8 @@ def with_tags(
 ) -> Select[T]:
     """Filter rows by tags, which must all match."""
     for tag, value in wanted:
-        found = column[tag].as_string()
-        rows = rows.where(found.is_not(None) if value is None else found == value)
+        stored_value = column[tag].as_string()
+        rows = rows.where(stored_value.is_not(None) if value is None else stored_value == value)
     return rows
 
 
@@ -120,14 +120,14 @@ class PageRequest:
             raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
         if order.by is None:
             page_rows = self._after_cursor(rows, [id], [literal(self.cursor)], order, self.limit + 1)
-            found = list(session.scalars(page_rows))
+            page_and_next = list(session.scalars(page_rows))
         else:
             # Select ids first: sorting whole rows would read their JSON columns.
             page = self._sorted_ids(session, rows, id, order.by, order)
             whole = {row.id: row for row in session.scalars(rows.where(id.in_(page)))}  # type: ignore[attr-defined]
-            found = [whole[each] for each in page]
-        items: list[Any] = found[: self.limit]
-        return Page(items, items[-1].id if len(found) > self.limit else None)
+            page_and_next = [whole[each] for each in page]
+        items: list[Any] = page_and_next[: self.limit]
+        return Page(items, items[-1].id if len(page_and_next) > self.limit else None)
 
     def _sorted_ids(
         self,
@@ -146,20 +146,20 @@ class PageRequest:
             if row is None:
                 raise InvalidInput.at("/cursor", "refers to a deleted row; start again at the first page")
             last = row[0]
-        found: list[str] = []
+        ids: list[str] = []
         if self.cursor is None or last is not None:
             keys, last_keys = [by, id], [literal(last, by.type), literal(self.cursor)]
             with_value = only_ids.where(by.is_not(None))
             selected = self._after_cursor(with_value, keys, last_keys, order, wanted)
-            found = list(session.scalars(selected))
-        if len(found) < wanted:
+            ids = list(session.scalars(selected))
+        if len(ids) < wanted:
             without_value = only_ids.where(by.is_(None))
             request = self if self.cursor is not None and last is None else PageRequest(None, self.limit)
             rest = request._after_cursor(
-                without_value, [id], [literal(self.cursor)], order, wanted - len(found)
+                without_value, [id], [literal(self.cursor)], order, wanted - len(ids)
             )
-            found += session.scalars(rest)
-        return found
+            ids += session.scalars(rest)
+        return ids
 
     def _after_cursor(
         self, rows: Select[T], keys: list[Any], last_keys: list[Any], order: Order, limit: int

@@ -80,13 +80,13 @@ class Projects:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def of_new(self, given: str | None, inherited: str | None = None) -> str | None:
+    def of_new(self, requested: str | None, inherited: str | None = None) -> str | None:
         """Return the project of a new row: the given one, else the inherited, else the caller's only one.
 
         Raises:
             InvalidInput: At `/project`: the caller is limited to other projects, or must select a project.
         """
-        project, allowed = given or inherited, visible_projects()
+        project, allowed = requested or inherited, visible_projects()
         if allowed is None:
             return project
         if project is None and len(allowed) == 1:
@@ -96,7 +96,7 @@ class Projects:
             raise InvalidInput.at("/project", f"{problem}; use one of {', '.join(allowed)}")
         return project
 
-    def of_job(self, spec: JobSpec, given: str | None) -> str | None:
+    def of_job(self, spec: JobSpec, requested: str | None) -> str | None:
         """Return the project of a new job.
 
         This is the first of: the given project; that of the model that the job makes, distils or examines
@@ -111,13 +111,13 @@ class Projects:
             teacher = self._model_name(spec.teacher_name)
             inherited = (teacher and teacher.project) or inherited
         if spec.made_model_name is not None:
-            return self.claim_name(spec.made_model_name, given, inherited)
+            return self.claim_name(spec.made_model_name, requested, inherited)
         if isinstance(spec, DriftJob) and spec.system.model_id is not None:
             model = self._session.get(Model, spec.system.model_id)
             inherited = (model and model.project) or inherited
-        return self.of_new(given, inherited)
+        return self.of_new(requested, inherited)
 
-    def claim_name(self, name: str, given: str | None, inherited: str | None = None) -> str | None:
+    def claim_name(self, name: str, requested: str | None, inherited: str | None = None) -> str | None:
         """Return the project of a model name that gets another version.
 
         A name without a version, and without an active job or study that makes one, is assigned to the
@@ -132,8 +132,8 @@ class Projects:
             self.lock_names([name])
             row = self._model_name(name)
         if row is not None and (row.last_version or self._is_awaited(name)):
-            return _existing_project(row, given)
-        project = self.of_new(given, inherited)
+            return _existing_project(row, requested)
+        project = self.of_new(requested, inherited)
         if row is None:
             insert_row(self._session, ModelName(name=name, last_version=0, project=project))
         else:
@@ -189,12 +189,12 @@ class Projects:
 
     def counts(self) -> dict[str | None, dict[str, int]]:
         """Count the rows of every project by table; None is the key of rows without a project."""
-        found: dict[str | None, dict[str, int]] = {}
+        by_project: dict[str | None, dict[str, int]] = {}
         for table in _COUNTED:
             rows = select(table.project, func.count()).group_by(table.project)
             for project, number in self._session.execute(rows):
-                found.setdefault(project, {})[table.__tablename__] = number
-        return found
+                by_project.setdefault(project, {})[table.__tablename__] = number
+        return by_project
 
     def _model_name(self, name: str) -> ModelName | None:
         with limited_to(None):  # in any project
@@ -236,12 +236,12 @@ def is_project_name(name: str) -> bool:
     return re.match(PROJECT_NAME, name) is not None and "\n" not in name
 
 
-def _existing_project(name: ModelName, given: str | None) -> str | None:
+def _existing_project(name: ModelName, requested: str | None) -> str | None:
     """Return the project of a model name; refuse another given project, or a name that is not visible."""
     allowed = visible_projects()
     if allowed is not None and name.project not in allowed:
         raise InvalidInput.at("/model_name", f"{name.name} is not available; choose another name")
-    if given not in (None, name.project):
+    if requested not in (None, name.project):
         owner = "no project" if name.project is None else f"the project {name.project}"
         raise InvalidInput.at(
             "/project",

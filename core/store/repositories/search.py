@@ -98,15 +98,15 @@ class Search:
         ]
 
     def _matching_models(self, text: str, limit: int) -> list[Model]:
-        found: dict[str, Model] = {}
+        models: dict[str, Model] = {}
         with suppress(NotFound):
             model = self._models.resolve(text)
-            found[model.id] = model
+            models[model.id] = model
         by_id = select(Model).where(_begins(Model.id, ids.MODEL, text)).order_by(Model.id.desc()).limit(limit)
         by_name = self._models.page_of_names(None, limit, containing=text.lower()).items
         for model in (*self._session.scalars(by_id), *by_name):
-            found.setdefault(model.id, model)
-        return list(found.values())[:limit]
+            models.setdefault(model.id, model)
+        return list(models.values())[:limit]
 
 
 def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from core.store.repositories import ids
 from core.store.repositories.repository import Repository, chunks, insert_absent
 from core.store.tables import HashKey, ServedEvent, ServedRanking
 
-USERS = "users"
+_USERS = "users"
 _KEY_BYTES = 32
 
 
@@ -89,20 +89,20 @@ class ServedRankings(Repository[ServedRanking]):
     def forget_before(self, before: datetime, limit: int) -> int:
         """Delete up to `limit` of the rankings before a time, with their events; return their number."""
         old = select(ServedRanking.id).where(ServedRanking.id < ids.first_id(ids.SERVED_RANKING, before))
-        found = list(self._session.scalars(old.order_by(ServedRanking.id).limit(limit)))
-        self._session.execute(delete(ServedEvent).where(ServedEvent.ranking_id.in_(found)))
-        self._session.execute(delete(ServedRanking).where(ServedRanking.id.in_(found)))
-        return len(found)
+        old_ids = list(self._session.scalars(old.order_by(ServedRanking.id).limit(limit)))
+        self._session.execute(delete(ServedEvent).where(ServedEvent.ranking_id.in_(old_ids)))
+        self._session.execute(delete(ServedRanking).where(ServedRanking.id.in_(old_ids)))
+        return len(old_ids)
 
-    def hash_key(self, name: str = USERS) -> bytes:
-        """Return the random key for the hashes of a purpose; the first call creates it."""
-        key = select(HashKey.key).where(HashKey.name == name)
-        found = self._session.scalar(key)
-        if found is None:
-            new_row = [{"name": name, "key": secrets.token_hex(_KEY_BYTES)}]
+    def hash_key(self) -> bytes:
+        """Return the random key for the hashes of users; the first call creates it."""
+        key = select(HashKey.key).where(HashKey.name == _USERS)
+        stored = self._session.scalar(key)
+        if stored is None:
+            new_row = [{"name": _USERS, "key": secrets.token_hex(_KEY_BYTES)}]
             insert_absent(self._session, HashKey, new_row, "name")
-            found = self._session.scalar(key)
-        return bytes.fromhex(str(found))
+            stored = self._session.scalar(key)
+        return bytes.fromhex(str(stored))
 
 
 def _first_id(since: datetime | None) -> str:

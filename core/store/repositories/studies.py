@@ -121,11 +121,11 @@ class Studies(Repository[Study]):
 
     def counts(self, study_ids: Collection[str]) -> dict[str, Counter[str]]:
         """Return the number of trials by study and status."""
-        found: dict[str, Counter[str]] = {study_id: Counter() for study_id in study_ids}
+        by_study: dict[str, Counter[str]] = {study_id: Counter() for study_id in study_ids}
         rows = select(Trial.study_id, Trial.status, func.count()).where(Trial.study_id.in_(study_ids))
         for study_id, status, count in self._session.execute(rows.group_by(Trial.study_id, Trial.status)):
-            found[study_id][status] = count
-        return found
+            by_study[study_id][status] = count
+        return by_study
 
     def trials(self, study_id: str, after: int = -1, limit: int | None = None) -> list[Trial]:
         """List the trials of a study above a number, in order."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -22,6 +22,7 @@ from core.store.tables import Job, Study, Trial
 from core.store.visibility import with_trash
 from core.studies import Budget, StudySpec, Tally, trials_to_queue
 
+StudyStatus = Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"]
 RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
 SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
 OPEN = (RUNNING, PAUSED)
@@ -64,8 +65,8 @@ class StudyProgress:
         if active or further:
             return
         if default_is_lost or study.default_value is None:
-            lost = trial_of(self._session, study.id, 0)
-            detail = (lost.problem or {}).get("detail", "The training has no value of the metric.")
+            default = trial_of(self._session, study.id, 0)
+            detail = (default.problem or {}).get("detail", "The training has no value of the metric.")
             self.end(study, FAILED, {"title": "The default failed", "detail": detail})
         else:
             self._queue_refits(study)

@@ -72,9 +72,9 @@ class DependencyGraph:
         frontier = [node for node in roots if node.id not in self.nodes]
         self.nodes |= {node.id: node for node in frontier}
         while frontier:
-            found = list(self._direct_results(frontier))
+            results = list(self._direct_results(frontier))
             frontier = []
-            for node, needed_id in found:
+            for node, needed_id in results:
                 self._results[needed_id][node.id] = node
                 if node.id not in self.nodes:
                     self.nodes[node.id] = node
@@ -116,8 +116,8 @@ class DependencyGraph:
     def comparisons_of(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:
         """Return pairs of ids: a comparison, and one of the given models or rankings that it includes."""
         rows = select(ComparedSystem.comparison_id, ComparedSystem.system_id)
-        found = self._session.execute(rows.where(ComparedSystem.system_id.in_(list(system_ids))))
-        return [(row.comparison_id, row.system_id) for row in found]
+        comparisons = self._session.execute(rows.where(ComparedSystem.system_id.in_(list(system_ids))))
+        return [(row.comparison_id, row.system_id) for row in comparisons]
 
     def systems_of(self, comparison_ids: Iterable[str]) -> list[str]:
         """Return the ids of the models and rankings that some comparisons include."""

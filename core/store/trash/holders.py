@@ -89,7 +89,7 @@ def holders_of(
         active: The models, rankings and click logs that active jobs use.
     """
     objects = list(nodes)
-    found: defaultdict[str, list[Holder]] = defaultdict(list)
+    holders: defaultdict[str, list[Holder]] = defaultdict(list)
     systems = {node.id: node for node in objects if node.kind.name in (MODEL, RANKING)}
     for object_id, holder in chain(
         _held_by_status(objects),
@@ -97,16 +97,16 @@ def holders_of(
         _holders_of_datasets(session, [node.id for node in objects if node.kind.name == DATASET]),
         _holders_of_click_logs(session, [node.id for node in objects if node.kind.name == CLICK_LOG], active),
     ):
-        found[object_id].append(holder)
+        holders[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
     for node in objects:
         if node.job_id is not None:
             made_by[node.job_id].append(node.id)
     for job_id, holder in _holders_of_jobs(session, list(made_by)):
         for object_id in made_by[job_id]:
-            if holder not in found[object_id]:
-                found[object_id].append(holder)
-    return dict(found)
+            if holder not in holders[object_id]:
+                holders[object_id].append(holder)
+    return dict(holders)
 
 
 def result_holder(node: Node, root: Node) -> Holder:
@@ -255,14 +255,14 @@ def _holders_of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str
         yield job_id, Holder("study", object_id, name, "has it as a trial")
     trained = (Study.default_job_id, Study.winner_job_id, Study.conclude_job_id)
     rows = select(Study.id, Study.name, *trained).where(or_(*(column.in_(job_ids) for column in trained)))
-    for study_id, name, *made in session.execute(rows):
-        for job_id in {each for each in made if each in job_ids}:
+    for study_id, name, *result_ids in session.execute(rows):
+        for job_id in {each for each in result_ids if each in job_ids}:
             yield job_id, Holder("study", study_id, name, "concludes from it")
     needed = (ExperimentTraining.job_id, ExperimentTraining.evaluation_job_id)
     reported = select(Experiment.id, Experiment.paper, *needed, Experiment.report_job_id).outerjoin(
         ExperimentTraining, ExperimentTraining.experiment_id == Experiment.id
     )
     conditions = (column.in_(job_ids) for column in (*needed, Experiment.report_job_id))
-    for object_id, paper, *made in session.execute(reported.where(or_(*conditions))):
-        for job_id in {each for each in made if each in job_ids}:
+    for object_id, paper, *result_ids in session.execute(reported.where(or_(*conditions))):
+        for job_id in {each for each in result_ids if each in job_ids}:
             yield job_id, Holder("experiment", object_id, paper, "reports on it")

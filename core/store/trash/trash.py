@@ -272,14 +272,14 @@ class Trash(ExpiredObjects):
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        found: list[Trashed] = []
+        page_and_next: list[Trashed] = []
         with with_trash(self._session):
             last = None if cursor is None else self._cursor_position(cursor)
             for each in KINDS.values() if kind is None else (kind,):
-                found += self._latest_trashed(each, last, limit + 1)
-        found.sort(key=lambda item: (item.deleted_at, item.node.id), reverse=True)
-        items = found[:limit]
-        return Page(items, items[-1].node.id if len(found) > limit else None)
+                page_and_next += self._latest_trashed(each, last, limit + 1)
+        page_and_next.sort(key=lambda item: (item.deleted_at, item.node.id), reverse=True)
+        items = page_and_next[:limit]
+        return Page(items, items[-1].node.id if len(page_and_next) > limit else None)
 
     def ids(self, kind: Kind, before: datetime | None = None) -> list[str]:
         """List the ids of the objects of a kind in the trash.

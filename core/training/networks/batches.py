@@ -114,7 +114,7 @@ class Batches:
     def _usual_size(self) -> int:
         """Return the number of rows that batches of several queries are padded to."""
         largest = max((batch.n_documents for batch in self.batches if batch.n_queries > 1), default=0)
-        return _round_up(largest, _ROW_MULTIPLE)
+        return -(-largest // _ROW_MULTIPLE) * _ROW_MULTIPLE  # rounded up
 
 
 def inputs_of(
@@ -157,7 +157,3 @@ def _grouped(drawn: Int64Array, lengths: Int64Array, max_documents: int) -> Iter
             first, size = index, 0
         size += length
     yield drawn[first:]
-
-
-def _round_up(number: int, multiple: int) -> int:
-    return -(-number // multiple) * multiple

@@ -47,12 +47,12 @@ class AsyncAliasCalls(AsyncCalls):
             name: Only aliases of this model; of all models if None.
         """
         names = [name] if name is not None else [model["name"] async for model in self._aliased_names()]
-        found: Listing[GateView] = Listing()
+        listing: Listing[GateView] = Listing()
         for one in sorted(names):
             for alias in await self.aliases(one):
                 if alias.gated:
-                    found.append(await self.gate(one, alias.alias))
-        return found
+                    listing.append(await self.gate(one, alias.alias))
+        return listing
 
     def _aliased_names(self) -> AsyncPages[Any]:
         return AsyncPages(self.transport, "/v1/model-names", lambda one: one, fields="name")

@@ -19,7 +19,7 @@ from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
 
 _DATA = "a path, a URL, or a data frame of pandas, polars or Arrow"
-LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
+ClickLogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 
 
 class AsyncClickLog(ClickLogView, AsyncData):
@@ -51,7 +51,7 @@ class AsyncClickLogCalls(AsyncCalls):
         *,
         queries: Path | str | None = None,
         files: str | None = None,
-        format: LogFormat = "auto",
+        format: ClickLogFormat = "auto",
         columns: Mapping[str, str] | None = None,
         actions: Mapping[str, float] | None = None,
         rank_base: Literal[0, 1] | None = None,
@@ -208,7 +208,7 @@ class AsyncClickLogCalls(AsyncCalls):
         await self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
     async def _send_log(self, upload: Upload, progress: bool | None) -> AsyncClickLog:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             document: Any = await send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(AsyncClickLog, document)
 

@@ -33,12 +33,12 @@ class AsyncData(AsyncRefreshable):
         if self.job_id is None:
             return None
         try:
-            found = await self._transport.get(f"/v1/jobs/{self.job_id}")
+            document = await self._transport.get(f"/v1/jobs/{self.job_id}")
         except RankeryApiError as error:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
             return None
-        return AsyncJob.of(found, self._transport)
+        return AsyncJob.of(document, self._transport)
 
     async def wait(
         self,

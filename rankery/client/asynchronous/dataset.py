@@ -29,8 +29,8 @@ class AsyncDataset(DatasetView, AsyncData):
         Raises:
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
-        found = await self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
-        return self._update_from(found)
+        document = await self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        return self._update_from(document)
 
     async def download(
         self,

@@ -39,9 +39,9 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         """
         if reference.startswith(DATASET_PREFIX):
             return self._bound(AsyncDataset, await self.transport.get(f"/v1/datasets/{reference}"))
-        found = await self._named(reference, "ready")
-        if found:
-            return self._bound(AsyncDataset, found[0])
+        dataset = await self._named(reference, "ready")
+        if dataset:
+            return self._bound(AsyncDataset, dataset[0])
         waiting = await self._named(reference, None)
         if waiting:
             raise NothingFound(f"the dataset {reference!r} is {waiting[0]['status']}, not ready")

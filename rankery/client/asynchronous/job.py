@@ -144,8 +144,8 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
         Raises:
             RankeryApiError: The job is not an automatic training.
         """
-        found = await self._transport.get(f"{self._path}/candidates")
-        return Listing(ranked(read(answers.AutoTrainCandidates, found)))
+        document = await self._transport.get(f"{self._path}/candidates")
+        return Listing(ranked(read(answers.AutoTrainCandidates, document)))
 
     async def model(self) -> "AsyncModel":
         """Return the model that the job made.

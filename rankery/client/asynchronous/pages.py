@@ -49,23 +49,23 @@ class AsyncPages(Generic[Item]):
         Args:
             count: Largest number of items.
         """
-        found: Listing[Item] = Listing()
+        items: Listing[Item] = Listing()
         if count <= _PAGE:
             page = await self._page(None, count)
-            found.extend(map(self._read, page["items"]))
-            return found
+            items.extend(map(self._read, page["items"]))
+            return items
         async for item in self:
-            found.append(item)
-            if len(found) == count:
+            items.append(item)
+            if len(items) == count:
                 break
-        return found
+        return items
 
     async def all(self) -> Listing[Item]:
         """Return all items, from all pages."""
-        found: Listing[Item] = Listing()
+        items: Listing[Item] = Listing()
         async for item in self:
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     async def to_pandas(self) -> "pandas.DataFrame":
         """Return the fields of all items as a data frame of pandas.

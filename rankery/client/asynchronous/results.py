@@ -164,8 +164,10 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
         Raises:
             RankeryApiError: There is no such system or metric.
         """
-        found = await self.differences(a, b, metric)
-        return plots.differences(found, self.systems[a].name, self.systems[b].name, metric or self.metrics[0])
+        differences = await self.differences(a, b, metric)
+        return plots.differences(
+            differences, self.systems[a].name, self.systems[b].name, metric or self.metrics[0]
+        )
 
     async def to_arrow(self) -> "pa.Table":
         """Fetch the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""

@@ -192,7 +192,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         return {"ranking_id": (await job.wait()).made("ranking_id")}
 
     async def _send(self, path: str, upload: Upload, progress: bool | None) -> AsyncJob:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             return self._bound(AsyncJob, await send_upload(self.transport, path, upload, on_bytes))
 
 

@@ -271,7 +271,7 @@ class AsyncUploadCalls(AsyncCalls):
         )
 
     async def _upload(self, upload: Upload, progress: bool | None) -> AsyncDataset:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             document = await send_upload(self.transport, "/v1/datasets", upload, on_bytes)
         return self._bound(AsyncDataset, document)
 

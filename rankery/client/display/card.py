@@ -11,10 +11,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from rankery.client.display.texts import count, interval, number
 from rankery.control_characters import visible
 
 if TYPE_CHECKING:
-    from rankery.client.schemas.answers import Finding
+    from rankery.client.schemas.answers import Finding, MetricSummary
 
 _SHOWN_ROWS = 20
 _STYLE = (
@@ -44,6 +45,15 @@ class CardTable:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
+
+    @classmethod
+    def of_metrics(cls, metrics: "Mapping[str, MetricSummary]") -> Self:
+        """Return the table of the means of metrics with their intervals."""
+        rows = [
+            [name, number(one.mean), interval(one.lower, one.upper), count(one.queries), count(one.skipped)]
+            for name, one in metrics.items()
+        ]
+        return cls(["metric", "#mean", "#95% interval", "#queries", "#undefined"], rows)
 
     @classmethod
     def of_findings(cls, findings: "Sequence[Finding] | None") -> list[Self]:

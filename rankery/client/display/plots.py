@@ -14,23 +14,23 @@ _MARGIN_PIXELS, _BAR_PIXELS = 110, 20
 _GRID_COLOUR = "rgba(128, 128, 128, 0.25)"
 
 
-def history(found: answers.JobHistory, metric: str | None) -> Any:
+def history(learning: answers.JobHistory, metric: str | None) -> Any:
     """Draw a metric's curves on all data, with the best iteration marked."""
-    measured = found.curves.get("validation") or next(iter(found.curves.values()), {})
+    measured = learning.curves.get("validation") or next(iter(learning.curves.values()), {})
     chosen = metric or next((name for name in measured if name != "loss"), None) or next(iter(measured), None)
-    curves = {data: values[chosen] for data, values in found.curves.items() if chosen in values}
+    curves = {data: values[chosen] for data, values in learning.curves.items() if chosen in values}
     if chosen is None or not curves:
-        names = sorted({name for values in found.curves.values() for name in values})
+        names = sorted({name for values in learning.curves.values() for name in values})
         subject = "no metric was" if chosen is None else f"{chosen!r} was not"
         raise DataUnusable(f"{subject} measured; available: {', '.join(names) or 'no curves yet'}")
     figure = _figure(f"{chosen} by iteration", "iteration", chosen)
     for place, (data, values) in enumerate(curves.items()):
         colour = _COLOURS[place % len(_COLOURS)]
-        figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=colour)
-    if found.best_iteration is not None:
-        label = f"best iteration {found.best_iteration}"
+        figure.add_scatter(x=learning.iterations, y=values, name=data, mode="lines", line_color=colour)
+    if learning.best_iteration is not None:
+        label = f"best iteration {learning.best_iteration}"
         figure.add_vline(
-            x=found.best_iteration,
+            x=learning.best_iteration,
             line_dash="dot",
             line_color=_TEXT_COLOUR,
             annotation_text=label,
@@ -72,27 +72,29 @@ def evaluation(found: answers.Evaluation) -> Any:
     return figure
 
 
-def differences(found: answers.Differences, a: str, b: str, metric: str) -> Any:
+def differences(values: answers.Differences, a: str, b: str, metric: str) -> Any:
     """Draw the differences of all queries, in ascending order."""
-    figure = _figure(f"{metric}: {b} − {a}, {found.queries:,} queries", "queries, worst first", "difference")
-    colours = [_COLOURS[0] if value > 0 else _COLOURS[1] for value in found.differences]
-    figure.add_bar(y=found.differences, marker_color=colours, marker_line_width=0)
+    figure = _figure(f"{metric}: {b} − {a}, {values.queries:,} queries", "queries, worst first", "difference")
+    colours = [_COLOURS[0] if value > 0 else _COLOURS[1] for value in values.differences]
+    figure.add_bar(y=values.differences, marker_color=colours, marker_line_width=0)
     figure.update_layout(bargap=0)
     return figure
 
 
-def importance(found: answers.ModelImportance, top: int) -> Any:
+def importance(gains: answers.ModelImportance, top: int) -> Any:
     """Draw the gains of the most important features, the greatest on top."""
-    items = found.features[:top][::-1]
+    items = gains.features[:top][::-1]
     return _bars("gain of the splits", [one.feature for one in items], [one.gain for one in items])
 
 
-def permutations(found: answers.Inspection, top: int) -> Any:
+def permutations(inspection: answers.Inspection, top: int) -> Any:
     """Draw the drop of a metric when each feature is shuffled, the greatest on top."""
-    items = sorted(found.importance, key=lambda one: one.mean or 0.0)[-top:]
+    items = sorted(inspection.importance, key=lambda one: one.mean or 0.0)[-top:]
     error = _error(items, horizontal=True)
     values = [one.mean for one in items]
-    return _bars(f"{found.metric} lost when shuffled", [one.feature for one in items], values, error_x=error)
+    return _bars(
+        f"{inspection.metric} lost when shuffled", [one.feature for one in items], values, error_x=error
+    )
 
 
 def _bars(title: str, names: list[str], values: Sequence[float | None], **more: Any) -> Any:

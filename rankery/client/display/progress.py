@@ -93,9 +93,7 @@ def steps_progress(
 
 
 @contextmanager
-def upload_progress(
-    description: str, total_bytes: int | None, progress: bool | None
-) -> Iterator[Callable[[int], None]]:
+def upload_progress(total_bytes: int | None, progress: bool | None) -> Iterator[Callable[[int], None]]:
     """Draw a bar of bytes: the block gets a function to call with the bytes sent since the last call."""
     if not is_wanted(progress):
         yield _nothing
@@ -108,7 +106,7 @@ def upload_progress(
         TimeRemainingColumn(),
     )
     with _progress_bars(*columns) as bars:
-        task = bars.add_task(description, total=total_bytes)
+        task = bars.add_task("uploading", total=total_bytes)
         yield lambda n_bytes: bars.advance(task, n_bytes)
 
 

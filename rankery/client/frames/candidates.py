@@ -142,12 +142,12 @@ def _blocks(features: Iterable[str]) -> set[str]:
 
 
 def _feature_columns(
-    table: "pa.Table", features: Sequence[str], taken: Collection[Any]
+    table: "pa.Table", features: Sequence[str], excluded: Collection[Any]
 ) -> tuple[list[str], list[str]]:
     """Return the columns that are features of the model, and those that are not."""
     feature_names = set(features)
     blocks = _blocks(features)
-    names = [name for name in table.column_names if name not in taken]
+    names = [name for name in table.column_names if name not in excluded]
     lists = {name for name in names if "list" in str(table.schema.field(name).type)}
     if lists == {_ALL_FEATURES} and _ALL_FEATURES not in blocks:
         return [_ALL_FEATURES], [name for name in names if name != _ALL_FEATURES]

@@ -57,8 +57,8 @@ def listed(names: Any) -> str:
 
 def suggestion(name: str, names: Any) -> str:
     """Return "; did you mean …?" for the nearest name; empty if none is near."""
-    found = get_close_matches(name.lower(), [str(one).lower() for one in names], n=1, cutoff=0.65)
-    near = next((one for one in names if found and str(one).lower() == found[0]), None)
+    matches = get_close_matches(name.lower(), [str(one).lower() for one in names], n=1, cutoff=0.65)
+    near = next((one for one in names if matches and str(one).lower() == matches[0]), None)
     return "" if near is None else f"; did you mean {near!r}?"
 
 

@@ -146,10 +146,10 @@ def _array(values: "np.ndarray[Any, Any]") -> Any:
 
 def _id_texts(name: str, ids: Any) -> Any:
     """Return ids as texts; missing ids are null."""
-    found = normalise_ids(ids)
-    for row in found.invalid[:1].tolist():
+    normalised = normalise_ids(ids)
+    for row in normalised.invalid[:1].tolist():
         raise DataUnusable(f"row {row} of {name}: expected {EXPECTED}")
-    return found.texts
+    return normalised.texts
 
 
 def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequence[str], list[Any]]:
@@ -157,9 +157,9 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
     from rankery.client.frames.arrow import np
 
     if is_frame(features):
-        given = as_table(features)
-        columns: list[Any] = list(given.columns)
-        names = names or given.column_names
+        table = as_table(features)
+        columns: list[Any] = list(table.columns)
+        names = names or table.column_names
     else:
         matrix = np.asarray(features.toarray() if hasattr(features, "toarray") else with_nan(features))
         if matrix.ndim != 2 or not matrix.shape[1]:

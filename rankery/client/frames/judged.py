@@ -51,27 +51,31 @@ _USUAL_TEXTS = frozenset(
 
 def usual_columns(role: str, names: Iterable[str]) -> list[str]:
     """Return the columns with a usual name of a role; a URL is the document only without an id."""
-    found = [name for name in names if name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]]
-    return [name for name in found if name.lower() != "url"] or found
+    matching = [name for name in names if _usual_spelling(name) in USUAL_NAMES[role]]
+    return [name for name in matching if name.lower() != "url"] or matching
+
+
+def _usual_spelling(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def usual_column(role: str, names: Iterable[str]) -> str | None:
     """Return the only column with a usual name of a role; None if there is none, or several."""
-    found = usual_columns(role, names)
-    return found[0] if len(found) == 1 else None
+    matching = usual_columns(role, names)
+    return matching[0] if len(matching) == 1 else None
 
 
-def single_column(role: str, found: Sequence[str]) -> str | None:
+def single_column(role: str, matching: Sequence[str]) -> str | None:
     """Return the only column that may have a role; None if there is none.
 
     Raises:
         DataUnusable: There are several.
     """
-    if len(found) > 1:
+    if len(matching) > 1:
         raise DataUnusable(
-            f"the columns {listed(found)} could each be the {role}; name one in columns={{{role!r}: …}}"
+            f"the columns {listed(matching)} could each be the {role}; name one in columns={{{role!r}: …}}"
         )
-    return found[0] if found else None
+    return matching[0] if matching else None
 
 
 def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -86,12 +90,12 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
         WrongType: A role has neither a text nor a list.
     """
     check_roles(columns, Columns.__annotations__)
-    known = set(names)
-    for role, given in columns.items():
-        if not (given is None or isinstance(given, str | Sequence)):
-            raise WrongType(f"columns takes a text or a list of texts for {role}, not {described(given)}")
-        for name in [given] if isinstance(given, str) else given or ():
-            if name not in known:
+    columns_of_frame = set(names)
+    for role, requested in columns.items():
+        if not (requested is None or isinstance(requested, str | Sequence)):
+            raise WrongType(f"columns takes a text or a list of texts for {role}, not {described(requested)}")
+        for name in [requested] if isinstance(requested, str) else requested or ():
+            if name not in columns_of_frame:
                 raise DataUnusable(
                     f"there is no column {name!r}, named as {role} in columns{suggestion(name, names)}"
                     f" (the frame has {listed(names)})"
@@ -132,19 +136,24 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         WrongType: The columns are not a dictionary of texts.
     """
     by_role = mapping_of(columns or {}, COLUMNS_BY_ROLE)
-    given: dict[str, Any] = {role: plain_value(names) for role, names in by_role.items()}
+    requested: dict[str, Any] = {role: plain_value(names) for role, names in by_role.items()}
     names = table.column_names
-    check_names(given, names)
-    label = _required_column("label", given, names, frame)
-    query = _required_column("query", given, names, frame)
+    check_names(requested, names)
+    label = _required_column("label", requested, names, frame)
+    query = _required_column("query", requested, names, frame)
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:
         _check_queries(frame, query, table.column(query))
-    document = given.get("document") or usual_column("document", names)
-    taken = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := given.get(role), str)}
-    taken |= {name for role in _LIST_ROLES for name in given.get(role) or ()} | {label or "", query or ""}
-    others = [name for name in names if name not in taken and not _is_usual_text(name) and name != document]
+    document = requested.get("document") or usual_column("document", names)
+    with_role = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := requested.get(role), str)}
+    with_role |= {name for role in _LIST_ROLES for name in requested.get(role) or ()} | {
+        label or "",
+        query or "",
+    }
+    others = [
+        name for name in names if name not in with_role and not _is_usual_text(name) and name != document
+    ]
     declared = declared_categories(frame)
     categorical = []
     for name in others:
@@ -157,18 +166,18 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
             refuse_text(frame, name, column)
             _refuse_texts_of_documents(frame, table, name, query, has_document=document is not None)
     if categorical:
-        given["categorical_features"] = [*(given.get("categorical_features") or ()), *categorical]
-    return cast("Columns", given)
+        requested["categorical_features"] = [*(requested.get("categorical_features") or ()), *categorical]
+    return cast("Columns", requested)
 
 
-def _required_column(role: str, given: Mapping[str, Any], names: Sequence[str], frame: Any) -> str | None:
+def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[str], frame: Any) -> str | None:
     """Return the column of a role; None if several have usual names, which the service refuses."""
-    if isinstance(given.get(role), str):
-        return str(given[role])
-    taken = {name for name in given.values() if isinstance(name, str)}
-    taken |= {name for key in _LIST_ROLES for name in given.get(key) or ()}
-    free = [name for name in names if name not in taken]
-    usual = {name.lower().replace("-", "_").replace(" ", "_") for name in free} & {*USUAL_NAMES[role]}
+    if isinstance(requested.get(role), str):
+        return str(requested[role])
+    with_role = {name for name in requested.values() if isinstance(name, str)}
+    with_role |= {name for key in _LIST_ROLES for name in requested.get(key) or ()}
+    free = [name for name in names if name not in with_role]
+    usual = {_usual_spelling(name) for name in free} & {*USUAL_NAMES[role]}
     if not usual:
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
@@ -181,16 +190,16 @@ def _required_column(role: str, given: Mapping[str, Any], names: Sequence[str], 
 def _index_hint(frame: Any, role: str) -> str:
     """Return a hint to reset the index of a pandas frame if it has a usual name of the role."""
     names = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
-    found = usual_column(role, names)
-    return f"; the index has {found!r}: frame.reset_index() makes it a column" if found else ""
+    column = usual_column(role, names)
+    return f"; the index has {column!r}: frame.reset_index() makes it a column" if column else ""
 
 
 def _suggested_name(role: str, names: Sequence[str]) -> str:
-    return next((found for usual in USUAL_NAMES[role][:4] if (found := suggestion(usual, names))), "")
+    return next((hint for usual in USUAL_NAMES[role][:4] if (hint := suggestion(usual, names))), "")
 
 
 def _is_usual_text(name: str) -> bool:
-    return name.lower().replace("-", "_").replace(" ", "_") in _USUAL_TEXTS
+    return _usual_spelling(name) in _USUAL_TEXTS
 
 
 def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
@@ -213,11 +222,11 @@ def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
 def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
     from rankery.client.frames.arrow import np
 
-    found = normalise_ids(column)
-    for row in found.invalid[:1].tolist():
+    normalised = normalise_ids(column)
+    for row in normalised.invalid[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
-    if (missing := first_missing(found.texts)) is not None:
+    if (missing := first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{row_text(frame, missing)}, column {name!r}: the query is missing")
     codes = query_codes(column)
     if len(codes) > 1 and not codes.any():

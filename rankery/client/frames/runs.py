@@ -1,10 +1,8 @@
 """Write scores as a TREC run, the format of uploaded rankings of other systems."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from rankery.client.frames.cells import (
     first_missing,
@@ -19,14 +17,13 @@ from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, single_column, usual_columns
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
-from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
 from rankery.pandas_index import is_reordered
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-_BLANK = re.compile(r"\s+")
 _SCORES = ("score", "scores", "prediction", "predictions", "pred")
 _ROLES = ("query", "document", "score")
 _BATCH_ROWS = 100_000
@@ -129,9 +126,13 @@ def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -
         )
 
 
-def _warn_of_texts(table: "pa.Table", found: Mapping[str, str | None]) -> None:
+def _warn_of_texts(table: "pa.Table", column_by_role: Mapping[str, str | None]) -> None:
     """Warn about the first column of texts of a frame without documents, which may have their ids."""
-    texts = (field.name for field in table.schema if is_text(field.type) and field.name not in found.values())
+    texts = (
+        field.name
+        for field in table.schema
+        if is_text(field.type) and field.name not in column_by_role.values()
+    )
     if name := next(texts, None):
         warn(
             "no column is the document, so scores are matched by their order within each query; if the column"
@@ -168,7 +169,7 @@ def run_of_table(run: "pa.Table") -> Iterator[str]:
         part = run.slice(first, _BATCH_ROWS)
         columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
         yield "".join(
-            _line(_encoded(query), _encoded(document), score)
+            _line(encode_blanks(query), encode_blanks(document), score)
             for query, document, score in zip(*columns, strict=True)
             if score is not None and score == score
         )
@@ -208,7 +209,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
     """
     from rankery.client.frames.arrow import np
 
-    given = [_encoded(str(query)) for query in run.column("query").to_pylist()]
+    given = [encode_blanks(str(query)) for query in run.column("query").to_pylist()]
     places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
     counts, expected = Counter(given), Counter(queries)
     for query in (*expected, *counts):
@@ -222,33 +223,28 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
-    found = normalise_ids(column)
-    for row in found.invalid[:1].tolist():
+    normalised = normalise_ids(column)
+    for row in normalised.invalid[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
-    texts: pa.LargeStringArray = found.texts
+    texts: pa.LargeStringArray = normalised.texts
     if (row := first_missing(texts)) is not None:
         raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
-    warn_of_spellings(f"column {name!r}", column, found)
+    warn_of_spellings(f"column {name!r}", column, normalised)
     return texts
 
 
 def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     """Return the keys of a mapping as ids with percent-encoded blanks."""
     keys = list(by_id)
-    found = normalise_ids(keys)
-    for place in found.invalid[:1].tolist():
+    normalised = normalise_ids(keys)
+    for place in normalised.invalid[:1].tolist():
         raise DataUnusable(f"{noun} is {keys[place]!r}; expected {EXPECTED}")
-    if (place := first_missing(found.texts)) is not None:
+    if (place := first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{noun} is {keys[place]!r}, which is a missing id")
-    warn_of_spellings("the run", keys, found)
-    return [_encoded(text) for text in found.texts.to_pylist()]
+    warn_of_spellings("the run", keys, normalised)
+    return [encode_blanks(text) for text in normalised.texts.to_pylist()]
 
 
 def _line(query: str, document: str, score: float) -> str:
     return f"{query} Q0 {document} 1 {score!r} rankery\n"
-
-
-def _encoded(identifier: str) -> str:
-    """Percent-encode the blanks of an id, as in TREC files of the service."""
-    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)

@@ -50,12 +50,12 @@ class AliasCalls(Calls):
             name: Only aliases of this model; of all models if None.
         """
         names = [name] if name is not None else [model["name"] for model in self._aliased_names()]
-        found: Listing[GateView] = Listing()
+        listing: Listing[GateView] = Listing()
         for one in sorted(names):
             for alias in self.aliases(one):
                 if alias.gated:
-                    found.append(self.gate(one, alias.alias))
-        return found
+                    listing.append(self.gate(one, alias.alias))
+        return listing
 
     def _aliased_names(self) -> Pages[Any]:
         return Pages(self.transport, "/v1/model-names", lambda one: one, fields="name")

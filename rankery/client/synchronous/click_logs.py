@@ -22,7 +22,7 @@ from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
 
 _DATA = "a path, a URL, or a data frame of pandas, polars or Arrow"
-LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
+ClickLogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 
 
 class ClickLog(ClickLogView, Data):
@@ -54,7 +54,7 @@ class ClickLogCalls(Calls):
         *,
         queries: Path | str | None = None,
         files: str | None = None,
-        format: LogFormat = "auto",
+        format: ClickLogFormat = "auto",
         columns: Mapping[str, str] | None = None,
         actions: Mapping[str, float] | None = None,
         rank_base: Literal[0, 1] | None = None,
@@ -211,7 +211,7 @@ class ClickLogCalls(Calls):
         self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
     def _send_log(self, upload: Upload, progress: bool | None) -> ClickLog:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             document: Any = send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(ClickLog, document)
 

@@ -36,12 +36,12 @@ class Data(Refreshable):
         if self.job_id is None:
             return None
         try:
-            found = self._transport.get(f"/v1/jobs/{self.job_id}")
+            document = self._transport.get(f"/v1/jobs/{self.job_id}")
         except RankeryApiError as error:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
             return None
-        return Job.of(found, self._transport)
+        return Job.of(document, self._transport)
 
     def wait(
         self,

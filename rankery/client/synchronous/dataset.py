@@ -32,8 +32,8 @@ class Dataset(DatasetView, Data):
         Raises:
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
-        found = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
-        return self._update_from(found)
+        document = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        return self._update_from(document)
 
     def download(
         self,

@@ -42,9 +42,9 @@ class DatasetReferences(UploadCalls):
         """
         if reference.startswith(DATASET_PREFIX):
             return self._bound(Dataset, self.transport.get(f"/v1/datasets/{reference}"))
-        found = self._named(reference, "ready")
-        if found:
-            return self._bound(Dataset, found[0])
+        dataset = self._named(reference, "ready")
+        if dataset:
+            return self._bound(Dataset, dataset[0])
         waiting = self._named(reference, None)
         if waiting:
             raise NothingFound(f"the dataset {reference!r} is {waiting[0]['status']}, not ready")

@@ -147,8 +147,8 @@ class Job(JobView, Refreshable, Deletable):
         Raises:
             RankeryApiError: The job is not an automatic training.
         """
-        found = self._transport.get(f"{self._path}/candidates")
-        return Listing(ranked(read(answers.AutoTrainCandidates, found)))
+        document = self._transport.get(f"{self._path}/candidates")
+        return Listing(ranked(read(answers.AutoTrainCandidates, document)))
 
     def model(self) -> "Model":
         """Return the model that the job made.

@@ -167,8 +167,10 @@ class Comparison(ComparisonView, Deletable, Tabular):
         Raises:
             RankeryApiError: There is no such system or metric.
         """
-        found = self.differences(a, b, metric)
-        return plots.differences(found, self.systems[a].name, self.systems[b].name, metric or self.metrics[0])
+        differences = self.differences(a, b, metric)
+        return plots.differences(
+            differences, self.systems[a].name, self.systems[b].name, metric or self.metrics[0]
+        )
 
     def to_arrow(self) -> "pa.Table":
         """Fetch the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""

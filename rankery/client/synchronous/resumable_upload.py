@@ -101,8 +101,8 @@ class ResumableUpload:
             self._id = str(document_of(created)["id"])
             self._stored_id.write(self._id)
             return self._record_offset(0)
-        found = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
-        return self._record_offset(int(found.headers["Upload-Offset"]))
+        response = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
+        return self._record_offset(int(response.headers["Upload-Offset"]))
 
     def _send_piece(self, offset: int) -> int:
         size = min(PIECE_BYTES, self._size_bytes - offset)

@@ -195,7 +195,7 @@ class SystemCalls(DatasetReferences):
         return {"ranking_id": job.wait().made("ranking_id")}
 
     def _send(self, path: str, upload: Upload, progress: bool | None) -> Job:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             return self._bound(Job, send_upload(self.transport, path, upload, on_bytes))
 
 

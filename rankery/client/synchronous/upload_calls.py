@@ -274,7 +274,7 @@ class UploadCalls(Calls):
         )
 
     def _upload(self, upload: Upload, progress: bool | None) -> Dataset:
-        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress(upload.size_bytes, progress) as on_bytes:
             document = send_upload(self.transport, "/v1/datasets", upload, on_bytes)
         return self._bound(Dataset, document)
 

@@ -37,8 +37,8 @@ class DriftReportView(Displayable, answers.DriftReport, Tabular):
         for one in self.comparisons:
             compared = [*one.features, *([one.scores] if one.scores else [])]
             rows = [
-                [found.name, found.verdict, number(found.psi), p_value(found.p), found.sentence]
-                for found in compared
+                [feature.name, feature.verdict, number(feature.psi), p_value(feature.p), feature.sentence]
+                for feature in compared
             ]
             tables.append(CardTable(columns, rows, f"against {one.with_}"))
         return Card("drift report", self.summary(), self.sentence, tables)
@@ -48,9 +48,9 @@ class DriftReportView(Displayable, answers.DriftReport, Tabular):
         from rankery.client.frames.arrow import pa
 
         rows = [
-            {"with": one.with_, **found.model_dump(exclude={"profile"})}
+            {"with": one.with_, **feature.model_dump(exclude={"profile"})}
             for one in self.comparisons
-            for found in one.features
+            for feature in one.features
         ]
         return pa.Table.from_pylist(rows)
 

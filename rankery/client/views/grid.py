@@ -95,8 +95,8 @@ class GridView(Displayable, Tabular, Generic[AnyJob]):
 
     def _value(self, job: AnyJob) -> float | None:
         """Return the validation value of the first metric, negated if lower is better."""
-        found = ((job.metrics or {}).get(_SELECTION_DATA) or {}).get(self._metric)
-        return None if found is None else self._sign * float(found)
+        mean = ((job.metrics or {}).get(_SELECTION_DATA) or {}).get(self._metric)
+        return None if mean is None else self._sign * float(mean)
 
 
 def _metrics(job: JobView) -> dict[str, Any]:

@@ -39,8 +39,8 @@ class JobView(Displayable, answers.Job):
     @property
     def conclusion(self) -> answers.AutoTrainConclusion | None:
         """Conclusion of an automatic training, with a `sentence`; None for other jobs and before its end."""
-        found = (self.result or {}).get("conclusion")
-        return None if found is None else answers.AutoTrainConclusion.model_validate(found)
+        content = (self.result or {}).get("conclusion")
+        return None if content is None else answers.AutoTrainConclusion.model_validate(content)
 
     def made(self, name: str) -> str:
         """Return the id of a result of the job.
@@ -51,12 +51,12 @@ class JobView(Displayable, answers.Job):
         Raises:
             NothingMade: The job has not succeeded yet, or has no such result.
         """
-        found = (self.result or {}).get(name)
-        if found is None:
+        value = (self.result or {}).get(name)
+        if value is None:
             noun = name.removesuffix("_id")
             why = "makes none" if self.status == "succeeded" else f"is {self.status}"
             raise NothingMade(f"there is no {noun}: the {self.kind} job {self.id} {why}")
-        return str(found)
+        return str(value)
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""
@@ -85,12 +85,12 @@ class JobView(Displayable, answers.Job):
             "created": moment(self.created_at),
             "ended": moment(self.finished_at),
         }
-        found = CardTable.of_findings(self.findings)
+        findings = CardTable.of_findings(self.findings)
         return Card(
             f"{self.kind} job {self.id}",
             facts,
             self.conclusion.sentence if self.conclusion else "",
-            tables=[*self._metrics(), *found, *self._ranks(), *self._phases()],
+            tables=[*self._metrics(), *findings, *self._ranks(), *self._phases()],
         )
 
     def _steps(self) -> str:

@@ -33,12 +33,7 @@ class EvaluationView(Displayable, answers.Evaluation):
             "conventions": (self.contract and self.contract.preset) or "",
             "created": moment(self.created_at),
         }
-        rows = [
-            [metric, number(one.mean), interval(one.lower, one.upper), count(one.queries), count(one.skipped)]
-            for metric, one in self.metrics.items()
-        ]
-        columns = ["metric", "#mean", "#95% interval", "#queries", "#undefined"]
-        tables = [CardTable(columns, rows), *CardTable.of_findings(self.findings)]
+        tables = [CardTable.of_metrics(self.metrics), *CardTable.of_findings(self.findings)]
         return Card(f"evaluation of {self.system}", facts, tables=tables)
 
     def plot(self) -> Any:

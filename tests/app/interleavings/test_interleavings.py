@@ -1,6 +1,5 @@
 """Interleavings over HTTP: creation, lists, clicks and verdicts."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,20 +7,13 @@ from fastapi import FastAPI
 
 from app.http.services import registered
 from app.served.writer import ListWriter
-from core.store import Model, Store
-from tests.app.conftest import FEATURE_NAMES, TestClient
+from core.store import Store
+from tests.app.conftest import TestClient
 
 DOCUMENTS = [
     {"id": f"d{place}", "features": {"bm25": float(place), "pagerank": -float(place)}} for place in range(12)
 ]
 RANKINGS = {"a": ["d1", "d2", "d3", "d4"], "b": ["d4", "d3", "d2", "d1"]}
-
-
-@pytest.fixture
-def models(add_model: Callable[..., Model]) -> list[str]:
-    """Two versions that each rank by their first feature, whose name differs between the versions."""
-    reversed_names = [*FEATURE_NAMES[1:], FEATURE_NAMES[0]]
-    return [add_model("web").reference, add_model("web", feature_names=reversed_names).reference]
 
 
 def create(client: TestClient, **changed: Any) -> dict[str, Any]:

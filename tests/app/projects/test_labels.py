@@ -7,15 +7,9 @@ import pytest
 
 from core.store import Model, Store
 from tests.app.auth.foreign_project import PROJECT, fill
-from tests.app.conftest import TestClient
+from tests.app.conftest import TestClient, error_pointers
 
 CSV = b"label,query_id,bm25\n1,q1,0.5\n0,q1,0.1\n"
-
-
-def error_pointers(answer: Any) -> list[str]:
-    """Return the pointers of the errors of a refusal."""
-    assert answer.status_code == 422, answer.text
-    return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict[str, Any]) -> None:

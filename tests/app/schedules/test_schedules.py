@@ -8,7 +8,7 @@ import pytest
 
 from core.store import Store
 from core.store.repositories.schedules import RunStatus
-from tests.app.conftest import TestClient
+from tests.app.conftest import TestClient, error_pointers
 
 TRAINING = {"kind": "train", "model_name": "web", "dataset": "judged", "loss": {"name": "lambdarank"}}
 
@@ -43,12 +43,6 @@ def create(client: TestClient, **changed: Any) -> dict[str, Any]:
     assert answer.headers["location"] == f"/v1/schedules/{answer.json()['id']}"
     created: dict[str, Any] = answer.json()
     return created
-
-
-def pointers(answer: Any) -> list[str]:
-    """Return the pointers of the errors."""
-    assert answer.status_code == 422, answer.text
-    return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
@@ -94,14 +88,14 @@ def test_invalid_fields_are_refused_with_their_pointers(
     client: TestClient, changed: dict[str, Any], pointer: str
 ) -> None:
     """A job is checked as at submission, and the pointers of its errors are below `/job`."""
-    assert pointer in pointers(client.post("/v1/schedules", json=body(**changed)))
+    assert pointer in error_pointers(client.post("/v1/schedules", json=body(**changed)))
     assert client.get("/v1/schedules").json()["items"] == []
 
 
 @pytest.mark.both_stores
 def test_nul_in_names_is_refused(client: TestClient) -> None:
     """PostgreSQL refuses NUL in text: an alias with NUL is invalid, and a model of a sum is not found."""
-    assert pointers(client.post("/v1/schedules", json=body(promote={"alias": "a\x00b"}))) == [
+    assert error_pointers(client.post("/v1/schedules", json=body(promote={"alias": "a\x00b"}))) == [
         "/promote/alias"
     ]
     job = {name: value for name, value in TRAINING.items() if name != "loss"}
@@ -135,8 +129,8 @@ def test_a_schedule_is_paused_and_resumed(client: TestClient) -> None:
     assert (moved["name"], moved["next_run_at"]) == ("later", None)
     resumed = client.patch(url, json={"enabled": True}).json()
     assert datetime.fromisoformat(resumed["next_run_at"]).minute == 30
-    assert pointers(client.patch(url, json={"cron": None})) == ["/cron"]
-    assert pointers(client.patch(url, json={"promote": {"alias": "champion"}})) == ["/promote/alias"]
+    assert error_pointers(client.patch(url, json={"cron": None})) == ["/cron"]
+    assert error_pointers(client.patch(url, json={"promote": {"alias": "champion"}})) == ["/promote/alias"]
     assert client.patch(url, json={"promote": None}).json()["promote"] is None
 
 
@@ -217,7 +211,7 @@ def test_a_dataset_name_does_not_find_data_of_another_project(
     with store.begin() as tx:
         tx.projects.move_data(tx.datasets.get(dataset_id), "ads")
     refused = client.post("/v1/schedules", json=body(project="search"))
-    assert pointers(refused) == ["/job/dataset"]
+    assert error_pointers(refused) == ["/job/dataset"]
     assert "in the project search or without one" in refused.json()["detail"]
     create(client)
 
@@ -244,12 +238,12 @@ def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
         )
         tx.projects.move_name("web", "ads")
     refused = client.post("/v1/schedules", json=body(project="search"))
-    assert pointers(refused) == ["/job/project"]
-    assert pointers(client.patch(f"/v1/schedules/{schedule['id']}", json={"job": TRAINING})) == [
+    assert error_pointers(refused) == ["/job/project"]
+    assert error_pointers(client.patch(f"/v1/schedules/{schedule['id']}", json={"job": TRAINING})) == [
         "/job/project"
     ]
     client.headers["Authorization"] = f"Bearer {bound}"
-    assert pointers(client.post("/v1/schedules", json=body())) == ["/job/model_name"]
+    assert error_pointers(client.post("/v1/schedules", json=body())) == ["/job/model_name"]
 
 
 @pytest.mark.parametrize("job", [TRAINING, STUDY, BEST])
@@ -258,9 +252,9 @@ def test_a_job_is_in_the_project_of_its_schedule(client: TestClient, job: dict[s
     schedule = create(client, job={**job, "project": "search"})
     assert schedule["project"] == "search"
     refused = client.post("/v1/schedules", json=body(job={**job, "project": "ads"}, project="search"))
-    assert pointers(refused) == ["/job/project"]
+    assert error_pointers(refused) == ["/job/project"]
     path = f"/v1/schedules/{schedule['id']}"
-    assert pointers(client.patch(path, json={"job": {**job, "project": "ads"}})) == ["/job/project"]
+    assert error_pointers(client.patch(path, json={"job": {**job, "project": "ads"}})) == ["/job/project"]
     assert client.patch(path, json={"job": {**job, "project": "search"}}).status_code == 200
 
 
@@ -269,7 +263,7 @@ def test_due_times_are_shown_before_there_is_a_schedule(client: TestClient) -> N
     times = {"cron": "30 4 * * 1-5", "timezone": "Europe/Zurich"}
     shown = client.get("/v1/schedules/due-times", params=times).json()["items"]
     assert shown == create(client, **times)["next_runs"]
-    assert pointers(client.get("/v1/schedules/due-times?cron=at+night")) == ["/cron"]
+    assert error_pointers(client.get("/v1/schedules/due-times?cron=at+night")) == ["/cron"]
 
 
 def test_due_times_take_the_longest_texts_of_a_schedule(client: TestClient) -> None:

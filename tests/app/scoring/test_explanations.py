@@ -8,7 +8,7 @@ import pytest
 
 from app.settings import ApiSettings
 from core.errors import ModelError
-from core.scoring import Contributions, Explainability, Forest
+from core.scoring import Explainability, Forest, TreeExplainer
 from core.scoring.limits import MAX_DEPTH
 from core.scoring.model_text import ModelText
 from core.store import Model
@@ -77,11 +77,11 @@ def test_a_chain_as_deep_as_allowed_is_explained() -> None:
     """A tree with one more level is refused, even if a score would take few steps."""
     features = np.random.default_rng(1).normal(size=(5, 3))
     text = chain_model_text(MAX_DEPTH + 1, 3)
-    base, added = Contributions(ModelText.read(text)).of(features)
+    base, added = TreeExplainer(ModelText.read(text)).of(features)
     scores = Forest.parse(text).score(features)
     np.testing.assert_allclose(base + added.sum(axis=1), scores, rtol=1e-9, atol=1e-12)
     with pytest.raises(ModelError, match=r"a depth of 301; scores can be explained up to a depth of 300"):
-        Contributions(ModelText.read(chain_model_text(MAX_DEPTH + 2, 3)))
+        TreeExplainer(ModelText.read(chain_model_text(MAX_DEPTH + 2, 3)))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -91,19 +91,19 @@ def test_contributions_add_up_for_any_forest(seed: int) -> None:
     text = random_model_text(random, 4, 10, 12)
     features = random.normal(size=(20, 4)).round(1)
     features[::3, 1] = np.nan
-    base, added = Contributions(ModelText.read(text)).of(features)
+    base, added = TreeExplainer(ModelText.read(text)).of(features)
     np.testing.assert_allclose(
         base + added.sum(axis=1), Forest.parse(text).score(features), rtol=1e-9, atol=1e-9
     )
-    assert Contributions(ModelText.read(text)).of(features[:0])[1].shape == (0, 4)
+    assert TreeExplainer(ModelText.read(text)).of(features[:0])[1].shape == (0, 4)
 
 
 def test_models_that_cannot_be_explained_are_refused() -> None:
     """Trees with linear leaves, and model texts without the document counts of leaves, are refused."""
     random = np.random.default_rng(0)
     with pytest.raises(ModelError, match="linear"):
-        Contributions(ModelText.read(random_model_text(random, 2, 5, 8, linear=True)))
+        TreeExplainer(ModelText.read(random_model_text(random, 2, 5, 8, linear=True)))
     counted = random_model_text(random, 2, 5, 8)
     uncounted = "\n".join(line for line in counted.split("\n") if "_count=" not in line)
     with pytest.raises(ModelError, match="no document counts"):
-        Contributions(ModelText.read(uncounted))
+        TreeExplainer(ModelText.read(uncounted))

@@ -1,7 +1,7 @@
 """Interleaved lists of models: by `/rank`, by two requests at a time, and by two processes."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +12,10 @@ from app.served.users import UserHashes
 from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import NotFound, StoreUnavailable
 from core.interleaving import METHODS, Method, interleave, seeded_draw
-from core.store import Model, Store, StoreSettings
+from core.store import Store, StoreSettings
 from core.store.clock import utc_now
 from core.store.tables import Interleaving
-from tests.app.conftest import FEATURE_NAMES, TestClient
+from tests.app.conftest import TestClient
 from tests.servers.fixtures import Places
 
 DOCUMENTS = [
@@ -24,13 +24,6 @@ DOCUMENTS = [
 RANKINGS = [list(range(12)), list(range(11, -1, -1))]
 NAMES = [f"d{place}" for place in range(12)]
 USERS = UserHashes(b"key")
-
-
-@pytest.fixture
-def models(add_model: Callable[..., Model]) -> list[str]:
-    """Two versions, which rank by different features."""
-    reversed_names = [*FEATURE_NAMES[1:], FEATURE_NAMES[0]]
-    return [add_model("web").reference, add_model("web", feature_names=reversed_names).reference]
 
 
 def create(client: TestClient, **options: Any) -> str:

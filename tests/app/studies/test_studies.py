@@ -10,7 +10,7 @@ from app.settings import ApiSettings
 from app.studies.requests import MAX_TRIALS
 from core.store import Store
 from core.store.repositories.studies import TrialResult
-from tests.app.conftest import TestClient
+from tests.app.conftest import TestClient, error_pointers
 from tests.app.http.conftest import eventually, waits_for_a_lock
 
 LEAVES = "/hyperparameters/num_leaves"
@@ -37,12 +37,6 @@ def request_of(ready_dataset: Callable[[], str]) -> Callable[..., dict[str, Any]
         }
 
     return body
-
-
-def pointers(response: Any) -> list[str]:
-    """Return the pointers of the mistakes."""
-    assert response.status_code == 422, response.text
-    return [error["pointer"] for error in response.json()["errors"]]
 
 
 def test_a_study_begins_with_its_default(client: TestClient, request_of: Callable[..., Any]) -> None:
@@ -87,7 +81,7 @@ def test_bounds_are_those_of_the_declared_parameters(
 ) -> None:
     """A value that no training could use is refused with its place in the search space."""
     refused = client.post("/v1/studies", json=request_of(search_space=space))
-    assert f"/search_space/{place}" in pointers(refused)
+    assert f"/search_space/{place}" in error_pointers(refused)
 
 
 def test_a_prefix_of_a_name_is_not_its_parent(client: TestClient, request_of: Callable[..., Any]) -> None:
@@ -112,7 +106,7 @@ def test_a_parameter_of_one_loss_needs_its_condition(
     losses = {"type": "choice", "choices": [{"name": "lambdarank"}, {"name": "ndcg-loss2++"}]}
     mu = {"type": "float", "low": 1.0, "high": 10.0}
     refused = client.post("/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": mu}))
-    assert "/search_space/~1loss~1mu/low" in pointers(refused)
+    assert "/search_space/~1loss~1mu/low" in error_pointers(refused)
     conditional = {**mu, "when": {"/loss/name": ["ndcg-loss2++"]}}
     accepted = client.post(
         "/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": conditional})
@@ -122,7 +116,7 @@ def test_a_parameter_of_one_loss_needs_its_condition(
 
 def test_a_study_needs_queries_for_its_conclusion(client: TestClient, request_of: Callable[..., Any]) -> None:
     """The conclusion of a study needs held-out queries."""
-    assert "/test" in pointers(client.post("/v1/studies", json=request_of(test=None)))
+    assert "/test" in error_pointers(client.post("/v1/studies", json=request_of(test=None)))
 
 
 def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Callable[..., Any]) -> None:
@@ -146,13 +140,13 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
     for space, place in refusals:
         refused = client.post("/v1/studies", json=request_of(base=base, search_space=space))
         pointer = "/search_space/" + next(iter(space)).replace("/", "~1") + place
-        assert pointers(refused)[0] == pointer, space
+        assert error_pointers(refused)[0] == pointer, space
 
 
 def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) -> None:
     """The weights of a sum are fitted without tuning."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "sum", "models": ["web:1"]}}
-    assert pointers(client.post("/v1/studies", json=request_of(base=base))) == ["/base/scorer/kind"]
+    assert error_pointers(client.post("/v1/studies", json=request_of(base=base))) == ["/base/scorer/kind"]
 
 
 def test_trials_are_not_distributed(client: TestClient, request_of: Callable[..., Any]) -> None:
@@ -164,7 +158,7 @@ def test_trials_are_not_distributed(client: TestClient, request_of: Callable[...
         (request_of(distribution=request), "/distribution"),
     ):
         refused = client.post("/v1/studies", json=body)
-        assert pointers(refused) == [pointer]
+        assert error_pointers(refused) == [pointer]
         assert refused.json()["errors"][0]["detail"].startswith("can only be used for single trainings")
     base["distribution"] = None
     study = client.post("/v1/studies", json=request_of(base=base))
@@ -176,13 +170,15 @@ def test_mistakes_of_a_scorer_have_their_place(client: TestClient, request_of: C
     """A hyperparameter that the scorer does not have is reported below `/base`."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {"num_leaves": 4}}
     refused = client.post("/v1/studies", json=request_of(base=base))
-    assert pointers(refused) == ["/base/hyperparameters/num_leaves"]
+    assert error_pointers(refused) == ["/base/hyperparameters/num_leaves"]
 
 
 def test_mistakes_of_the_base_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
     """A mistake in the training that trials vary has a pointer below `/base`."""
     base = {"loss": {"name": "lambdarank"}, "label_map": {"x": 1.0}}
-    assert pointers(client.post("/v1/studies", json=request_of(base=base)))[0].startswith("/base/label_map")
+    assert error_pointers(client.post("/v1/studies", json=request_of(base=base)))[0].startswith(
+        "/base/label_map"
+    )
 
 
 def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: Callable[..., Any]) -> None:
@@ -225,7 +221,7 @@ def test_trials_by_hand_must_be_in_the_search_space(
     """Missing, unknown and invalid values are refused."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     refused = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": parameters})
-    assert pointers(refused)[0].startswith("/parameters/")
+    assert error_pointers(refused)[0].startswith("/parameters/")
 
 
 def test_a_cancelled_study_leaves_no_job(
@@ -385,7 +381,7 @@ def test_a_grid_has_a_trial_for_each_combination(
     assert study["counts"]["asked"] == 3
     without_step = {RATE: {"type": "float", "low": 0.1, "high": 0.3}}
     refused = client.post("/v1/studies", json=request_of(**{**grid, "search_space": without_step}))
-    assert pointers(refused) == ["/search_space/~1hyperparameters~1learning_rate/step"]
+    assert error_pointers(refused) == ["/search_space/~1hyperparameters~1learning_rate/step"]
 
 
 def test_importance_is_empty_before_there_are_trials(

@@ -49,9 +49,22 @@ function sumRow(items, conclusion) {
   const bytes = summed.reduce((sum, { size_bytes: size }) => sum + (size ?? 0), 0);
   return [
     {
-      ...{ number: SUM, name: `sum of ${members.length} candidates`, loss: { name: "" }, scorer: { kind: "sum" } },
-      ...{ hyperparameters: null, status: "complete", reason: null, value, interval, tied_with_best: null },
-      ...{ folds: 0, planned_folds: 0, iterations: null, seconds: 0, size_bytes: bytes || null, weight: 1 },
+      number: SUM,
+      name: `sum of ${members.length} candidates`,
+      loss: { name: "" },
+      scorer: { kind: "sum" },
+      hyperparameters: null,
+      status: "complete",
+      reason: null,
+      value,
+      interval,
+      tied_with_best: null,
+      folds: 0,
+      planned_folds: 0,
+      iterations: null,
+      seconds: 0,
+      size_bytes: bytes || null,
+      weight: 1,
     },
   ];
 }

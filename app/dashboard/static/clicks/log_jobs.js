@@ -7,10 +7,8 @@ import { h, hint, panel, replace, statusBadge } from "../page/dom.js";
 import { fixed, timeElement } from "../page/format.js";
 
 const MAX_JOBS = 200;
-const FIELDS = [
-  ...["title", "kind", "kind_label", "status", "created_at"],
-  ...["sentence", "method", "propensities", "lower", "upper", "truth"].map((name) => `result.${name}`),
-];
+const FIELDS =
+  "title,kind,kind_label,status,created_at,result.sentence,result.method,result.propensities,result.lower,result.upper,result.truth";
 
 /** @typedef {any} LogJob a job with some of its fields */
 
@@ -19,7 +17,7 @@ export function jobPanels(logId) {
   const figure = h("section.panel", { "aria-label": "Propensities by method", hidden: true });
   const list = h("div");
   loadInto(list, async () => {
-    const query = new URLSearchParams({ object: logId, limit: String(MAX_JOBS), fields: String(FIELDS) });
+    const query = new URLSearchParams({ object: logId, limit: String(MAX_JOBS), fields: FIELDS });
     const { items, next_cursor: more } = await get(`/v1/jobs?${query}`);
     const jobs = /** @type {LogJob[]} */ (items).filter(({ kind }) => kind !== "ingest-clicks");
     const drawn = propensityFigure(jobs);

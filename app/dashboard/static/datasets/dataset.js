@@ -40,7 +40,7 @@ export const SEVERITIES = ["error", "warning", "info"];
  * @param {{severity: string}[]} findings
  * @returns {[severity: string, number: number][]}
  */
-export function severities(findings) {
+export function countsBySeverity(findings) {
   const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;
   /** @type {[string, number][]} */
   const counts = SEVERITIES.map((severity) => [severity, count(severity)]);

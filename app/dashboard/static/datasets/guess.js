@@ -50,15 +50,15 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?\d*,\d+$|^[+-]?(nan|i
  * @param {UsualNames} usual
  */
 export function automaticRoles(header, rows, usual) {
-  const texts = header.map((_, column) => isText(rows, column));
+  const hasTexts = header.map((_, column) => isText(rows, column));
   /** @type {string[]} */
-  const roles = header.map((_, column) => (texts[column] ? "query_columns" : FEATURE));
+  const roles = header.map((_, column) => (hasTexts[column] ? "query_columns" : FEATURE));
   for (const role of SINGLE_ROLES) {
     const index = header.findIndex(
       (name, column) =>
         usual[role]?.includes(name.toLowerCase().replace(/[- ]/g, "_")) &&
         !SINGLE_ROLES.includes(roles[column]) &&
-        (texts[column] || !TEXT_ROLES.includes(role)),
+        (hasTexts[column] || !TEXT_ROLES.includes(role)),
     );
     if (index >= 0) roles[index] = role;
   }

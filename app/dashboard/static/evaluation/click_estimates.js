@@ -7,14 +7,7 @@ import { failureBox, helpLink } from "../page/content.js";
 import { columnHead, dataTable, h, replace } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
-const FIELDS = [
-  "created_at",
-  "spec.systems",
-  "spec.click_log_id",
-  "result.metric",
-  "result.estimator",
-  "result.systems",
-];
+const FIELDS = "id,created_at,spec.systems,spec.click_log_id,result.metric,result.estimator,result.systems";
 
 /** @typedef {import("../clicks/counterfactual.js").SystemEstimate} SystemEstimate */
 
@@ -42,7 +35,7 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const object = model ?? ranking;
     if (!object) return [];
     const query = new URLSearchParams({ kind: "counterfactual", object, status: "succeeded", limit: "100" });
-    const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
+    const { items } = await get(`/v1/jobs?${query}&fields=${FIELDS}`);
     const estimates = /** @type {any[]} */ (items).flatMap(estimateOf);
     if (!estimates.length) return [];
     const logs = await getAll("/v1/click-logs?limit=200&fields=name");

@@ -114,7 +114,11 @@ function cutoffFigure(systems, name, cutoffs) {
   const styles = measured.map(({ slot }, index) => (single ? { colour: "accent" } : lineStyle(slot ?? index)));
   const lines = measured.map((system, index) => line(system, { ...styles[index], width: 2.25, dots: true, size: 3 }));
   const bands = lines.map((each, index) => ({
-    ...{ ...each, dash: null, unnamed: true, opacity: single ? 1 : 0.55, kind: /** @type {const} */ ("band") },
+    ...each,
+    dash: null,
+    unnamed: true,
+    opacity: single ? 1 : 0.55,
+    kind: /** @type {const} */ ("band"),
     y: [],
     low: values(measured[index], "lower"),
     high: values(measured[index], "upper"),

@@ -146,7 +146,10 @@ function diagnosticsFigure(history, group, diagnostics) {
     right: { title: "training loss", read: lossValue },
     series: [
       ...diagnostics.map(({ name, title }, index) => ({
-        ...{ name: title, ...lineStyle(index), dots: true, width: 1.75 },
+        name: title,
+        ...lineStyle(index),
+        dots: true,
+        width: 1.75,
         ...points(history, name),
       })),
       ...(loss ? [{ name: "Training loss", x: history.iterations, y: loss, ...lossStyle }] : []),

@@ -1,5 +1,5 @@
 /** Labels of experiments, and the types of their reports and estimates. @module */
-import { counted, fixed, joined } from "../page/format.js";
+import { count, fixed, joined } from "../page/format.js";
 
 /** @typedef {Schemas["ExperimentTraining"]} Training */
 
@@ -70,8 +70,8 @@ export const tableName = (name) => name.charAt(0).toUpperCase() + name.slice(1).
 export function progressLabel(counts) {
   const all = trainingCount(counts);
   if (!all) return "–";
-  const running = counts.running ? `, ${counted(counts.running, "running", "running")}` : "";
-  const failed = counts.failed ? `, ${counted(counts.failed, "failed", "failed")}` : "";
+  const running = counts.running ? `, ${count(counts.running)} running` : "";
+  const failed = counts.failed ? `, ${count(counts.failed)} failed` : "";
   return `${counts.succeeded} of ${all}${running}${failed}`;
 }
 

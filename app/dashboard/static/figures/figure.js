@@ -9,7 +9,7 @@ import { frameOf, HEIGHT, wholeRange } from "./frame.js";
 import { figureLegend, groupOf, swatch } from "./legend.js";
 import { nearestStop, stopsOf, wordsOf } from "./reading.js";
 
-const STEP_OF_PAGE = 10;
+const STOPS_PER_PAGE = 10;
 const READOUT_GAP_PIXELS = 14;
 
 /**
@@ -143,8 +143,8 @@ export function figureView() {
     const next = {
       ArrowRight: current + 1,
       ArrowLeft: current < 0 ? last : current - 1,
-      PageDown: current + STEP_OF_PAGE,
-      PageUp: current - STEP_OF_PAGE,
+      PageDown: current + STOPS_PER_PAGE,
+      PageUp: current - STOPS_PER_PAGE,
       Home: 0,
       End: last,
     };

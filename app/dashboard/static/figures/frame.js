@@ -122,7 +122,11 @@ function frameWithMargin(figure, shown, width, view, margin) {
   return {
     width,
     height,
-    ...{ top, bottom, start, end, slanted },
+    top,
+    bottom,
+    start,
+    end,
+    slanted,
     x: atX,
     y: atY,
     ticks: {

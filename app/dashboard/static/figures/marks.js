@@ -1,5 +1,5 @@
 /** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
-import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
+import { countsBySeverity, rangeLabel, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
 import { h, rowHead, setAttribute, setText, svg } from "../page/dom.js";
 import { count, counted, percent, short } from "../page/format.js";
@@ -151,7 +151,7 @@ export function featureValue(value) {
 
 /** @param {{severity: string}[]} findings */
 export function severityCounts(findings) {
-  const counts = severities(findings);
+  const counts = countsBySeverity(findings);
   const chips = counts.length
     ? counts.map(([severity, number]) => [severity, severityLabel(severity, number)])
     : [["none", "No problems found"]];
@@ -163,7 +163,7 @@ export function severityCounts(findings) {
 
 /** Return the status of a job; its title lists the errors and warnings of a succeeded job. @param {Job} job */
 export function jobStatus(job) {
-  const labels = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
+  const labels = countsBySeverity(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
   const doubtful = labels.length > 0 && "true";
   const title = labels.join(", ") || null;
   return h("span.status", { "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));

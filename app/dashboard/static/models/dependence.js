@@ -55,11 +55,20 @@ function dependenceFigure(dependence, axis, scores) {
       : { title: feature, range: rangeWithoutTails(percentiles), read: short };
   const series = [
     points.length > 1 && {
-      ...{ ...mean, name: "most documents", kind: /** @type {const} */ ("band") },
-      ...{ x, y: [], low: points.map(({ lower }) => lower), high: points.map(({ upper }) => upper) },
+      ...mean,
+      name: "most documents",
+      kind: /** @type {const} */ ("band"),
+      x,
+      y: [],
+      low: points.map(({ lower }) => lower),
+      high: points.map(({ upper }) => upper),
     },
     {
-      ...{ ...mean, width: 2.25, dots: true, x, y: points.map((point) => point.mean) },
+      ...mean,
+      width: 2.25,
+      dots: true,
+      x,
+      y: points.map((point) => point.mean),
       words: points.map((point) => `${feature} ${featureValue(point)}, ${percent(point.share, 1)} at or below`),
     },
     missing && missingMark(missing),
@@ -78,8 +87,15 @@ function dependenceFigure(dependence, axis, scores) {
 /** @param {Schemas["MissingResponse"]} missing @returns {Series} */
 function missingMark({ mean, lower, upper, share }) {
   return {
-    ...{ name: `missing, ${percent(share, 1)}`, kind: "points", colour: "best", symbol: "diamond", size: 5 },
-    ...{ x: [null], y: [mean], low: [lower], high: [upper] },
+    name: `missing, ${percent(share, 1)}`,
+    kind: "points",
+    colour: "best",
+    symbol: "diamond",
+    size: 5,
+    x: [null],
+    y: [mean],
+    low: [lower],
+    high: [upper],
   };
 }
 

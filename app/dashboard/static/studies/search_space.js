@@ -13,8 +13,8 @@ import { parameterName } from "./labels.js";
  * @property {number} [high]
  * @property {boolean} [log]
  * @property {string[]} [choices]
- * @property {string[]} [ticked] choices that are selected initially
- * @property {boolean} [off] whether it is not selected initially
+ * @property {string[]} [selected] choices that are selected initially
+ * @property {boolean} [unselected] whether it is not selected initially
  * @property {string} words description
  */
 
@@ -78,8 +78,8 @@ export function searchSpace(place, more, add, schemas, losses) {
     pointer: "/loss",
     type: "choice",
     choices: losses.map(({ name }) => name),
-    ticked: LOSSES,
-    off: true,
+    selected: LOSSES,
+    unselected: true,
     words: "The loss, with its default parameters.",
   };
   offer("trees");
@@ -154,9 +154,9 @@ function proposalOf({ name, type, minimum, maximum, choices, default: standard, 
 }
 
 /** @param {Proposal} proposal */
-function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
+function row({ pointer, type, low, high, log, choices, selected, unselected, words }) {
   const name = parameterName(pointer);
-  const searched = h("input", { type: "checkbox", name: "searched", checked: !off });
+  const searched = h("input", { type: "checkbox", name: "searched", checked: !unselected });
   /** @param {string} part @param {number | undefined} value */
   const bound = (part, value) =>
     field(
@@ -169,7 +169,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
       }),
     );
   const choice = (/** @type {string} */ value) =>
-    checkBox({ "data-choice": value, checked: !ticked || ticked.includes(value) }, value);
+    checkBox({ "data-choice": value, checked: !selected || selected.includes(value) }, value);
   const inside =
     type === "choice"
       ? h("div.choices", ...(choices ?? []).map(choice))

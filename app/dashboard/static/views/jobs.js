@@ -1,5 +1,5 @@
 /** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
-import { severities, severityLabel } from "../datasets/dataset.js";
+import { countsBySeverity, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
@@ -87,7 +87,7 @@ function name({ id, title, kind, spec }) {
 
 /** @param {Job} job */
 function statusTags(job) {
-  const worst = severities(errorsAndWarnings(job)).slice(0, 1);
+  const worst = countsBySeverity(errorsAndWarnings(job)).slice(0, 1);
   return [...worst.map(([severity, number]) => severityLabel(severity, number)), ...marks(job)];
 }
 

@@ -1,4 +1,4 @@
-"""Index from which the turn of an API key is read."""
+"""Index for the last job start of an API key, by which API keys take turns."""
 
 from alembic import op
 

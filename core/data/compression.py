@@ -1,0 +1,147 @@
+"""Memory-map the bytes of a file, decompressed if necessary."""
+
+import mmap
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from core.data.options import Limits
+from core.errors import DatasetError
+
+Bytes = npt.NDArray[np.uint8]
+Progress = Callable[[int, int], None]
+
+_CHUNK_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class _Compression:
+    name: str
+    codec: Literal["gzip", "zstd"]
+    signatures: tuple[bytes, ...]
+
+
+_COMPRESSIONS = (
+    _Compression("gzip", "gzip", (b"\x1f\x8b",)),
+    # pzstd files begin with a skippable frame.
+    _Compression("Zstandard", "zstd", (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")),
+)
+
+
+def mapped_bytes(
+    path: Path,
+    file: str,
+    limits: Limits,
+    on_progress: Progress | None = None,
+    *,
+    expected: str = "judged documents",
+) -> Bytes:
+    """Map a file read-only; gzip and Zstandard data, detected by their content, are decompressed first.
+
+    Decompressed bytes are written to an unlinked temporary file, so that they take no process memory and no
+    file remains.
+
+    Args:
+        path: Path of the file. A plain file is mapped directly and must not be truncated while in use.
+        file: Name of the file for messages.
+        limits: Size limits of decompressed data.
+        on_progress: Called with the compressed bytes read so far and the size of the compressed file.
+        expected: Expected content of the file, for messages.
+
+    Raises:
+        DatasetError: When the file is empty, or compressed data are damaged, truncated or too large.
+        OSError: When the file cannot be opened, or the disk is full.
+    """
+    with path.open("rb", buffering=0) as stream:
+        start = stream.read(4)
+        if not start:
+            raise DatasetError.at(f"expected {expected}, but the file is empty", file=file)
+        compression = _compression_of(start)
+        if compression is None:
+            return _mapped(stream)
+        with tempfile.TemporaryFile() as decompressed:
+            size = _decompress(compression, path, decompressed, file, limits, on_progress)
+            if size == 0:
+                raise DatasetError.at(
+                    f"expected {expected}, but the {compression.name} data are empty", file=file
+                )
+            content = _mapped(decompressed)
+    inner = _compression_of(content[:4].tobytes())
+    if inner is not None:
+        raise DatasetError.at(
+            f"expected data that are compressed once, but found {inner.name} data within {compression.name}"
+            " data",
+            file=file,
+        )
+    return content
+
+
+def _compression_of(start: bytes) -> _Compression | None:
+    for compression in _COMPRESSIONS:
+        if start.startswith(compression.signatures):
+            return compression
+    return None
+
+
+def _mapped(stream: IO[bytes] | FileIO) -> Bytes:
+    return np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _decompress(
+    compression: _Compression,
+    path: Path,
+    decompressed: IO[bytes],
+    file: str,
+    limits: Limits,
+    on_progress: Progress | None,
+) -> int:
+    written = 0
+    with pa.OSFile(str(path), "r") as source, pa.CompressedInputStream(source, compression.codec) as stream:
+        max_bytes = limits.unpacked(source.size())
+        while chunk := _read(stream, compression, file):
+            written += len(chunk)
+            if written > max_bytes:
+                raise _too_much(compression, file, max_bytes, limits)
+            decompressed.write(chunk)
+            if on_progress is not None:
+                on_progress(source.tell(), source.size())
+    decompressed.flush()
+    return written
+
+
+def _read(stream: pa.CompressedInputStream, compression: _Compression, file: str) -> bytes:
+    try:
+        return stream.read(_CHUNK_BYTES)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Arrow reports damage as an OSError without an errno.
+        raise DatasetError.at(_damage(compression, str(error)), file=file) from error
+
+
+def _too_much(compression: _Compression, file: str, max_bytes: int, limits: Limits) -> DatasetError:
+    times = (
+        " (RANKERY_MAX_UNPACKED_BYTES)"
+        if max_bytes == limits.unpacked_bytes
+        else f", {limits.unpacked_ratio} times their compressed size (RANKERY_MAX_UNPACKED_RATIO)"
+    )
+    limit = f"expected {compression.name} data of at most {max_bytes:,} uncompressed bytes{times}"
+    return DatasetError.at(f"{limit}, but found more", file=file)
+
+
+def _damage(compression: _Compression, reported: str) -> str:
+    if "Truncated" in reported:
+        return f"expected complete {compression.name} data, but the file ends early; upload it again"
+    if "too much memory" in reported:
+        return f"expected {compression.name} data with a window of at most 128 MiB, but found a larger one"
+    reason = reported.rpartition(": ")[2]
+    return (
+        f"expected valid {compression.name} data, but the file is damaged: {reason[:1].lower()}{reason[1:]}"
+    )
