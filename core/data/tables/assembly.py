@@ -14,8 +14,7 @@ from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_codes, permute_rows
 from core.data.lightgbm import query_boundaries
-from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Limits, ReadingOptions
-from core.data.packing import Progress
+from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.category_column import CategoryColumn
 from core.data.tables.cells import kind_of
