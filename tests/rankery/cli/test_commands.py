@@ -455,8 +455,8 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert f" --data-dir {stack.data_dir}`" in printed
     newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
     correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
-    train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
-    train = (*train, "--loss", "lambdarank", "--name", "clicked", *QUICK)
+    source = (trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
+    train = ("train", *source, "--loss", "lambdarank", "--name", "clicked", *QUICK)
     job = rankery(stack, *train, "--json").document["job"]
     assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
     naive = job["result"]["naive"]

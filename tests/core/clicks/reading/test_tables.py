@@ -288,7 +288,7 @@ def test_ids_are_those_of_datasets(read: Read) -> None:
 
 def test_numbers_with_a_point_are_ids_by_their_digits(read: Read) -> None:
     """Arrow writes large numbers with an exponent; NaN is a missing user, and a fraction is no id."""
-    columns = {
+    columns: dict[str, list[float]] = {
         "query": [5.0, 5.0],
         "document": [4006381333931.0, 7.0],
         "click": [0, 1],
