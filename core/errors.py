@@ -292,8 +292,9 @@ class JobQuotaTooSmall(RankeryError):
     def __init__(self, bound: int, needed: int) -> None:
         self.bound = bound
         self.needed = needed
+        jobs = "1 job" if needed == 1 else f"{needed:,} jobs"
         super().__init__(
-            f"{needed:,} jobs are needed, but at most {bound:,} may wait or run at a time; send smaller"
+            f"the request needs {jobs}, but at most {bound:,} may wait or run at a time; send smaller"
             " requests, or ask for a higher max_active_jobs of the key"
         )
 

@@ -162,18 +162,17 @@ def _synthetic_datasets(
     tx: Transaction, settings: ApiSettings, planned: Plan, key_id: str | None, project: str | None
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
-    entries, jobs = [], []
+    entries, missing = [], []
     for name, part, body in _dataset_requests(planned):
-        request = SyntheticDatasetRequest(**body)
-        source = request.source()
+        source = SyntheticDatasetRequest(**body).source()
         title = f"{planned.paper.name} {planned.scale} {name} {part}"
         dataset = _existing(tx, title, source, project)
         if dataset is None:
-            tx.quotas.allow_jobs(key_id, settings.max_active_jobs)
             dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
-            jobs.append(queue_ingestion(tx, dataset, key_id))
+            missing.append(dataset)
         entries.append(_entry(0, name, part, dataset.id))
-    return entries, jobs
+    tx.quotas.allow_jobs(key_id, settings.max_active_jobs, adding=len(missing))
+    return entries, [queue_ingestion(tx, dataset, key_id) for dataset in missing]
 
 
 def _dataset_requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

@@ -66,7 +66,7 @@ class TestOfAQuota:
     def test_jobs_of_the_datasets_count(self, client: TestClient, data: dict[str, Any]) -> None:
         """Three datasets need three jobs; a refused experiment creates none of them."""
         refused = client.post("/v1/experiments", json=REQUEST | data)
-        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        assert (refused.status_code, refused.json().get("type")) == (409, "/problems/job-quota-too-small")
         assert client.get("/v1/datasets").json()["items"] == []
 
 

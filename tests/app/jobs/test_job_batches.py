@@ -86,7 +86,7 @@ class TestQuota:
         """No job of a batch that exceeds the quota is queued; only one that fits may succeed later."""
         many = client.post("/v1/jobs/batch", json=_grid(train_request, {}, {}, {}))
         assert (many.status_code, many.json()["type"]) == (409, "/problems/job-quota-too-small")
-        assert many.json()["detail"].startswith("3 jobs are needed, but at most 2 may wait or run")
+        assert many.json()["detail"].startswith("the request needs 3 jobs, but at most 2 may wait or run")
         assert "retry-after" not in many.headers
         assert _jobs(client) == []
         fits = _grid(train_request, {}, {})
