@@ -125,7 +125,7 @@ class Aliases:
         return row
 
     def active_promotion(self, name: str, alias: str) -> Job | None:
-        """Return a promotion of an alias that waits or runs, or None; lock the alias to prevent another."""
+        """Return a waiting or running promotion of an alias, or None; `find_locked` prevents a later one."""
         rows = select(Job).where(Job.kind == PromoteJob.kind, Job.status.in_(ACTIVE)).order_by(Job.id)
         with limited_to(None):  # the alias may be moved by a job that the caller cannot read
             jobs = self._session.scalars(rows).all()
