@@ -121,8 +121,8 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
     """Refuse a search space with values outside the declared bounds of parameters.
 
     Raises:
-        InvalidInput: With a pointer below the parameter for each such value; with the pointer of the parameter
-            for a problem of all its values, such as an unknown name.
+        InvalidInput: With a pointer below the parameter for each such value. A problem of all its values,
+            such as an unknown name, has the pointer of the parameter.
     """
     from core.training import training_spec
 
