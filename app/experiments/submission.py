@@ -41,6 +41,7 @@ def submit_experiment(
         WrongState: A dataset is invalid.
         ByteQuotaExceeded: The key exceeds its quota of bytes.
         JobQuotaExceeded: The key exceeds its quota of jobs.
+        JobQuotaTooSmall: The quota is smaller than the number of datasets to make.
     """
     if request.data is not None and request.dataset_ids is not None:
         raise InvalidInput.at("/dataset_ids", "cannot be combined with data; send only one of them")
@@ -162,14 +163,15 @@ def _synthetic_datasets(
     tx: Transaction, settings: ApiSettings, planned: Plan, key_id: str | None, project: str | None
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
-    entries, jobs = [], []
+    entries, jobs, wanted = [], [], []
     for name, part, body in _dataset_requests(planned):
-        request = SyntheticDatasetRequest(**body)
-        source = request.source()
+        source = SyntheticDatasetRequest(**body).source()
         title = f"{planned.paper.name} {planned.scale} {name} {part}"
-        dataset = _existing(tx, title, source, project)
+        wanted.append((name, part, title, source, _existing(tx, title, source, project)))
+    if n_missing := sum(dataset is None for *_, dataset in wanted):
+        tx.quotas.allow_jobs(key_id, settings.max_active_jobs, n_missing)
+    for name, part, title, source, dataset in wanted:
         if dataset is None:
-            tx.quotas.allow_jobs(key_id, settings.max_active_jobs)
             dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
             jobs.append(queue_ingestion(tx, dataset, key_id))
         entries.append(_entry(0, name, part, dataset.id))

@@ -66,7 +66,7 @@ class TestOfAQuota:
     def test_jobs_of_the_datasets_count(self, client: TestClient, data: dict[str, Any]) -> None:
         """Three datasets need three jobs; a refused experiment creates none of them."""
         refused = client.post("/v1/experiments", json=REQUEST | data)
-        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        assert (refused.status_code, refused.json().get("type")) == (409, "/problems/job-quota-too-small")
         assert client.get("/v1/datasets").json()["items"] == []
 
 
@@ -145,6 +145,17 @@ def test_categorical_features_are_refused_for_networks(
         answer = client.post("/v1/experiments", json={"paper": paper, "dataset_ids": ids})
         assert answer.status_code == expected, answer.text
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/dataset_ids/train"]
+
+
+def test_unusable_datasets_of_a_folder_are_refused_at_the_folder(client: TestClient, store: Store) -> None:
+    """A part that was read before is checked, and the detail names it."""
+    request = REQUEST | {"data": "web/Fold1"}
+    datasets = client.post("/v1/experiments", json=request).json()["datasets"]
+    with store.begin() as tx:
+        tx.datasets.get(datasets[2]["dataset_id"]).statistics = {"labels": [{"label": -2.0, "documents": 1}]}
+    (error,) = client.post("/v1/experiments", json=request).json()["errors"]
+    assert error["pointer"] == "/data"
+    assert error["detail"].startswith("test: the smallest label is -2")
 
 
 def test_an_invalid_dataset_is_refused(
