@@ -1,4 +1,4 @@
-"""Read the upload of an invalid dataset again."""
+"""Read the files of an invalid dataset again."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -24,23 +24,27 @@ from core.store.artifacts.keys import upload_key
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
-_READ_AGAIN_EXAMPLES: Any = {"column": {"summary": "Without a column", "value": {"ignore": ["price"]}}}
+_READ_AGAIN_EXAMPLES: Any = {
+    "column": {"summary": "Without a column", "value": {"ignore": ["price"]}},
+    "corrected": {"summary": "After the files at the URLs were corrected", "value": {}},
+}
 
 
 class ReadAgainRequest(RequestModel):
-    """Read the upload of an invalid dataset again."""
+    """Read the files of an invalid dataset again."""
 
     ignore: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
-        min_length=1,
+        default_factory=list,
         max_length=1000,
-        description="Columns to ignore, in addition to those that the upload ignored",
+        description="Columns to ignore, in addition to those that were ignored before; at least one for an"
+        " upload, whose bytes are the same",
         examples=[["price"]],
     )
 
 
 @router.post(
     "/{dataset_id}/read-again",
-    summary="Read an invalid upload again",
+    summary="Read an invalid dataset again",
     status_code=ACCEPTED,
     response_model=Dataset,
     responses=problems(404, 409, *BODY_PROBLEMS),
@@ -52,10 +56,10 @@ def read_again(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Read the upload of an invalid dataset, or the files at its URLs, again without some columns.
+    """Read the files of an invalid dataset again: as they are now at its URLs or in its folder, or an upload.
 
-    Uploaded bytes are kept until the dataset is ready or deleted, if one of the `causes` of its `problem`
-    has `can_ignore`. Only tables have such causes, and only their columns can be ignored.
+    Columns can be ignored. Uploaded bytes are kept until the dataset is ready or deleted, if one of the
+    `causes` of its `problem` has `can_ignore`. Only tables have such causes.
     """
     settings = services.settings
     with idempotency.begin(services.store) as tx:
@@ -69,9 +73,14 @@ def read_again(
         if kind == "upload" and not services.store.artifacts.exists(upload_key(dataset_id)):
             reason = "its uploaded bytes were deleted; upload the file again"
             raise WrongState("dataset", dataset_id, "invalid", reason)
+        if kind == "upload" and not body.ignore:
+            detail = "must name a column: the upload is unchanged; or upload a corrected file"
+            raise InvalidInput.at("/ignore", detail)
         _check_can_ignore(problem or {}, body.ignore)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
-        job = queue_ingestion(tx, dataset, caller.key_id)
+        limited = kind == "address"
+        max_bytes = tx.quotas.remaining_bytes(caller.key_id, settings.max_stored_bytes) if limited else None
+        job = queue_ingestion(tx, dataset, caller.key_id, max_bytes)
         created = idempotency.keep(tx, accepted_dataset(dataset))
     services.submitted(job)
     return created
@@ -92,12 +101,14 @@ def _check_can_ignore(problem: Mapping[str, Any], ignore: Sequence[str]) -> None
 
 
 def _options_ignoring(dataset: DatasetRow, ignore: Sequence[str]) -> dict[str, Any]:
-    """Return the reading options of an upload, with more columns left out.
+    """Return the reading options of a dataset, with more columns left out.
 
     Raises:
         InvalidInput: The ignored columns contradict the other options.
     """
     options = dict(dataset.source.get("options") or {})
+    if not ignore:
+        return options
     left_out = set(ignore)
     columns: dict[str, Any] = {}
     for role, named in (options.get("columns") or {}).items():

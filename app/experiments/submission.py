@@ -171,7 +171,8 @@ def _synthetic_datasets(
             dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
             missing.append(dataset)
         entries.append(_entry(0, name, part, dataset.id))
-    tx.quotas.allow_jobs(key_id, settings.max_active_jobs, adding=len(missing))
+    if missing:
+        tx.quotas.allow_jobs(key_id, settings.max_active_jobs, adding=len(missing))
     return entries, [queue_ingestion(tx, dataset, key_id) for dataset in missing]
 
 

@@ -36,7 +36,10 @@ def list_aliases(name: Name, services: UseServices) -> AliasList:
     """List the aliases of a name."""
     with services.store.read() as tx:
         rows, gated = tx.aliases.of_name(name), tx.aliases.gated_aliases(name)
-    return AliasList(items=[Alias.of(row, row.alias in gated) for row in rows])
+    return AliasList(
+        items=[Alias.of(row, row.alias in gated) for row in rows],
+        gates_without_version=sorted(gated.difference(row.alias for row in rows)),
+    )
 
 
 @router.get("/{alias}", summary="Show an alias", responses={**NOT_MODIFIED, **problems(404)})

@@ -83,6 +83,11 @@ class AliasList(ResponseModel):
     """The aliases of a name, in alphabetical order."""
 
     items: list[Alias]
+    gates_without_version: list[str] = Field(
+        default_factory=list,
+        description="Aliases with a gate that point at no version, in alphabetical order; absent without any",
+        exclude_if=lambda aliases: not aliases,
+    )
 
 
 class AliasMove(ResponseModel):

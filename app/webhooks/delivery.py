@@ -185,7 +185,8 @@ class Deliverer:
             return Outcome(log, delivered=False, disabled_reason=GONE)
         if claimed.attempt > len(self._retry_seconds):
             return Outcome(log, delivered=False)
-        wait_seconds = self._retry_seconds[claimed.attempt - 1]
+        requested_seconds = min(attempt.retry_after_seconds, max(self._retry_seconds))
+        wait_seconds = max(self._retry_seconds[claimed.attempt - 1], requested_seconds)
         return Outcome(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
 
     def _on_sent(self, task: asyncio.Task[None]) -> None:

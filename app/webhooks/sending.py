@@ -19,10 +19,12 @@ from core.outbound.clients import open_async_client
 from core.outbound.guard import SsrfGuard
 from core.store.clock import utc_now
 from core.store.tables import Webhook
+from rankery.retry_after import retry_after_seconds
 from rankery.webhooks import sign
 
 # Bytes of the answer's body that are read and stored in the log.
 ANSWER_BYTES = 1_024
+_OVERLOADED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Attempt:
         took_seconds: Seconds until the answer.
         error: Why the message does not count as delivered, None if it does.
         answer: The beginning of the answer's body, None without an answer.
+        retry_after_seconds: Pause that an overloaded receiver requests by `Retry-After`.
     """
 
     at: datetime
@@ -79,6 +82,7 @@ class Attempt:
     took_seconds: float
     error: str | None
     answer: str | None
+    retry_after_seconds: float = 0.0
 
     @property
     def delivered(self) -> bool:
@@ -125,7 +129,7 @@ async def send(
         timeout_seconds: Timeout for the whole answer.
     """
     at, started = utc_now(), time.monotonic()
-    status, answer = None, None
+    status, answer, retry_after = None, None, 0.0
     try:
         secrets = cipher.secrets_of(webhook, at)
     except SecretNotDecrypted as not_decrypted:
@@ -137,6 +141,8 @@ async def send(
             client.stream("POST", webhook.url, content=message.body, headers=headers) as response,
         ):
             status = response.status_code
+            if status in _OVERLOADED:
+                retry_after = retry_after_seconds(response.headers.get("Retry-After"))
             answer = await _beginning(response)
             error = _refusal(response)
     except (TimeoutError, httpx.TimeoutException):
@@ -148,7 +154,7 @@ async def send(
     except httpx.HTTPError as failed:
         arrived = status is not None and _is_success(status)
         error = None if arrived else f"the connection failed: {failed or type(failed).__name__}"
-    return Attempt(at, status, time.monotonic() - started, error, answer)
+    return Attempt(at, status, time.monotonic() - started, error, answer, retry_after)
 
 
 def _is_success(status: int) -> bool:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store.tables import ClickLog, Job
+from core.store.tables.click_logs import INTERLEAVED, SERVED
 from core.store.transaction import Transaction
 
-SERVED, INTERLEAVED = "served", "interleaved"  # kinds of `ClickLog.source`
 FORMAT = "sessions"
 # A period ends this long ago by default; users may still click on later rankings, which would be unclicked.
 CLICK_WINDOW = timedelta(minutes=30)

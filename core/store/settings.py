@@ -120,6 +120,12 @@ class StoreSettings(BaseSettings):
         le=36_500,
         description="Days that experiments are kept after their end; their jobs stay; unset: for ever",
     )
+    retention_click_logs_days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days that click logs of served rankings and interleaved lists are kept; unset: for ever",
+    )
     retention_served_rankings_days: float = Field(
         default=90, gt=0, le=36_500, description="Days that served rankings and their events are kept"
     )

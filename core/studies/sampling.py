@@ -49,12 +49,14 @@ class TrialPosition:
         number: Number of the trial.
         index: Position of the trial among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
+        others: Parameters of all other trials that have parameters; `grid` does not repeat them.
     """
 
     seed: int
     number: int
     index: int
     higher_is_better: bool
+    others: Sequence[Mapping[str, Any]] = ()
 
 
 def trial_seed(seed: int, number: int) -> int:
@@ -101,11 +103,28 @@ def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
     return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
 
 
+def combinations_taken(
+    space: SearchSpace, base: Json, by_hand: Sequence[Mapping[str, Any]], sampled: Sequence[Mapping[str, Any]]
+) -> int:
+    """Return the number of combinations of a grid that only trials added by hand have.
+
+    Args:
+        space: The search space.
+        base: The specification to vary.
+        by_hand: Parameters of the trials that were added by hand.
+        sampled: Parameters of the trials that the sampler suggested.
+    """
+    combinations = grid_without_default(space, base, space.values_in(base, resolved(base)))
+    return sum(each in by_hand and each not in sampled for each in combinations)
+
+
 def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
     combinations = grid_without_default(space, base, space.values_in(base, resolved(base)))
-    order = np.random.default_rng(position.seed).permutation(len(combinations))
-    chosen: Json = combinations[int(order[position.index % len(combinations)])]
-    return chosen
+    order = np.random.default_rng(position.seed).permutation(len(combinations)).tolist()
+    own: Json = combinations[order[position.index % len(combinations)]]
+    # A trial added by hand may have the combination of this index; then take that of another index.
+    candidates = (own, *(combinations[place] for place in order))
+    return next((each for each in candidates if each not in position.others), own)
 
 
 def _sample_sobol(space: SearchSpace, base: Json, position: TrialPosition) -> Json:

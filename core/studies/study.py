@@ -1,5 +1,6 @@
 """The specification of a study."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -120,19 +121,26 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
     """Refuse a search space with values outside the declared bounds of parameters.
 
     Raises:
-        InvalidInput: With a pointer below the parameter for each such value.
+        InvalidInput: With a pointer below the parameter for each such value. A problem of all its values,
+            such as an unknown name, has the pointer of the parameter.
     """
     from core.training import training_spec
 
-    problems: dict[tuple[str, str], InputProblem] = {}
+    examined: defaultdict[str, set[str]] = defaultdict(set)
+    refused: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for dimension, bound, document in space.examples(base):
+        examined[dimension.pointer].add(bound)
         try:
             training_spec(document)
         except InvalidInput as invalid:
             for problem in invalid.problems:
                 is_within = f"{problem.pointer}/".startswith(f"{dimension.pointer}/")
                 detail = problem.detail if is_within else f"{problem.pointer}: {problem.detail}"
-                pointer = pointer_of(dimension.pointer) + bound
-                problems[pointer, detail] = InputProblem(pointer, detail)
+                refused[dimension.pointer, detail][bound] = None
+    problems = [
+        InputProblem(pointer_of(parameter) + place, detail)
+        for (parameter, detail), bounds in refused.items()
+        for place in ([""] if 1 < len(bounds) == len(examined[parameter]) else bounds)
+    ]
     if problems:
-        raise InvalidInput(*problems.values())
+        raise InvalidInput(*problems)

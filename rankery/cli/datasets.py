@@ -141,14 +141,16 @@ def list_queries(
 def read_again(
     session: ServiceConnection,
     dataset: DatasetReference,
-    ignore: Annotated[list[str], typer.Option(help="Column to leave out; may be repeated.")],
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out; may be repeated; required for an upload.")
+    ] = None,
 ) -> None:
-    """Read the upload of an invalid dataset again, without some columns.
+    """Read the files of an invalid dataset again: as they are now, or without some columns.
 
     Example: `rankery datasets read-again judged.csv --ignore price`
     """
     found = dataset_of(session, dataset)
-    show_all(session, [wait_until_ready(session, found.read_again(ignore))])
+    show_all(session, [wait_until_ready(session, found.read_again(ignore or ()))])
 
 
 @datasets.command("describe")

@@ -1,10 +1,10 @@
 """Retry policy of requests."""
 
 import random
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import httpx
+
+from rankery.retry_after import retry_after_seconds
 
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_RETRY_AFTER_SECONDS = 60.0  # no retry if the service asks for a longer pause
@@ -49,7 +49,7 @@ class RetryPolicy:
                 or (response.status_code == httpx.codes.CONFLICT and self._retries_made > 0)
             )
         )
-        return self._pause(_retry_after_seconds(response)) if again else None
+        return self._pause(retry_after_seconds(response.headers.get("Retry-After"))) if again else None
 
     def _pause(self, at_least: float = 0.0) -> float | None:
         if self._retries_made >= self._retries or at_least > _MAX_RETRY_AFTER_SECONDS:
@@ -58,14 +58,3 @@ class RetryPolicy:
         self._retries_made += 1
         # Jitter: clients that failed at the same time do not retry at the same time.
         return at_least + random.uniform(longest / 2, longest)  # noqa: S311 - no secret
-
-
-def _retry_after_seconds(response: httpx.Response) -> float:
-    """Return the seconds that `Retry-After` asks for, given as a number or as a date."""
-    text = response.headers.get("Retry-After", "").strip()
-    if text.isdecimal():
-        return float(text)
-    try:
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0

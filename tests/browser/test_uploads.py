@@ -215,6 +215,25 @@ def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path)
         expect(dataset_row(page, f"web/Fold1 {part}")).to_have_attribute("data-status", "ready")
 
 
+def test_a_corrected_file_of_a_folder_is_read_again(visit: Visit, data_root: Path) -> None:
+    """An invalid dataset has a button that reads the files again as they are now."""
+    folder = data_root / "broken"
+    folder.mkdir()
+    (folder / "train.txt").write_text("2 qid:1 1:x\n")
+    page = visit.open("/datasets#add")
+    form = page.locator("#folder")
+    form.get_by_label("Folder").fill("broken")
+    form.get_by_role("button", name="Read folder").click()
+    row = dataset_row(page, "broken train")
+    expect(row).to_have_attribute("data-status", "invalid")
+    row.get_by_role("link", name="broken train").click()
+    wait_until_read(page, "invalid")
+    (folder / "train.txt").write_text(letor_text(8))
+    assert visit.violations() == []
+    page.get_by_role("button", name="Read again").click()
+    expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
+
+
 def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
     """Problems are listed by cause and column; without the column, the dataset becomes ready."""
     rows = "".join(f"q{row // 3},{row % 2},{row}.5,{'free' if row % 4 == 0 else row}\n" for row in range(60))

@@ -42,13 +42,15 @@ def test_labels_are_changed_and_found(client: Client, job: Job) -> None:
 
 
 def test_gates_are_listed(client: Client, job: Job, datasets: dict[str, str]) -> None:
-    """Gates are listed for one model and for all models."""
+    """Gates are listed for one model and for all models, also while their alias has no version."""
     model = job.model()
     model.set_alias("champion")
     gate = model.set_gate("champion", {"dataset_id": datasets["test"], "metric": "ndcg@10"})
     assert gate == model.gate("champion")
     assert gate in client.gates(model.name)
     assert gate in client.gates()
+    client.remove_alias(model.name, "champion")
+    assert gate in client.gates(model.name)
     model.remove_gate("champion")
     assert not client.gates(model.name)
 

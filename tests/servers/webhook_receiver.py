@@ -56,9 +56,9 @@ class Receiver:
         """Set the secret with which signatures are verified from now on."""
         _write(self._folder / "secret", secret)
 
-    def answer(self, *statuses: int, body: str = "", seconds: float = 0, location: str = "") -> None:
-        """Set the statuses of the following answers, which repeat in a cycle."""
-        answers = {"statuses": statuses, "body": body, "seconds": seconds, "location": location}
+    def answer(self, *statuses: int, body: str = "", seconds: float = 0, **headers: str) -> None:
+        """Set the statuses of the following answers, which repeat in a cycle, and headers by name."""
+        answers = {"statuses": statuses, "body": body, "seconds": seconds, "headers": headers}
         _write(self._folder / "answers", json.dumps(answers))
 
     def received(self) -> list[Received]:
@@ -157,8 +157,8 @@ def _handler(folders: Path) -> type[BaseHTTPRequestHandler]:
             with (folder / "log").open("a") as log:
                 log.write(json.dumps({**entry, "headers": headers}) + "\n")
             self.send_response(status)
-            if answers["location"]:
-                self.send_header("Location", answers["location"])
+            for name, value in answers["headers"].items():
+                self.send_header(name.replace("_", "-"), value)
             self.send_header("Content-Length", str(len(answers["body"])))
             self.end_headers()
             if status != 204:

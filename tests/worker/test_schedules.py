@@ -171,6 +171,34 @@ def test_two_schedules_promote_to_one_alias(almanac: Almanac) -> None:
     assert almanac.moves() == [(None, 1), (1, 2), (2, 3)]
 
 
+@pytest.mark.parametrize("end", ["cancelled", "removed", "deleted"])
+def test_a_run_that_waits_for_another_promotion(almanac: Almanac, end: str) -> None:
+    """The wait ends however the other promotion, its schedule or the alias ends."""
+    judged = almanac.add_data(9, "judged")
+    almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
+    schedules = [almanac.add(alias="champion")]
+    almanac.work(NIGHT)
+    schedules.append(almanac.add(alias="champion", next_run_at=NIGHT + DAY))
+    almanac.sweep(NIGHT + DAY)
+    almanac.run_jobs()
+    almanac.sweep(NIGHT + DAY)
+    promoting, waiting = sorted(schedules, key=lambda each: almanac.last_run(each).promotion_job_id is None)
+    promotion_id = str(almanac.last_run(promoting).promotion_job_id)
+    with almanac.store.begin() as tx:
+        if end == "cancelled":
+            tx.jobs.request_cancel(promotion_id)
+        elif end == "removed":
+            tx.aliases.remove("web", "champion")
+        else:
+            tx.schedules.delete(promoting)
+    almanac.work(NIGHT + DAY)
+    run = almanac.last_run(waiting)
+    assert run.status == "promoted", run.detail
+    assert ("without a comparison" in str(run.detail)) == (end == "removed")
+    if end == "cancelled":
+        assert almanac.last_run(promoting).status == "failed"
+
+
 def test_a_comparison_is_repeated_if_the_alias_is_moved(almanac: Almanac) -> None:
     """The model is compared with the version that the alias has after the move."""
     judged = almanac.add_data(9, "judged")

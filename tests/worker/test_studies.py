@@ -208,6 +208,19 @@ def test_the_curve_of_an_interrupted_trial_is_complete(
     assert [iteration for iteration, _ in trial.curve] == [1, 2, 3, 4, 5]
 
 
+def test_a_grid_ends_after_each_combination_once(inline_worker: InlineWorker, dataset_id: str) -> None:
+    """A trial added by hand replaces the sampled trial with its parameters; no other is repeated."""
+    space = {LEAVES: {"type": "choice", "choices": [2, 3, 5]}}
+    study = add_study(
+        inline_worker, dataset_id, trials=9, search_space=space, sampler="grid", sampler_limit=3
+    )
+    with inline_worker.store.begin() as tx:
+        tx.studies.add_trial(study.id, {LEAVES: 5})
+    _, trials = finish(inline_worker, study)
+    _, *others = [trial.parameters for trial in trials]
+    assert sorted(each[LEAVES] for each in others if each) == [2, 3, 5]
+
+
 def test_a_pause_counts_from_the_first_trial(
     inline_worker: InlineWorker, dataset_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

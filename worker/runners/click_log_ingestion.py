@@ -11,7 +11,7 @@ from core.jobs.folders import click_log_upload_folder
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import ClickLog
 from core.store.artifacts.keys import click_log_upload_key
-from core.store.served_logs import INTERLEAVED, SERVED
+from core.store.tables.click_logs import INTERLEAVED, SERVED
 from worker.job.click_logs import log_folder, store_click_log
 from worker.job.downloads import Downloads
 from worker.job.progress import counting_percent

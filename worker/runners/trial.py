@@ -136,7 +136,8 @@ def _parameters(spec: StudySpec, trial: Trial, trials: Sequence[Trial]) -> dict[
     if trial.parameters is not None:
         return trial.parameters
     index = sum(other.source == "sampler" and other.number < trial.number for other in trials)
-    position = TrialPosition(spec.seed, trial.number, index, spec.higher_is_better)
+    others = [each.parameters for each in trials if each.number != trial.number and each.parameters]
+    position = TrialPosition(spec.seed, trial.number, index, spec.higher_is_better, others)
     return sample(str(spec.stored["sampler"]), spec.space, spec.base, position, past_trials(trials))
 
 

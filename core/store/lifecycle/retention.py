@@ -26,6 +26,7 @@ from core.store.settings import StoreSettings
 from core.store.store import Store
 from core.store.transaction import Transaction
 from core.store.trash.kinds import (
+    CLICK_LOG,
     COMPARISON,
     EVALUATION,
     EXPERIMENT,
@@ -71,6 +72,7 @@ class RetentionPolicy:
             EVALUATION: settings.retention_evaluations_days,
             RANKING: settings.retention_rankings_days,
             MODEL: settings.retention_models_days,
+            CLICK_LOG: settings.retention_click_logs_days,
             JOB: settings.retention_jobs_days,
         }
         days = {kind: number for kind, number in settings_by_kind.items() if number is not None}

@@ -21,6 +21,7 @@ from core.store.repositories.repository import insert_row
 from core.store.tables import Job, Study, Trial
 from core.store.visibility import with_trash
 from core.studies import Budget, StudySpec, Tally, trials_to_queue
+from core.studies.sampling import combinations_taken
 
 StudyStatus = Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"]
 RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
@@ -53,7 +54,7 @@ class StudyProgress:
         """
         if study.status != RUNNING:
             return
-        columns = (Trial.number, Trial.status, Trial.value, Trial.source)
+        columns = (Trial.number, Trial.status, Trial.value, Trial.source, Trial.parameters)
         rows = self._session.execute(
             select(*columns).where(Trial.study_id == study.id).order_by(Trial.number)
         ).all()
@@ -164,7 +165,7 @@ class StudyProgress:
             Budget(study.trials, study.seconds, study.patience),
             tally,
             parallel=study.parallel_trials,
-            sampler_limit=study.spec.get("sampler_limit"),
+            sampler_limit=_sampler_limit(spec, rows),
             higher_is_better=spec.higher_is_better,
         )
 
@@ -206,6 +207,16 @@ class StudyProgress:
         """Return a study, even in the trash, locked until the transaction ends; None if it was purged."""
         with with_trash(self._session):
             return self._session.get(Study, study_id, with_for_update=True, populate_existing=True)
+
+
+def _sampler_limit(spec: StudySpec, rows: Sequence[Any]) -> int | None:
+    """Return the number of trials that the sampler can suggest; it does not repeat trials added by hand."""
+    limit: int | None = spec.stored.get("sampler_limit")
+    by_hand = [row.parameters for row in rows if row.source == "hand"]
+    if limit is None or not by_hand:
+        return limit
+    sampled = [row.parameters for row in rows if row.source == "sampler"]
+    return limit - combinations_taken(spec.space, spec.base, by_hand, sampled)
 
 
 def trial_of(session: Session, study_id: str, number: int) -> Trial:

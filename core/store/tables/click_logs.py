@@ -9,6 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.store.clock import utc_now
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, Trashable
 
+SERVED, INTERLEAVED = "served", "interleaved"  # kinds of `ClickLog.source` of the service's own clicks
+
 
 class ClickLog(InProject, Trashable, Base):
     """A click log: `pending` until it was read, then `ready` or `invalid`.

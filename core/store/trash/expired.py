@@ -7,7 +7,8 @@ from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
 from sqlalchemy.orm import Session
 
 from core.jobs.status import TERMINAL
-from core.store.tables import AliasMove, Experiment, Job, Model, ModelAlias
+from core.store.tables import AliasMove, ClickLog, Experiment, Job, Model, ModelAlias
+from core.store.tables.click_logs import INTERLEAVED, SERVED
 from core.store.trash.kinds import JOB, OWNERS_FIRST, Kind
 from core.store.visibility import with_trash
 
@@ -27,7 +28,8 @@ class ExpiredObjects:
     def past_retention(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
         """List ids of objects without the tag `keep` that are older than a moment, in ascending order.
 
-        Leave out results of jobs with this tag, and models that the rollback of an alias would restore.
+        Leave out results of jobs with this tag, models that the rollback of an alias would restore, and click
+        logs of users, such as uploads.
 
         Args:
             kind: Kind of the objects.
@@ -44,6 +46,8 @@ class ExpiredObjects:
             rows = rows.where(~_has_keep_tag(table))
         if table is Model:
             rows = rows.where(~_is_restored_by_rollback())
+        if table is ClickLog:
+            rows = rows.where(ClickLog.source["kind"].as_string().in_((SERVED, INTERLEAVED)))
         if JOB in kind.needs:
             # The tag of a job also keeps its results.
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_has_keep_tag(Job))))

@@ -27,6 +27,8 @@ class AliasList(Answer):
     """The aliases of a name, in alphabetical order."""
 
     items: list[Alias]
+    gates_without_version: list[str] | None = None
+    """Aliases with a gate that point at no version, in alphabetical order; absent without any"""
 
 
 class AliasMove(Answer):

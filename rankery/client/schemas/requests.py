@@ -1702,10 +1702,10 @@ class DistributionRequest(TypedDict):
 
 
 class ReadAgainRequest(TypedDict):
-    """Read the upload of an invalid dataset again."""
+    """Read the files of an invalid dataset again."""
 
-    ignore: list[str]
-    """Columns to ignore, in addition to those that the upload ignored"""
+    ignore: NotRequired[list[str]]
+    """Columns to ignore, in addition to those that were ignored before; at least one for an upload, whose bytes are the same"""
 
 
 class RepeatsRequest(TypedDict):

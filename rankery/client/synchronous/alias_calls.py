@@ -27,8 +27,11 @@ class AliasCalls(Calls):
         Raises:
             RankeryApiError: There is no such model.
         """
-        document = self.transport.get(f"/v1/models/{escaped_reference(name)}/aliases")
+        document = self._alias_list(name)
         return Listing(read(Alias, one) for one in document["items"])
+
+    def _alias_list(self, name: str) -> Any:
+        return self.transport.get(f"/v1/models/{escaped_reference(name)}/aliases")
 
     def remove_alias(self, name: str, alias: str) -> None:
         """Remove an alias; its history and its gate stay.
@@ -52,10 +55,18 @@ class AliasCalls(Calls):
         names = [name] if name is not None else [model["name"] for model in self._aliased_names()]
         listing: Listing[GateView] = Listing()
         for one in sorted(names):
+<<<<<<< HEAD
             for alias in self.aliases(one):
                 if alias.gated:
                     listing.append(self.gate(one, alias.alias))
         return listing
+=======
+            document = self._alias_list(one)
+            gated = [alias["alias"] for alias in document["items"] if alias["gated"]]
+            for alias in sorted((*gated, *document.get("gates_without_version", ()))):
+                found.append(self.gate(one, alias))
+        return found
+>>>>>>> fourth-e
 
     def _aliased_names(self) -> Pages[Any]:
         return Pages(self.transport, "/v1/model-names", lambda one: one, fields="name")

@@ -20,11 +20,12 @@ from rankery.client.views.query import Query
 class Dataset(DatasetView, Data):
     """A judged dataset, as last fetched from the service."""
 
-    def read_again(self, ignore: Sequence[str]) -> Self:
-        """Read the upload of an invalid dataset again, without some columns; `wait` on it.
+    def read_again(self, ignore: Sequence[str] = ()) -> Self:
+        """Read the files of an invalid dataset again, perhaps without some columns; `wait` on it.
 
         Args:
-            ignore: Columns to leave out, in addition to those that the upload named.
+            ignore: Columns to leave out, in addition to those that were ignored before; at least one for an
+                upload. Files at URLs or in a folder are read as they are now.
 
         Returns:
             This dataset, which is being read.

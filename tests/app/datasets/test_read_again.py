@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app import ApiSettings
 from core.store import Store
 from core.store.artifacts.keys import upload_key
 from tests.app.conftest import TestClient
@@ -68,6 +69,35 @@ def test_a_dataset_without_its_upload_is_not_read_again(client: TestClient, stor
     response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price"]})
     assert (response.status_code, "upload the file again" in response.json()["detail"]) == (409, True)
     assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
+
+
+@pytest.mark.parametrize("ignore", [[], ["price"]])
+@pytest.mark.parametrize("kind", ["folder", "address"])
+def test_files_are_read_again_as_they_are_now(
+    client: TestClient, store: Store, kind: str, ignore: list[str]
+) -> None:
+    """Files at URLs or in a folder may have been corrected; options stay, and columns may be ignored."""
+    source = {"kind": kind, "format": "csv", "options": {"columns": {"query": "qid"}}}
+    with store.begin() as tx:
+        dataset = tx.datasets.add("shop", source)
+        tx.datasets.mark_invalid(dataset.id, PROBLEM)
+    response = client.post(f"/v1/datasets/{dataset.id}/read-again", json={"ignore": ignore} if ignore else {})
+    assert response.status_code == 202, response.text
+    columns = {"query": "qid", "ignore": ignore} if ignore else {"query": "qid"}
+    assert response.json()["source"] == source | {"options": {"columns": columns}}
+
+
+def test_a_download_is_read_again_within_the_quota(
+    client: TestClient, store: Store, settings: ApiSettings
+) -> None:
+    """The bytes that the key may still store limit the second download, too."""
+    settings.max_stored_bytes = 1_000
+    with store.begin() as tx:
+        dataset = tx.datasets.add("shop", {"kind": "address", "format": "csv"})
+        tx.datasets.mark_invalid(dataset.id, PROBLEM)
+    response = client.post(f"/v1/datasets/{dataset.id}/read-again", json={})
+    with store.read() as tx:
+        assert tx.jobs.get(response.json()["job_id"]).spec["max_bytes"] == 1_000
 
 
 def test_a_generated_dataset_is_not_read_again(client: TestClient, store: Store) -> None:

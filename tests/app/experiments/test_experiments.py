@@ -147,6 +147,17 @@ def test_categorical_features_are_refused_for_networks(
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/dataset_ids/train"]
 
 
+def test_unusable_datasets_of_a_folder_are_refused_at_the_folder(client: TestClient, store: Store) -> None:
+    """A part that was read before is checked, and the detail names it."""
+    request = REQUEST | {"data": "web/Fold1"}
+    datasets = client.post("/v1/experiments", json=request).json()["datasets"]
+    with store.begin() as tx:
+        tx.datasets.get(datasets[2]["dataset_id"]).statistics = {"labels": [{"label": -2.0, "documents": 1}]}
+    (error,) = client.post("/v1/experiments", json=request).json()["errors"]
+    assert error["pointer"] == "/data"
+    assert error["detail"].startswith("test: the smallest label is -2")
+
+
 def test_an_invalid_dataset_is_refused(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:

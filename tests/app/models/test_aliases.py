@@ -120,6 +120,19 @@ def test_a_job_names_the_baselines_only_where_its_gate_asks_for_them(
         assert ("better_than_baselines" in tx.aliases.gate("web", "champion").rule) is with_baselines
 
 
+def test_gates_without_a_version_are_listed(
+    client: TestClient, web: list[Model], gate_dataset_id: str
+) -> None:
+    """The gate of an alias that was removed, or has no version yet, is listed beside the aliases."""
+    assert "gates_without_version" not in client.get("/v1/models/web/aliases").json()
+    client.put("/v1/models/web/aliases/next/gate", json={**GATE, "dataset_id": gate_dataset_id})
+    client.delete(CHAMPION)
+    assert client.get("/v1/models/web/aliases").json() == {
+        "items": [],
+        "gates_without_version": ["champion", "next"],
+    }
+
+
 def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gate_dataset_id: str) -> None:
     """The current version, an alias without a target, a rollback and a removed gate need no job."""
     assert put(client, 1).status_code == 200

@@ -59,10 +59,10 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
     [
         (
             {"/hyperparameters/num_leafs": {"type": "int", "low": 4, "high": 9}},
-            "~1hyperparameters~1num_leafs/low",
+            "~1hyperparameters~1num_leafs",
         ),
         ({LEAVES: {"type": "int", "low": 1, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
-        ({LEAVES: {"type": "float", "low": 2.5, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
+        ({LEAVES: {"type": "float", "low": 2.5, "high": 9}}, "~1hyperparameters~1num_leaves"),
         ({LEAVES: {"type": "int", "low": 9, "high": 4}}, "~1hyperparameters~1num_leaves/high"),
         (
             {RATE: {"type": "float", "low": 0.1, "high": 0.3, "step": 1e-320}},
@@ -70,7 +70,7 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
         ),
         ({"/loss/name": {"type": "choice", "choices": ["lambdarank", "nonesuch"]}}, "~1loss~1name/choices/1"),
         ({"/seed": {"type": "int", "low": 1, "high": 2}}, "~1seed"),
-        ({"/loss/mu": {"type": "float", "low": 1.0, "high": 2.0}}, "~1loss~1mu/low"),
+        ({"/loss/mu": {"type": "float", "low": 1.0, "high": 2.0}}, "~1loss~1mu"),
         ({RATE: {"type": "choice", "choices": [["fast"]]}}, "~1hyperparameters~1learning_rate/choices/0"),
         ({"/loss/sigma": {"type": "choice", "choices": [1.0, 10**400]}}, "~1loss~1sigma/choices/1"),
         ({"/loss/gain": {"type": "choice", "choices": ["exp2", ["a"]]}}, "~1loss~1gain/choices/1"),
@@ -79,9 +79,13 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
 def test_bounds_are_those_of_the_declared_parameters(
     client: TestClient, request_of: Callable[..., Any], space: dict[str, Any], place: str
 ) -> None:
-    """A value that no training could use is refused with its place in the search space."""
+    """A value that no training could use is refused once, with its place in the search space."""
     refused = client.post("/v1/studies", json=request_of(search_space=space))
+<<<<<<< HEAD
     assert f"/search_space/{place}" in error_pointers(refused)
+=======
+    assert pointers(refused) == [f"/search_space/{place}"]
+>>>>>>> fourth-e
 
 
 def test_a_prefix_of_a_name_is_not_its_parent(client: TestClient, request_of: Callable[..., Any]) -> None:
@@ -95,7 +99,7 @@ def test_a_prefix_of_a_name_is_not_its_parent(client: TestClient, request_of: Ca
     refused = client.post("/v1/studies", json=request_of(search_space=space))
     details = {error["pointer"]: error["detail"] for error in refused.json()["errors"]}
     own = details["/search_space/~1hyperparameters~1feature_fraction_bynode/choices/1"]
-    other = details["/search_space/~1hyperparameters~1feature_fraction/low"]
+    other = details["/search_space/~1hyperparameters~1feature_fraction"]
     assert other == f"{longer}: {own}"
 
 
@@ -106,7 +110,11 @@ def test_a_parameter_of_one_loss_needs_its_condition(
     losses = {"type": "choice", "choices": [{"name": "lambdarank"}, {"name": "ndcg-loss2++"}]}
     mu = {"type": "float", "low": 1.0, "high": 10.0}
     refused = client.post("/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": mu}))
+<<<<<<< HEAD
     assert "/search_space/~1loss~1mu/low" in error_pointers(refused)
+=======
+    assert pointers(refused) == ["/search_space/~1loss~1mu"]
+>>>>>>> fourth-e
     conditional = {**mu, "when": {"/loss/name": ["ndcg-loss2++"]}}
     accepted = client.post(
         "/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": conditional})
@@ -133,9 +141,9 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
     refusals: list[tuple[dict[str, Any], str]] = [
         ({"/scorer/learning_rate": {"type": "float", "low": 0.0, "high": 1.0}}, "/low"),
         ({"/scorer/hidden": {"type": "choice", "choices": [[8], []]}}, "/choices/1"),
-        ({"/scorer/depth": {"type": "int", "low": 1, "high": 2}}, "/low"),
+        ({"/scorer/depth": {"type": "int", "low": 1, "high": 2}}, ""),
         ({"/scorer": {"type": "choice", "choices": [{"kind": "mlp"}]}}, ""),
-        ({LEAVES: {"type": "int", "low": 4, "high": 64}}, "/low"),
+        ({LEAVES: {"type": "int", "low": 4, "high": 64}}, ""),
     ]
     for space, place in refusals:
         refused = client.post("/v1/studies", json=request_of(base=base, search_space=space))

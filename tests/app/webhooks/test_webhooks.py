@@ -1,6 +1,7 @@
 """Webhooks over HTTP, with a receiver in another process."""
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -198,6 +199,38 @@ def test_the_last_attempt(
 
 
 @pytest.mark.parametrize(
+    ("status", "retry_after", "expected_seconds"),
+    [
+        (503, "1", 1.0),
+        (429, "Fri, 01 Jan 2100 00:00:00 GMT", 1.5),
+        (429, "9" * 400, 1.5),
+        (429, "soon", 0.05),
+        (500, "1", 0.05),
+    ],
+)
+def test_the_pause_that_a_receiver_requests(
+    client: TestClient,
+    settings: ApiSettings,
+    webhook: dict[str, Any],
+    receiver: Receiver,
+    store: Store,
+    record_events: Callable[..., None],
+    status: int,
+    retry_after: str,
+    expected_seconds: float,
+) -> None:
+    """An overloaded receiver gets no attempt before its `Retry-After`, up to the longest interval."""
+    settings.webhook_retry_seconds[:] = [0.05, 1.5]
+    receiver.answer(status, 204, Retry_After=retry_after)
+    record_events("a")
+    eventually(lambda: _all_are(client, webhook, "delivered"))
+    first, second = (datetime.fromisoformat(each["at"]) for each in _deliveries(client, webhook)[0]["log"])
+    assert expected_seconds <= (second - first).total_seconds()
+    if expected_seconds < 1:
+        assert (second - first).total_seconds() < 1
+
+
+@pytest.mark.parametrize(
     ("status", "location", "error"),
     [
         (
@@ -213,7 +246,7 @@ def test_redirects_and_error_statuses_are_failures(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, status: int, location: str, error: str
 ) -> None:
     """Redirects are not followed, and statuses of errors are failures."""
-    receiver.answer(status, location=location.format(port=receiver.url.rpartition(":")[2]))
+    receiver.answer(status, Location=location.format(port=receiver.url.rpartition(":")[2]))
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
     assert (answer["delivered"], answer["status"], answer["error"]) == (False, status, error)
     assert len(receiver.received()) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.studies.sampling import PastTrial, TrialPosition, sample, sampler_limit
+from core.studies.sampling import PastTrial, TrialPosition, combinations_taken, sample, sampler_limit
 from core.studies.search_space import search_space
 
 RATE = "/hyperparameters/learning_rate"
@@ -21,6 +21,22 @@ def test_each_value_of_a_number_with_a_step_is_sampled(sampler: str) -> None:
         space.check(BASE, parameters)
         past.append(PastTrial(number, parameters, 0.1))
     assert {trial.parameters[RATE] for trial in past[1:]} == {0.01, 0.04, 0.07, 0.1}
+
+
+def test_a_grid_does_not_repeat_trials_added_by_hand() -> None:
+    """Each combination is sampled once, whenever a trial with the next one is added by hand."""
+    space = search_space(SPACE)
+
+    def sampled(index: int, others: list[dict[str, float]]) -> dict[str, float]:
+        position = TrialPosition(1, index + 1, index, higher_is_better=True, others=others)
+        return sample("grid", space, BASE, position, [])
+
+    first, second, third = (sampled(index, []) for index in range(3))
+    assert sampled(0, [second]) == first
+    assert sampled(0, [first]) == second
+    assert sampled(1, [second, first]) == third
+    assert combinations_taken(space, BASE, [second, {RATE: 0.1}], [first]) == 1
+    assert combinations_taken(space, BASE, [first], [first]) == 0
 
 
 def test_a_grid_does_not_repeat_the_default() -> None:

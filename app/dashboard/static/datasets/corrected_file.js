@@ -1,10 +1,10 @@
-/** The form that uploads a corrected file in place of a file that could not be read. @module */
+/** Forms that read a corrected file in place of a file that could not be read. @module */
 import { rolesPanel } from "./roles.js";
 import { onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/addresses.js";
-import { request } from "../page/api.js";
+import { creator, request } from "../page/api.js";
 import { find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
@@ -58,6 +58,31 @@ export function correctedFileForm(dataset, usual) {
     for (const [field, value] of contents) sent.append(field, value);
     const corrected = await sendUpload(form, "/v1/datasets", sent);
     if (corrected) await replaceDataset(dataset, corrected.id);
+  });
+  return form;
+}
+
+/**
+ * Return the form that reads the files of a dataset at URLs or in a folder again, after they were corrected. Return null
+ * for datasets from other sources.
+ *
+ * @param {Dataset} dataset
+ * @param {() => void} begun called when the files are being read again
+ */
+export function correctedSourceForm({ id, source }, begun) {
+  if (source.kind !== "address" && source.kind !== "folder") return null;
+  const form = h(
+    "form.form.panel",
+    { novalidate: true, "aria-label": "Read the corrected files" },
+    h("h2", "Read the corrected files"),
+    hint("The files are read again as they are now, with the same options."),
+    h("div.summary", { hidden: true }),
+    h("div.actions", h("button.primary", { type: "submit" }, "Read again")),
+  );
+  const create = creator();
+  onSubmit(form, async () => {
+    await create(datasetApi(id, "/read-again"), {});
+    begun();
   });
   return form;
 }

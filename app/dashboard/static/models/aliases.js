@@ -223,6 +223,35 @@ function aliasCard(model, assignment, changed) {
   );
 }
 
+/**
+ * Show the gate of an alias that points at no version.
+ *
+ * @param {Schemas["Model"]} model
+ * @param {string} alias
+ * @param {() => void} changed called when the alias was set
+ */
+function gatedCard(model, alias, changed) {
+  const place = h("div.alias-job", { hidden: true });
+  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
+    place.hidden = false;
+    replace(place, failureBox(error, retry));
+  };
+  const move = async () => {
+    if (await setAlias(model, alias, place)) changed();
+  };
+  return h(
+    "article.panel.alias",
+    { "data-alias": alias },
+    h(
+      "div.panel-head",
+      h("h2", h("span.alias-name", `@${alias}`), " has no version"),
+      h("div.actions", actionButton(`Promote version ${model.version}`, "small", move, refused, { needs: "write" })),
+    ),
+    place,
+    gatePanel(model.name, { alias, gated: true }),
+  );
+}
+
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function aliasesView(model) {
   const list = h("div.models");
@@ -232,13 +261,17 @@ export async function aliasesView(model) {
 
   /** Draw all aliases again. */
   async function refresh() {
-    const { items } = await get(modelApi(model.name, "/aliases"));
+    const { items, gates_without_version: gated = [] } = await get(modelApi(model.name, "/aliases"));
     const again = () => refresh().catch((error) => replace(list, failureBox(error, again)));
     const noAlias = emptyState(
       `${model.name} has no alias yet`,
       `An alias is a fixed name for the version in use: the version that it points at serves requests to ${model.name}@champion.`,
     );
-    replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [noAlias]));
+    const cards = [
+      ...items.map((alias) => aliasCard(model, alias, again)),
+      ...gated.map((alias) => gatedCard(model, alias, again)),
+    ];
+    replace(list, ...(cards.length ? cards : [noAlias]));
     form.propose(items.length === 0);
   }
 }

@@ -5,7 +5,7 @@
 import { DATASET_ROLES, datasetActions, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
 import { findingsPanel } from "../datasets/findings.js";
-import { correctedFileForm } from "../datasets/corrected_file.js";
+import { correctedFileForm, correctedSourceForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/addresses.js";
@@ -128,7 +128,7 @@ function problemCauses(problem, causes, begun) {
     { "aria-label": "Problems by cause" },
     h("h2", title, " ", h("span.severity", { "data-severity": "error" }, totalLabel(causes))),
     only?.file && hint("In ", h("code", only.file), "."),
-    canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
+    canIgnore && hint("The file can be read again without the columns that you ignore."),
     dataTable(
       "Problems by cause and column",
       ["Column", "Cause", numberHeads("Count"), `${lineHead(errors)}s`, "Found", ""],
@@ -348,7 +348,8 @@ function contents(dataset) {
     : faulty.errors.length
       ? problemTable(faulty)
       : problemBox(problem);
-  return [shown, correctedFileForm(dataset, JSON.parse(place.dataset.usualNames ?? "{}"))];
+  const usualNames = JSON.parse(place.dataset.usualNames ?? "{}");
+  return [shown, correctedFileForm(dataset, usualNames), correctedSourceForm(dataset, pollNow)];
 }
 
 /** Return links to the evaluations and rankings of the dataset. */

@@ -72,6 +72,22 @@ def test_old_objects_are_trashed_and_audited_as_retention(
     assert f"/v1/models/{results.model.id}" in {entry.path for entry in entries}
 
 
+@pytest.mark.both_stores
+def test_only_click_logs_that_the_service_made_expire(store: Store, factory: ObjectFactory) -> None:
+    """Uploaded logs stay, and those that a gate, a schedule or an active job needs."""
+    judged, kinds = factory.dataset(), ("served", "interleaved", "upload")
+    with store.begin() as tx:
+        logs = {kind: tx.click_logs.add("web", {"kind": kind}) for kind in kinds}
+        needed, young = (tx.click_logs.add("web", {"kind": "served"}) for _ in range(2))
+        rule = {"counterfactual": {"click_log_id": needed.id, "dataset_id": judged.id}}
+        tx.aliases.set_gate("web", "champion", dataset_id=None, rule=rule)
+    age(store, 31, *logs.values(), needed)
+    Upkeep(policy({"click-log": 30.0}), HOUR).run(store, UNHURRIED)
+    assert trashed(store) == {logs["served"].id, logs["interleaved"].id}
+    with store.read() as tx:
+        assert tx.click_logs.get(young.id).deleted_at is None
+
+
 def alias(store: Store, results: TrainingResults) -> set[str]:
     """Point an alias at the model; return the ids of the objects that it keeps."""
     with store.begin() as tx:
