@@ -55,7 +55,7 @@ def test_systems_that_differ_on_fewer_than_six_queries_are_tied() -> None:
 
 
 @pytest.mark.parametrize("n_systems", [2, 20])
-def test_equally_good_systems_are_rarely_told_apart(n_systems: int) -> None:
+def test_equally_good_systems_rarely_differ(n_systems: int) -> None:
     """The best of many is chosen from the data, which makes its differences look significant."""
     draw = np.random.default_rng(n_systems)
     wrong = 0

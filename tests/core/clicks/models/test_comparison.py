@@ -179,7 +179,7 @@ def test_no_interval_from_one_user_or_one_resample(n_users: int, resamples: int)
 
 
 def test_intervals_of_few_users_are_wide() -> None:
-    """Two users vary by chance, so that their resamples tell less of the spread than those of forty."""
+    """Two users vary by chance, so that the spread of their resamples is less certain than that of forty."""
     sessions, spec = draw_sessions() * 20, ClickModelSpec(model="cascade", resamples=60)
     numbers = range(len(sessions))
     two = fit_click_model(as_log(sessions, [number % 2 for number in numbers]), spec)
