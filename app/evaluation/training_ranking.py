@@ -154,9 +154,9 @@ def _test_description(tested: int, trainings: int, queries: int | None) -> str:
     left = trainings - tested
     rest = " could not be tested: still running, of an earlier release, or on other queries."
     return (
-        f"Paired t-test against the best over {queries:,} validation queries, adjusted for {tested - 1:,}"
-        f" {'comparison' if tested == 2 else 'comparisons'} (Holm), at p < 0.05. The same queries chose the"
-        " best one and its number of iterations, so its lead is optimistic."
+        f"Paired t-test against the best over {queries:,} validation queries, adjusted for all pairs of"
+        f" {tested:,} trainings, at p < 0.05; fewer than six differing queries are no evidence."
+        " The same queries chose the best one and its number of iterations, so its lead is optimistic."
     ) + (f" {left:,}{rest}" if left else "")
 
 

@@ -27,8 +27,8 @@ class RankedTraining(ResponseModel):
         examples=[-0.0021],
     )
     p: float | None = Field(
-        description="Two-sided p-value of the paired t-test against the best training, adjusted (Holm); null"
-        " for the best training, and without `difference`",
+        description="Two-sided p-value of the paired t-test against the best training, adjusted for all"
+        " pairs; null for the best training, and without `difference`",
         examples=[0.41],
     )
     tied: bool | None = Field(
@@ -51,9 +51,9 @@ class TrainingRanking(ResponseModel):
     sentence: str = Field(
         description="Description of the tests",
         examples=[
-            "Paired t-test against the best over 412 validation queries, adjusted for 59 comparisons (Holm),"
-            " at p < 0.05. The same queries chose the best one and its number of iterations, so its lead is"
-            " optimistic."
+            "Paired t-test against the best over 412 validation queries, adjusted for all pairs of 60"
+            " trainings, at p < 0.05; fewer than six differing queries are no evidence."
+            " The same queries chose the best one and its number of iterations, so its lead is optimistic."
         ],
     )
     items: list[RankedTraining] = Field(description="Trainings, best first; trainings without a value last")

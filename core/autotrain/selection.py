@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from core.autotrain.held_out import HeldOut
 from core.evaluation.paired import SIGNIFICANCE, p_of_differences
+from core.evaluation.selection import against_best
 from core.types import Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
@@ -79,12 +80,8 @@ class Selection:
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_QUERY_GROUPS, max(n_tested, 1))
 
     def tied_with_best(self) -> list[bool]:
-        """Return for each candidate whether the best one is not significantly better, by a paired t-test."""
-        best = int(self._single_values().mean(axis=1).argmax())
-        return [
-            candidate == best or not _is_better(self.values[best], values)
-            for candidate, values in enumerate(self.values)
-        ]
+        """Return for each candidate whether the best one is not significantly better, see `against_best`."""
+        return [each.tied for each in against_best(list(self._single_values()))]
 
     def single(self) -> Choice:
         """Return the best candidate, or the simplest candidate that is not clearly worse.

@@ -13,10 +13,10 @@ from core.clicks.log import BoolArray, ClickLog
 from core.clicks.regression import regression_em, require_clicks
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
+from core.evaluation.bootstrap import deviations_of_interval
 from core.parameters import Names, check, parameter
 from core.types import Float32Array, Float64Array, Int32Array
 
-_Z_SCORE = 1.959964  # 97.5% quantile
 _MIN_ORDERED_SHARE = 0.1
 _MIN_ORDERED_Z_SCORE = 5.0
 _HARVESTING_METHODS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
@@ -129,9 +129,13 @@ class Propensities:
             )
         return text
 
-    def with_intercepts(self, intercepts: Float64Array, resamples: list[Float64Array]) -> "Propensities":
+    def with_intercepts(
+        self, intercepts: Float64Array, resamples: list[Float64Array], n_units: int
+    ) -> "Propensities":
         """Return the propensities with intercepts and the intervals of intercepts from resamples."""
-        width = _Z_SCORE * np.std(resamples, axis=0, ddof=1) if len(resamples) > 1 else np.nan
+        width: Float64Array | float = np.nan
+        if len(resamples) > 1:
+            width = deviations_of_interval(n_units) * np.std(resamples, axis=0, ddof=1)
         return replace(
             self,
             intercepts=intercepts,
@@ -157,10 +161,11 @@ def estimate_propensities(
 ) -> Propensities:
     """Estimate the propensities of the first ranks.
 
-    Intervals assume that ln p is normally distributed with the standard deviation of the resamples; intervals
-    of intercepts assume this of the intercept itself. The bootstrap resamples users, or lists in logs without
-    users. All methods but `trust-em` assume that the probability of a click is examination by rank times
-    relevance. No method is valid for cascades, where examination depends on the documents above.
+    Intervals assume that ln p is normally distributed with the standard deviation of the resamples, and are
+    wider for few users; intervals of intercepts assume this of the intercept itself. The bootstrap resamples
+    users, or lists in logs without users. All methods but `trust-em` assume that the probability of a click
+    is examination by rank times relevance. No method is valid for cascades, where
+    examination depends on the documents above.
 
     Args:
         log: The log.
@@ -214,7 +219,7 @@ def estimate_propensities(
     values = Propensities(
         plan.method,
         estimate[0],
-        *_interval(estimate[0], [each[0] for each in resamples]),
+        *_interval(estimate[0], [each[0] for each in resamples], used.n_units),
         shown.sum(axis=0),
         len(used.pairs),
         "lists" if log.list_users is None else "users",
@@ -223,7 +228,7 @@ def estimate_propensities(
     )
     if len(estimate) == 1:
         return values
-    return values.with_intercepts(estimate[1], [each[1] for each in resamples])
+    return values.with_intercepts(estimate[1], [each[1] for each in resamples], used.n_units)
 
 
 def error_of(estimated: Float64Array, true: Float64Array) -> float:
@@ -303,8 +308,10 @@ def _rank_by_document(shown: Float64Array, queries: Int32Array) -> float:
     return share if share > _MIN_ORDERED_SHARE and z_score > _MIN_ORDERED_Z_SCORE else 0.0
 
 
-def _interval(values: Float64Array, resamples: list[Float64Array]) -> tuple[Float64Array, Float64Array]:
+def _interval(
+    values: Float64Array, resamples: list[Float64Array], n_units: int
+) -> tuple[Float64Array, Float64Array]:
     if len(resamples) < 2:
         return np.full(len(values), np.nan), np.full(len(values), np.nan)
-    width = _Z_SCORE * np.std(np.log(resamples), axis=0, ddof=1)
+    width = deviations_of_interval(n_units) * np.std(np.log(resamples), axis=0, ddof=1)
     return values * np.exp(-width), values * np.exp(width)

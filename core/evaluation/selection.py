@@ -15,8 +15,8 @@ class AgainstBest:
 
     Attributes:
         difference: Mean of the system minus that of the best system, over queries with both values.
-        p: Two-sided p-value of the paired t-test (Student 1908), adjusted for the number of systems (Holm
-            1979); 1 where fewer than six queries differ, None for the best system.
+        p: Two-sided p-value of the paired t-test (Student 1908), adjusted for all pairs of systems; 1 where
+            fewer than six queries differ, None for the best system.
         tied: Whether the difference is not significant.
     """
 
@@ -28,8 +28,8 @@ class AgainstBest:
 def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = True) -> list[AgainstBest]:
     """Compare each system with the system of the best mean.
 
-    The best system was selected on the same queries, so that its advantage is overestimated. A system that is
-    not tied may still be as good on other queries.
+    The best system was selected on the same queries, so that its advantage is overestimated. The p-values are
+    therefore adjusted for all pairs of systems: those of Holm (1979), times the pairs for each comparison.
 
     Args:
         values: (n_queries,) of each system, NaN where undefined; each system has at least one value.
@@ -44,7 +44,8 @@ def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = Tru
     best = int(np.argmax(means) if higher_is_better else np.argmin(means))
     others = [system for system in range(len(values)) if system != best]
     tests = [_paired(values[system] - values[best]) for system in others]
-    adjusted = holm([p for _, p in tests])
+    pairs_per_test = len(values) / 2.0
+    adjusted = [min(1.0, pairs_per_test * p) for p in holm([p for _, p in tests])]
     comparisons = {
         system: AgainstBest(difference, p, p >= SIGNIFICANCE)
         for system, (difference, _), p in zip(others, tests, adjusted, strict=True)

@@ -1,9 +1,9 @@
 """Convert short argument forms to API fields."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from rankery.client.references import HasId, id_of, mapping_of
+from rankery.client.references import HasId, described, id_of, mapping_of
 from rankery.client.schemas.requests import (
     DistributionRequest,
     EarlyStoppingRequest,
@@ -13,7 +13,7 @@ from rankery.client.schemas.requests import (
     TrainingOptions,
     Validation,
 )
-from rankery.errors import InvalidArgument
+from rankery.errors import InvalidArgument, WrongType
 from rankery.grids import pointer_of, searched_value
 from rankery.json_text import plain_value
 
@@ -218,10 +218,16 @@ def _search_parameter(name: str, pointer: str, parameter: Any) -> dict[str, Any]
 
 
 def texts_field(texts: "str | Sequence[str] | None") -> list[str] | None:
-    """Return a list of names for a request; one text is a list of one name."""
+    """Return a list of names for a request; one text is a list of one name.
+
+    Raises:
+        WrongType: The argument is of another type.
+    """
     if texts is None:
         return None
-    return [texts] if isinstance(texts, str) else list(texts)
+    if isinstance(texts, Iterable):
+        return [texts] if isinstance(texts, str) else list(texts)
+    raise WrongType(f"a text or a list of texts is expected here, not {described(texts)}")
 
 
 def early_stopping_field(

@@ -168,7 +168,7 @@ def json_body(value: Any) -> bytes:
     try:
         try:
             return _encoded(value)
-        except TypeError:  # perhaps of keys, which json never passes to a function
+        except (TypeError, ValueError):  # perhaps of keys, which json never passes to a function
             return _encoded(_with_plain_keys(value))
     except ValueError as error:
         for pointer, number in _numbers(value):
@@ -189,9 +189,11 @@ def _encoded(value: Any) -> bytes:
 
 
 def _with_plain_keys(value: Any) -> Any:
-    """Return a value with Python's numbers as keys instead of numpy's."""
+    """Return a value with Python's numbers as keys instead of numpy's, and `nan` for a missing label."""
     if isinstance(value, dict):
-        return {plain_value(key): _with_plain_keys(one) for key, one in value.items()}
+        keys = (plain_value(key) for key in value)
+        names = ("nan" if isinstance(key, float) and math.isnan(key) else key for key in keys)
+        return {name: _with_plain_keys(one) for name, one in zip(names, value.values(), strict=True)}
     return [_with_plain_keys(one) for one in value] if isinstance(value, list | tuple) else value
 
 

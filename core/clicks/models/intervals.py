@@ -8,6 +8,7 @@ from core.clicks.models.estimation import Report, estimate
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel, Interval
 from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
+from core.evaluation.bootstrap import deviations_of_interval
 from core.types import Float64Array, Int32Array
 
 Prior = tuple[float, float]
@@ -24,7 +25,7 @@ def with_intervals(
 
     Users (lists in a log without users) are drawn with replacement, and the model is estimated again. Shared
     parameters have normal intervals on the logit scale, ratios on the log scale, with the standard deviation
-    over resamples.
+    over resamples. For few users, these and the variances are greater, see `deviations_of_interval`.
 
     Args:
         model: The estimated model, with at least two resamples.
@@ -45,11 +46,13 @@ def with_intervals(
         mean += difference / (done + 1)
         squares += difference * (fitted.relevance - mean)
     report("resamples", model.spec.resamples, model.spec.resamples)
+    users = lists.log.list_users
+    deviations = deviations_of_interval(lists.log.n_lists if users is None else int(users.max()) + 1)
     intervals = {
-        name: _shared_interval(name, values, np.array(shared[name]))
+        name: _shared_interval(name, values, deviations * np.std(shared[name], axis=0, ddof=1))
         for name, values in model.shared().items()
     }
-    variance = squares / (model.spec.resamples - 1)
+    variance = squares / (model.spec.resamples - 1) * (deviations / _Z_SCORE) ** 2
     return replace(model, relevance_variance=variance, intervals=intervals)
 
 
@@ -145,9 +148,8 @@ def _on_interval_scale(name: str, values: Float64Array) -> Float64Array:
     return np.log(probabilities / (1.0 - probabilities))
 
 
-def _shared_interval(name: str, values: Float64Array, resampled: Float64Array) -> Interval:
+def _shared_interval(name: str, values: Float64Array, width: Float64Array) -> Interval:
     centre = _on_interval_scale(name, values)
-    width = _Z_SCORE * resampled.std(axis=0, ddof=1)
     lower, upper = centre - width, centre + width
     if name == "relative_examination":
         return Interval(np.exp(lower), np.exp(upper))

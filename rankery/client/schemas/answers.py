@@ -2355,7 +2355,7 @@ class RankedTraining(Answer):
     """Mean minus the mean of the best training on the same validation queries; null for other queries or without values"""
 
     p: float | None = None
-    """Two-sided p-value of the paired t-test against the best training, adjusted (Holm); null for the best training, and without `difference`"""
+    """Two-sided p-value of the paired t-test against the best training, adjusted for all pairs; null for the best training, and without `difference`"""
 
     tied: bool | None = None
     """Whether the training is not significantly worse than the best (p >= 0.05); null if untested"""

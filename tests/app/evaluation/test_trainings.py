@@ -52,7 +52,7 @@ def test_trainings_tied_with_the_best_are_marked(client: TestClient, grid: Grid)
     assert 2 < grid.tied < 30
     assert (ranking["items"][0]["p"], ranking["items"][0]["difference"]) == (None, 0.0)
     assert all((item["p"] >= 0.05) is item["tied"] for item in ranking["items"][1:])
-    assert "over 300 validation queries, adjusted for 59 comparisons (Holm)" in ranking["sentence"]
+    assert "over 300 validation queries, adjusted for all pairs of 60 trainings" in ranking["sentence"]
 
 
 def test_trainings_on_other_queries_are_not_tested(client: TestClient, store: Store) -> None:

@@ -187,6 +187,19 @@ def test_one_user_gives_no_interval() -> None:
     assert np.isnan(found.upper).all()
 
 
+@pytest.mark.parametrize("n_users", [2, 3])
+def test_intervals_of_few_users_contain_the_truth(n_users: int) -> None:
+    """Few resampled users differ by chance; the interval is as wide as Student's."""
+    inside = []
+    for seed in range(20):
+        log, truth, _ = simulated(3_000, "shuffle", seed=seed)
+        users = (np.arange(log.n_lists) % n_users).astype(np.int32)
+        plan = PropensityPlan(method="shuffled", positions=6, resamples=40, seed=seed)
+        found = estimate_propensities(replace(log, list_users=users), plan)
+        inside.append((found.lower <= truth.propensities[:6]) & (truth.propensities[:6] <= found.upper))
+    assert np.mean(np.array(inside)[:, 1:]) > 0.85
+
+
 def test_ordered_lists_are_reported() -> None:
     """Click rates by rank measure relevance, too, where lists are not shuffled; a sentence reports that."""
     plan = PropensityPlan(method="shuffled", positions=4, resamples=0)

@@ -33,8 +33,8 @@ def test_numbers_and_arrays_are_written_as_json() -> None:
 
 def test_keys_may_be_numbers_of_numpy() -> None:
     """A map of labels, such as one made of two columns, has the keys of Python's numbers."""
-    spec = {"items": [{"label_map": {np.int64(4): np.float32(3.0), np.float32(0.5): 0}}]}
-    assert json.loads(json_body(spec)) == {"items": [{"label_map": {"4": 3.0, "0.5": 0}}]}
+    spec = {"items": [{"label_map": {np.int64(4): np.float32(3.0), np.float32(0.5): 0, np.nan: 1}}]}
+    assert json.loads(json_body(spec)) == {"items": [{"label_map": {"4": 3.0, "0.5": 0, "nan": 1}}]}
 
 
 @pytest.mark.parametrize("value", [{"ndcg@10"}, {(4, 5): 3}, object()])

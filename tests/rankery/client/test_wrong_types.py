@@ -47,6 +47,7 @@ def client() -> Client:
         (lambda c: c.train("web", "ds_1", 3), r"the name of a loss or a dictionary .* not 3 \(int\)"),
         (lambda c: c.train("web", "ds_1", clicks={"log": 3}), r"an object of the client .* not 3 \(int\)"),
         (lambda c: c.train("web", "ds_1", scorer=3), r"a kind of scorer or a dictionary .* not 3 \(int\)"),
+        (lambda c: c.evaluate("web", "ds_1", metrics=3), r"a text or a list of texts .* not 3 \(int\)"),
         (lambda c: c.grid("web", "ds_1", "num_leaves"), r"a grid, such as .* not 'num_leaves' \(str\)"),
         (lambda c: c.tune("web", "ds_1", ["num_leaves"]), "a search space, such as .* not a list of 1"),
         (

@@ -170,6 +170,7 @@ export function learningCurve() {
     const words = curveNote(job, measuredAt(history, name));
     figure.node.hidden = names.length === 0;
     note.hidden = !words;
+    note.className = names.length === 0 ? "plot-note" : "hint";
     setText(note, words);
     if (names.length === 0) return;
     tabs.show(name, names);

@@ -178,6 +178,17 @@ def test_no_interval_from_one_user_or_one_resample(n_users: int, resamples: int)
     assert (model.intervals, model.relevance_variance) == ({}, None)
 
 
+def test_intervals_of_few_users_are_wide() -> None:
+    """Two users vary by chance, so that the spread of their resamples is less certain than that of forty."""
+    sessions, spec = draw_sessions() * 20, ClickModelSpec(model="cascade", resamples=60)
+    numbers = range(len(sessions))
+    two = fit_click_model(as_log(sessions, [number % 2 for number in numbers]), spec)
+    many = fit_click_model(as_log(sessions, [number % 40 for number in numbers]), spec)
+    assert two.relevance_variance is not None
+    assert many.relevance_variance is not None
+    assert two.relevance_variance.sum() > 10.0 * many.relevance_variance.sum()
+
+
 def test_a_pair_without_clicks_has_an_interval() -> None:
     """The interval is that of a beta distribution by the pair's counts, where resamples do not differ."""
     log = as_log([Session(0, (0, 1), (True, False))] * 20)
