@@ -230,7 +230,15 @@ def test_documents_without_ranks_begin_at_rank_1_at_any_base(read: Read, base: i
     assert plain(read(ranking, rank_base=base).log) == [ordered]
 
 
-@pytest.mark.parametrize("team", [32_768, -40_000, 0.5, "a"])
+def test_a_rank_may_be_a_text(read: Read) -> None:
+    """OpenSearch indexes `"2"` as a number, and returns it as it was sent."""
+    text = lines(*ubi_sample())
+    texts = text.replace('"ordinal": 1', '"ordinal": "1"').replace('"ordinal": 0', '"ordinal": "0"')
+    assert texts != text
+    assert plain(read(texts).log) == plain(read(text).log)
+
+
+@pytest.mark.parametrize("team", ["32768", 32_768, -40_000, 0.5, "a"])
 def test_teams_of_sessions_are_small_whole_numbers(read: Read, team: object) -> None:
     """A fraction, or a number beyond 16 bits, is refused by its line."""
     wrong = lines({"documents": ["a"]}, {"documents": [{"id": "a", "team": team}]})
