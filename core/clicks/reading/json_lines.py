@@ -53,6 +53,12 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
         raise DatasetError(*problems, more=len(problems) == MAX_PROBLEMS)
 
 
+def document_of(value: Json) -> Json:
+    """Return the document of a search hit, as exported by elasticdump; any other object unchanged."""
+    document = value.get("_source")
+    return document if isinstance(document, dict) else value
+
+
 def text_of(value: Json, *names: str) -> str | None:
     """Return the first of some members that is a text or a number, as text, or None."""
     texts = (_text(value.get(name)) for name in names)

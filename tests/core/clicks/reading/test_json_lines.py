@@ -93,6 +93,17 @@ def test_ubi_becomes_lists_by_query_id(read: Read) -> None:
     assert log.list_users.tolist() == [0, 1, 0]
 
 
+def test_exported_hits_of_ubi_are_read(read: Read) -> None:
+    """A line of elasticdump has the document in `_source`."""
+    documents = [value for value in ubi_sample() if "index" not in value]
+    hits = [
+        {"_index": "ubi_events", "_id": str(place), "_source": one} for place, one in enumerate(documents)
+    ]
+    reading = read(lines(*hits))
+    assert reading.report.format == "ubi"
+    assert plain(reading.log) == plain(read(lines(*documents)).log)
+
+
 @pytest.mark.parametrize("query_id", [None, ""])
 def test_events_of_ubi_without_a_query_are_counted(read: Read, query_id: str | None) -> None:
     """Users also click outside of searches, such as on recommendations."""
