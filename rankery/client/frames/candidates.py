@@ -1,5 +1,6 @@
 """Prepare a frame of candidates for scoring, and order the response as requested."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,7 +17,7 @@ from rankery.client.frames.cells import (
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, single_column, usual_columns
 from rankery.client.references import mapping_of
-from rankery.errors import DataUnusable, InvalidArgument
+from rankery.errors import DataUnusable, InvalidArgument, RankeryApiError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,7 @@ QUERY, DOCUMENT = "query_id", "document_id"
 _ROLES = ("query", "document", "ignore")
 _ALL_FEATURES = "features"  # a column of lists in the model's order
 _SHOWN_MISSING = 5
+_ROW = re.compile(r"row ([0-9]+): (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,23 @@ class Candidates:
         rows = rows if self.rows is None else pa.array(self.rows).take(rows)
         answer = answer.set_column(answer.column_names.index("row"), "row", rows)
         return answer.sort_by("row") if order == "rows" else answer
+
+    def with_frame_row(self, error: RankeryApiError, first: int) -> RankeryApiError:
+        """Return the refusal of a part of the table, with the row of the frame in the message.
+
+        Args:
+            error: Error of the service.
+            first: First row of the part.
+        """
+        problems = error.problem.get("errors") or ()
+        found = _ROW.match(str(problems[0].get("detail"))) if len(problems) == 1 else None
+        if found is None:
+            return error
+        row = first + int(found[1])
+        row = row if self.rows is None else int(self.rows[row])
+        located = {**problems[0], "detail": f"row {row}: {found[2]}"}
+        sentence = f"{located['pointer']}: {located['detail']}"
+        return RankeryApiError(error.status, {**error.problem, "detail": sentence, "errors": [located]})
 
 
 def check_order(order: object) -> None:
