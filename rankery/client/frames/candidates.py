@@ -18,6 +18,7 @@ from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, single_column, usual_columns
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument, RankeryApiError
+from rankery.identifiers import EXPECTED, normalise_ids
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,11 +119,11 @@ def prepare_candidates(
         if is_text(table.column(name).type):
             refuse_text(frame, name, table.column(name))
     ids = {query: QUERY, document: DOCUMENT}
-    for column in (query, document):
-        if column is not None and (row := first_missing(table.column(column))) is not None:
-            raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
     selected = [name for name in (query, document, *used) if name is not None]
-    sent = table.select(selected).rename_columns([ids.get(name, name) for name in selected])
+    sent = table.select(selected)
+    for place, name in enumerate(selected):
+        if name in ids:
+            sent = sent.set_column(place, ids[name], _identifiers(frame, name, sent.column(place)))
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
 
@@ -153,6 +154,25 @@ def _roles(
         named.get(role) or single_column(role, usual_columns(role, free)) for role in ("query", "document")
     )
     return query, document, ignored
+
+
+def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
+    """Return ids unchanged, or whole numbers for floating-point numbers, as pandas has beside missing values.
+
+    Raises:
+        DataUnusable: An id is missing, or a number is no id.
+    """
+    from rankery.client.frames.arrow import pa, pc
+
+    if (row := first_missing(column)) is not None:
+        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
+    if not pa.types.is_floating(column.type):
+        return column
+    found = normalise_ids(column)
+    for row in found.invalid[:1].tolist():
+        place = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    return pc.cast(found.texts, pa.int64())
 
 
 def _blocks(features: Iterable[str]) -> set[str]:

@@ -50,6 +50,18 @@ def test_a_refusal_names_the_row_of_the_frame() -> None:
     assert refused("must be a column of numbers", 0) == "/age: must be a column of numbers"
 
 
+def test_whole_floats_are_ids() -> None:
+    """Pandas has floats where rows with a missing id were removed; a fraction is no id."""
+    frame = FRAME.assign(query=[2.0, 1.0, 2.0], document=[4006381333931.0, 8.0, 9.0])
+    candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+    assert candidates.table.column("query_id").to_pylist() == [2, 2, 1]
+    assert candidates.table.column("document_id").to_pylist() == [4006381333931, 9, 8]
+    with pytest.raises(DataUnusable, match=r"row 1, column 'document': expected an id, .* but found 0\.5"):
+        prepare_candidates(
+            frame.assign(document=[1.0, 0.5, 2.0]), FEATURES, None, "web:1", allow_absent_features=False
+        )
+
+
 def test_several_usual_columns_of_a_role_are_refused() -> None:
     """Without a query all rows would be one list; a column of lists may be a feature of the model."""
     frame = FRAME.assign(qid=1)
