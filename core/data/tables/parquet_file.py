@@ -145,7 +145,7 @@ class ParquetTable:
         read_rows = min(rows, max(1, limit // (_LIMIT_BATCHES * max(1, longest))))
         batches: list[Any] = []
         gathered_rows = gathered_bytes = 0
-        for batch in self._parquet.iter_batches(read_rows, columns=names):
+        for batch in self._parquet.iter_batches(read_rows, columns=list(names)):
             gathered_bytes += sum(map(_text_bytes, batch.columns))
             self._check_size(text_bytes + gathered_bytes, limit)
             batches.append(batch)

@@ -65,7 +65,7 @@ class Candidates:
             error: Error of the service.
             first: First row of the part.
         """
-        problems = error.problem.get("errors") or ()
+        problems = error.problem.get("errors") or []
         found = _ROW.match(str(problems[0].get("detail"))) if len(problems) == 1 else None
         if found is None:
             return error
