@@ -134,7 +134,7 @@ class TableReader:
             ranks[actions == IMPRESSION] = self._ranks_by_order(lists[actions == IMPRESSION])
         rows = rows_of(
             lists,
-            builder.documents.of_array(cells.texts("document")),
+            builder.documents.of_array(cells.ids("document")),
             ranks,
             actions,
             cells.propensities(),
@@ -188,7 +188,7 @@ class TableReader:
         if len(others):
             parts = (
                 names.take(others),
-                cells.texts("query").take(others),
+                cells.ids("query").take(others),
                 pa.scalar(_UNIT_SEPARATOR, names.type),
             )
             lists[others] = builder.keys.of_array(pc.binary_join_element_wise(*parts))
@@ -246,6 +246,10 @@ class _Block:
         empty = np.flatnonzero(self._are_empty("document"))
         self._refuse("document", "empty_document_id", empty, "expected a document id")
 
+    def ids(self, role: str) -> Any:
+        """Return the cells of a role as ids, with their blanks as in datasets; empty for missing cells."""
+        return plain_texts(self._cells[role])
+
     def texts(self, role: str) -> Any:
         """Return the cells of a role as trimmed texts, empty for missing cells."""
         return pc.utf8_trim_whitespace(plain_texts(self._cells[role]))
@@ -261,7 +265,7 @@ class _Block:
         """Return the numbers of the queries."""
         if "query" not in self.roles:
             return np.full(self.n_rows, builder.queries.of(ONE_QUERY), np.int32)
-        return builder.queries.of_array(self.texts("query"))
+        return builder.queries.of_array(self.ids("query"))
 
     def codes(self, role: str, codes: Codes) -> Int32Array:
         """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""

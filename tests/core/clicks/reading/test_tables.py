@@ -287,6 +287,12 @@ def test_ids_are_those_of_datasets(read: Read) -> None:
     assert plain(read(text).log) == lists
 
 
+def test_ids_keep_their_blanks(read: Read) -> None:
+    """Users type blanks after a query, and datasets and sessions keep them."""
+    log = read("query,document,rank,click\nred shoes , a,1,1\nred shoes , b,2,0\n").log
+    assert plain(log) == [("red shoes ", [(" a", 1, True), (" b", 2, False)])]
+
+
 def test_numbers_with_a_point_are_ids_by_their_digits(read: Read) -> None:
     """Arrow writes large numbers with an exponent; NaN is a missing user, and a fraction is no id."""
     columns: dict[str, Any] = {
