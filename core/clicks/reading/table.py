@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as types
 
 from core.clicks.reading.builder import UNKNOWN, UNWEIGHTED, LogBuilder
 from core.clicks.reading.codes import Codes
@@ -17,7 +16,7 @@ from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
 from core.data.packing import Progress
-from core.data.tables.cells import cell_text, numbers, plain_texts
+from core.data.tables.cells import cell_text, kind_of, numbers, plain_texts
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError, InvalidInput
@@ -234,9 +233,9 @@ class _Block:
         self.has_ranks = "rank" in roles
 
     def _read_numbers_as_ids(self, role: str) -> None:
-        """Replace numbers with a fraction part by ids, which are null where a number is missing."""
+        """Replace numbers by ids, which are null where a number is missing."""
         cells = self._cells[role]
-        if types.is_floating(cells.type) or types.is_decimal(cells.type):
+        if kind_of(cells.type) == "number":
             normalised = normalise_column(cells)
             self._refuse(role, "inexact_id", normalised.invalid, f"expected {EXPECTED}")
             self._cells[role] = normalised.texts
