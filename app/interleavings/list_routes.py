@@ -19,6 +19,7 @@ from app.scoring.json_reader import JsonReader
 from app.scoring.limits import max_containers, scoring_request
 from app.scoring.services import ScoringServices, scoring_services_of
 from app.scoring.several_models import score_by_models
+from app.served.rankings import Viewer
 from app.settings import ApiSettings
 from core.errors import InputProblem, InvalidInput, pointer_of
 from core.store.tables import Interleaving
@@ -42,13 +43,14 @@ class ListRoute(JsonRoute):
         body, documents = await _read_body(request)
         scoring = scoring_services_of(request)
         row = await scoring.interleavings.get(request.path_params["interleaving_id"])
+        user = Viewer(body.user).user
         if row.model_ids is None:
             if documents is not None:
                 raise InvalidInput.at(
                     "/query/documents",
                     "must be absent: the rankers have no models; send their rankings instead",
                 )
-            shown = await list_of_rankings(row, body.rankings, body.query.id, body.user, scoring)
+            shown = await list_of_rankings(row, body.rankings, body.query.id, user, scoring)
         else:
             if body.rankings is not None or not documents:
                 raise InvalidInput.at(
@@ -58,7 +60,7 @@ class ListRoute(JsonRoute):
             if not isinstance(documents, list):
                 raise InvalidInput.at("/query/documents", "must be an array of documents")
             query = {"id": body.query.id, "documents": documents}
-            shown = await list_of_models(row, row.model_ids, query, body.user, scoring)
+            shown = await list_of_models(row, row.model_ids, query, user, scoring)
         answer = ShownList(
             ranking_id=shown.ranking_id, query=body.query.id, documents=shown.documents, kept=shown.kept
         )

@@ -16,7 +16,7 @@ _DIGITS = 8
 
 @dataclass(frozen=True)
 class Viewer:
-    """The user and session that see a ranking.
+    """The user and session that see a ranking; an empty text is none, as in click logs.
 
     Attributes:
         user: Any text that identifies the user, or None.
@@ -25,6 +25,12 @@ class Viewer:
 
     user: str | None = None
     session: str | None = None
+
+    def __post_init__(self) -> None:
+        """Replace empty texts, which pages send for every anonymous user."""
+        for name in ("user", "session"):
+            if not (getattr(self, name) or "").strip():
+                object.__setattr__(self, name, None)
 
 
 class RankingLog:

@@ -42,6 +42,7 @@ _UNSUPPORTED_SIGNATURES = {
 }
 _DATA_LINE = re.compile(rb"^[ \t]*[^# \t\r\n]", re.MULTILINE)
 _FEATURE_PAIR = re.compile(rb"-?\d+:")
+_SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t]*', re.IGNORECASE)
 _QUOTED = re.compile(rb'"[^"]*"')
 _NAMES = {
     "letor": "LETOR text",
@@ -100,7 +101,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
     tokens = [line.partition(b"#")[0].split() for line in lines]
     line = 1 + _line_feeds(text[:at])
-    foreign = _markup_name(lines) or _run_description(tokens)
+    foreign = _markup_name(lines) or _run_description(tokens) or _separator_description(lines[0])
     if foreign:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {foreign}", file=file, line=line)
     shown = _shown(lines[0])
@@ -186,6 +187,12 @@ def _markup_name(lines: list[bytes]) -> str | None:
 def _run_description(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) >= 6 and row[1] == b"Q0" for row in tokens):
         return "a TREC run, which has scores but no labels; upload it as a ranking with POST /v1/rankings"
+    return None
+
+
+def _separator_description(line: bytes) -> str | None:
+    if _SEPARATOR_LINE.fullmatch(line):
+        return "a line for Excel above the header of a table; delete it"
     return None
 
 

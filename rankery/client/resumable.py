@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import httpx
 
+from rankery.client.uploads import sent_name
 from rankery.errors import RankeryApiError
 
 # Larger files are sent in pieces, and resumed after an interruption.
@@ -80,7 +81,7 @@ class UploadRetries:
 
 def metadata(path: Path) -> str:
     """Return the `Upload-Metadata` of a file: its name."""
-    return f"filename {base64.b64encode(path.name.encode('utf-8', 'replace')).decode()}"
+    return f"filename {base64.b64encode(sent_name(path).encode()).decode()}"
 
 
 class StoredUploadId:

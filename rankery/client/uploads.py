@@ -68,7 +68,7 @@ class Upload:
                     for part, path in self.paths.items()
                 }
             sent: Files = {
-                part: (self.paths[part].name, file, "application/octet-stream")
+                part: (sent_name(self.paths[part]), file, "application/octet-stream")
                 for part, file in files.items()
             }
             # A part without a filename, which the service reads as a text.
@@ -84,6 +84,11 @@ class _CountingFile(FileIO):
         content = super().read(-1 if size is None else size)
         self._on_bytes(len(content or b""))
         return content
+
+
+def sent_name(path: Path) -> str:
+    """Return the name of a file as UTF-8 has it: names of Linux are bytes in any encoding."""
+    return path.name.encode("utf-8", "replace").decode()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The client, with a mocked HTTP server."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -217,9 +218,10 @@ def test_data_whose_job_was_deleted_are_not_waited_for() -> None:
         assert dataset.wait().status == "ready"
 
 
-def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
-    """The service gets the file's name for its errors."""
-    path = tmp_path / "train.txt"
+@pytest.mark.parametrize(("name", "sent"), [("train.txt", "train.txt"), (os.fsdecode(b"\xff.txt"), "?.txt")])
+def test_a_file_is_uploaded_with_its_name(tmp_path: Path, name: str, sent: str) -> None:
+    """The service gets the file's name for its errors; a name may be bytes that are not UTF-8."""
+    path = tmp_path / name
     path.write_text("1 qid:1 1:2\n")
     bodies: list[bytes] = []
 
@@ -229,7 +231,7 @@ def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
 
     with client_of(answer) as client:
         assert client.upload_dataset(path, name="mine").name == "mine"
-    assert b'name="file"; filename="train.txt"' in bodies[0]
+    assert f'name="file"; filename="{sent}"'.encode() in bodies[0]
     assert b"1 qid:1 1:2\n" in bodies[0]
     assert b'name="name"\r\n\r\nmine' in bodies[0]
 

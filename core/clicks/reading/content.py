@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from core.clicks.reading.json_lines import MAX_LINE_BYTES
+from core.clicks.reading.json_lines import MAX_LINE_BYTES, document_of
 from core.clicks.reading.options import ROLES
 from core.data.compression import Bytes
 from core.data.content import DELIMITERS, binary_kind
@@ -88,7 +88,7 @@ def _json_format(start: bytes, file: str) -> str:
             continue
         if not isinstance(value, dict) or "index" in value or "create" in value:
             continue
-        if "action_name" in value or "user_query" in value or "query_id" in value:
+        if document_of(value).keys() & {"action_name", "user_query", "query_id"}:
             return "ubi"
         if "items" in value or "event" in value:
             return "metarank"

@@ -1,6 +1,7 @@
 """Reader of JSON lines, in blocks, with helpers for the members of objects."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,7 @@ Json = dict[str, Any]
 
 _BLOCK_BYTES = 2**23
 MAX_LINE_BYTES = 2**24
+_DIGITS = re.compile(r"-?[0-9]{1,10}")
 
 
 class InvalidLine(Exception):
@@ -49,6 +51,12 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
             break
     if problems:
         raise DatasetError(*problems, more=len(problems) == MAX_PROBLEMS)
+
+
+def document_of(value: Json) -> Json:
+    """Return the document of a search hit, as exported by elasticdump; any other object unchanged."""
+    document = value.get("_source")
+    return document if isinstance(document, dict) else value
 
 
 def text_of(value: Json, *names: str) -> str | None:
@@ -124,7 +132,7 @@ def texts_in(value: Json, name: str, content: str) -> list[str]:
 
 
 def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
-    """Return a member that is a whole number, None where it is absent or null.
+    """Return a member that is a whole number or its text, None where it is absent or null.
 
     Args:
         value: The object.
@@ -137,11 +145,12 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
     member = value.get(name)
     if member is None:
         return None
-    is_number = isinstance(member, int | float) and not isinstance(member, bool)
-    if not is_number or member != member // 1 or abs(member) >= bound:
+    number = int(member) if isinstance(member, str) and _DIGITS.fullmatch(member) else member
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not is_number or number != number // 1 or abs(number) >= bound:
         expected = f"expected a whole number in {name!r}, below {bound:,}"
         raise InvalidLine(f"{expected}, but found {json_text(member)}")
-    return int(member)
+    return int(number)
 
 
 def _text(member: Any) -> str | None:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as types
 
 from core.clicks.reading.builder import UNKNOWN, UNWEIGHTED, LogBuilder
 from core.clicks.reading.codes import Codes
@@ -17,7 +16,7 @@ from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
 from core.data.compression import Progress
-from core.data.tables.cells import cell_text, numbers, plain_texts
+from core.data.tables.cells import cell_text, kind_of, numbers, plain_texts
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError, InvalidInput
@@ -134,7 +133,7 @@ class TableReader:
             ranks[actions == IMPRESSION] = self._ranks_by_order(lists[actions == IMPRESSION])
         rows = rows_of(
             lists,
-            builder.documents.of_array(cells.texts("document")),
+            builder.documents.of_array(cells.ids("document")),
             ranks,
             actions,
             cells.propensities(),
@@ -188,7 +187,7 @@ class TableReader:
         if len(others):
             parts = (
                 names.take(others),
-                cells.texts("query").take(others),
+                cells.ids("query").take(others),
                 pa.scalar(_UNIT_SEPARATOR, names.type),
             )
             lists[others] = builder.keys.of_array(pc.binary_join_element_wise(*parts))
@@ -234,9 +233,9 @@ class _Block:
         self.has_ranks = "rank" in roles
 
     def _read_numbers_as_ids(self, role: str) -> None:
-        """Replace numbers with a fraction part by ids, which are null where a number is missing."""
+        """Replace numbers by ids, which are null where a number is missing."""
         cells = self._cells[role]
-        if types.is_floating(cells.type) or types.is_decimal(cells.type):
+        if kind_of(cells.type) == "number":
             normalised = normalise_column(cells)
             self._refuse(role, "inexact_id", normalised.invalid, f"expected {EXPECTED}")
             self._cells[role] = normalised.texts
@@ -245,6 +244,10 @@ class _Block:
         """Record a problem for each row without a document."""
         empty = np.flatnonzero(self._are_empty("document"))
         self._refuse("document", "empty_document_id", empty, "expected a document id")
+
+    def ids(self, role: str) -> Any:
+        """Return the cells of a role as ids, with their blanks as in datasets; empty for missing cells."""
+        return plain_texts(self._cells[role])
 
     def texts(self, role: str) -> Any:
         """Return the cells of a role as trimmed texts, empty for missing cells."""
@@ -261,7 +264,7 @@ class _Block:
         """Return the numbers of the queries."""
         if "query" not in self.roles:
             return np.full(self.n_rows, builder.queries.of(ONE_QUERY), np.int32)
-        return builder.queries.of_array(self.texts("query"))
+        return builder.queries.of_array(self.ids("query"))
 
     def codes(self, role: str, codes: Codes) -> Int32Array:
         """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""

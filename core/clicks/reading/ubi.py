@@ -7,6 +7,7 @@ from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.json_lines import (
     InvalidLine,
     Json,
+    document_of,
     name_of,
     object_in,
     required_text,
@@ -21,7 +22,7 @@ _BULK_ACTIONS = ("index", "create")
 
 
 class UbiReader:
-    """Reads the lines of `ubi_queries` and `ubi_events`, also as the bodies of bulk requests.
+    """Reads the lines of `ubi_queries` and `ubi_events`, also as bodies of bulk requests or search hits.
 
     A list has the impressions of one `query_id`: its impression events, or its `query_response_hit_ids` if it
     has no such events. The query is the `user_query` of the query or of any of its events.
@@ -39,6 +40,7 @@ class UbiReader:
         Raises:
             InvalidLine: The object is invalid.
         """
+        value = document_of(value)
         if "action_name" in value:
             self._read_event(value)
         elif "query_id" in value:

@@ -21,14 +21,19 @@ from core.errors import DatasetError
 _BATCH_ROWS = 16_384
 _BATCH_CELLS = 2**21  # list numbers per batch: 16 MB in float64
 _SEARCHED_ROWS = 256  # read at a time to find the first list of a column
+_LIMIT_BATCHES = 32  # batches of the longest possible texts that reach the memory limit together
+_GATHERED_BYTES = 2**24  # of texts, in batches that are joined
 _CELL_BYTES = 8
+_PREFIXES = "DELTA_BYTE_ARRAY"  # texts may repeat the start of the text before
+_LENGTHS = "DELTA_LENGTH_BYTE_ARRAY"
 
 
 class ParquetTable:
     """Rows of a Parquet file; see `Table`. Line numbers are row numbers, from 1.
 
     Texts are read as dictionary arrays. A long text that every row repeats takes few bytes of the file, so
-    its size is checked before it is expanded in memory.
+    its size is checked before it is expanded in memory. Arrow reads delta-encoded texts expanded only. Their
+    batches have few rows, so that they are small even if each row repeats the longest possible text.
 
     Attributes:
         schema: Schema with the metadata of the file.
@@ -48,8 +53,11 @@ class ParquetTable:
         try:
             plain = pq.ParquetFile(pa.BufferReader(source))
             strings = [field.name for field in plain.schema_arrow if _is_string(field.type)]
+            self._delta_texts = _delta_texts(plain.metadata, strings)
             self._parquet = pq.ParquetFile(
-                pa.BufferReader(source), metadata=plain.metadata, read_dictionary=strings
+                pa.BufferReader(source),
+                metadata=plain.metadata,
+                read_dictionary=[name for name in strings if name not in self._delta_texts],
             )
             self.schema = self._parquet.schema_arrow
         except (pa.ArrowException, OSError, ValueError) as error:
@@ -118,13 +126,36 @@ class ParquetTable:
         batch_rows = min(_BATCH_ROWS, max(1, _BATCH_CELLS // max(1, list_cells)))
         done = 0
         with self._readable():
-            for batch in self._parquet.iter_batches(batch_rows, columns=names):
-                text_bytes += sum(map(_text_bytes, batch.columns))
-                self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
-                yield [batch.column(name) for name in names]
-                done += batch.num_rows
+            for columns in self._batches(names, batch_rows, text_bytes):
+                yield columns
+                done += len(columns[0])
                 if on_progress is not None:
                     on_progress(done, self.n_rows)
+
+    def _batches(self, names: Sequence[str], rows: int, text_bytes: int) -> Iterator[list[Any]]:
+        """Yield the columns of about as many rows, or of fewer if their texts are long.
+
+        Args:
+            names: The columns.
+            rows: Number of rows.
+            text_bytes: Bytes of texts of other columns, which count towards the limit.
+        """
+        limit = self._limits.in_memory(self.size_bytes)
+        longest = max((self._delta_texts.get(name, 0) for name in names), default=0)
+        read_rows = min(rows, max(1, limit // (_LIMIT_BATCHES * max(1, longest))))
+        batches: list[Any] = []
+        gathered_rows = gathered_bytes = 0
+        for batch in self._parquet.iter_batches(read_rows, columns=list(names)):
+            gathered_bytes += sum(map(_text_bytes, batch.columns))
+            self._check_size(text_bytes + gathered_bytes, limit)
+            batches.append(batch)
+            gathered_rows += batch.num_rows
+            if gathered_rows + read_rows > rows or gathered_bytes > _GATHERED_BYTES:
+                yield _joined(batches, names)
+                text_bytes += gathered_bytes
+                batches, gathered_rows, gathered_bytes = [], 0, 0
+        if batches:
+            yield _joined(batches, names)
 
     def record(self, row: int) -> int:
         """Return the row itself, as no row is skipped."""
@@ -161,8 +192,29 @@ def _is_string(type: Any) -> bool:
     return any(is_one(type) for is_one in STRINGS)
 
 
+def _joined(batches: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    if len(batches) == 1:
+        return [batches[0].column(name) for name in names]
+    return [pa.concat_arrays([batch.column(name) for batch in batches]) for name in names]
+
+
+def _delta_texts(metadata: Any, names: Sequence[str]) -> dict[str, int]:
+    """Return the longest text, in bytes, that rows can share in each column of delta-encoded texts."""
+    positions = {metadata.schema.column(column).path: column for column in range(metadata.num_columns)}
+    longest: dict[str, int] = {}
+    for group in range(metadata.num_row_groups):
+        for name in names:
+            chunk = metadata.row_group(group).column(positions[name])
+            if _PREFIXES in chunk.encodings or _LENGTHS in chunk.encodings:
+                size_bytes = chunk.total_uncompressed_size if _PREFIXES in chunk.encodings else 0
+                longest[name] = max(longest.get(name, 0), size_bytes)
+    return longest
+
+
 def _text_bytes(column: Any) -> int:
-    """Return the bytes of a text column expanded from its dictionary, 0 for other columns."""
+    """Return the bytes of a text column expanded from its dictionary, 0 for columns of other types."""
+    if _is_string(column.type):
+        return pc.sum(pc.cast(pc.binary_length(column), pa.int64())).as_py() or 0
     if not (types.is_dictionary(column.type) and _is_string(column.type.value_type)):
         return 0
     lengths = pc.cast(pc.binary_length(column.dictionary), pa.int64())

@@ -1,5 +1,6 @@
 """Prepare a frame of candidates for scoring, and order the response as requested."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,7 +17,8 @@ from rankery.client.frames.cells import (
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, single_column, usual_columns
 from rankery.client.references import mapping_of
-from rankery.errors import DataUnusable, InvalidArgument
+from rankery.errors import DataUnusable, InvalidArgument, RankeryApiError
+from rankery.identifiers import EXPECTED, normalise_ids
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +29,7 @@ QUERY, DOCUMENT = "query_id", "document_id"
 _ROLES = ("query", "document", "ignore")
 _ALL_FEATURES = "features"  # a column of lists in the model's order
 _SHOWN_MISSING = 5
+_ROW = re.compile(r"row ([0-9]+): (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,23 @@ class Candidates:
         rows = rows if self.rows is None else pa.array(self.rows).take(rows)
         answer = answer.set_column(answer.column_names.index("row"), "row", rows)
         return answer.sort_by("row") if order == "rows" else answer
+
+    def with_frame_row(self, error: RankeryApiError, first: int) -> RankeryApiError:
+        """Return the refusal of a part of the table, with the row of the frame in the message.
+
+        Args:
+            error: Error of the service.
+            first: First row of the part.
+        """
+        problems = error.problem.get("errors") or []
+        found = _ROW.match(str(problems[0].get("detail"))) if len(problems) == 1 else None
+        if found is None:
+            return error
+        row = first + int(found[1])
+        row = row if self.rows is None else int(self.rows[row])
+        located = {**problems[0], "detail": f"row {row}: {found[2]}"}
+        sentence = f"{located['pointer']}: {located['detail']}"
+        return RankeryApiError(error.status, {**error.problem, "detail": sentence, "errors": [located]})
 
 
 def check_order(order: object) -> None:
@@ -99,11 +119,11 @@ def prepare_candidates(
         if is_text(table.column(name).type):
             refuse_text(frame, name, table.column(name))
     ids = {query: QUERY, document: DOCUMENT}
-    for column in (query, document):
-        if column is not None and (row := first_missing(table.column(column))) is not None:
-            raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
     selected = [name for name in (query, document, *used) if name is not None]
-    sent = table.select(selected).rename_columns([ids.get(name, name) for name in selected])
+    sent = table.select(selected)
+    for place, name in enumerate(selected):
+        if name in ids:
+            sent = sent.set_column(place, ids[name], _identifiers(frame, name, sent.column(place)))
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
 
@@ -134,6 +154,25 @@ def _roles(
         named.get(role) or single_column(role, usual_columns(role, free)) for role in ("query", "document")
     )
     return query, document, ignored
+
+
+def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
+    """Return ids unchanged, or whole numbers for floating-point numbers, as pandas has beside missing values.
+
+    Raises:
+        DataUnusable: An id is missing, or a number is no id.
+    """
+    from rankery.client.frames.arrow import pa, pc
+
+    if (row := first_missing(column)) is not None:
+        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
+    if not pa.types.is_floating(column.type):
+        return column
+    found = normalise_ids(column)
+    for row in found.invalid[:1].tolist():
+        place = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    return pc.cast(found.texts, pa.int64())
 
 
 def _blocks(features: Iterable[str]) -> set[str]:

@@ -162,7 +162,7 @@ class ScoringCalls(Calls):
             candidates = prepare_candidates(
                 queries, features, columns, label, allow_absent_features=allow_absent_features
             )
-            answer = self._rank_served(model_id, candidates.table, top_k, served_fields)
+            answer = self._rank_served(model_id, candidates, top_k, served_fields)
             if explain:
                 answer = self._explained(model_id, features, candidates, answer)
             found = candidates.with_frame_rows(answer, order)
@@ -217,7 +217,7 @@ class ScoringCalls(Calls):
             )
         else:
             model_id, sent = self._array_candidates(reference, cast("ArrayLike", candidates))
-        ranked = self._rank_table(model_id, sent.table, None, keep_queries=False)
+        ranked = self._rank_table(model_id, sent, None, keep_queries=False)
         return np.asarray(sent.with_frame_rows(ranked, "rows").column("score").to_numpy())
 
     def rank_arrays(
@@ -264,7 +264,7 @@ class ScoringCalls(Calls):
             reference, features, query_sizes=query_sizes, query_ids=query_ids, document_ids=document_ids
         )
         served_fields = _served_fields(keep, user, session, interleaving)
-        answer = self._rank_served(model_id, candidates.table, top_k, served_fields)
+        answer = self._rank_served(model_id, candidates, top_k, served_fields)
         return as_numpy(candidates.with_frame_rows(answer, "rank"))
 
     def _array_candidates(
@@ -287,22 +287,22 @@ class ScoringCalls(Calls):
         return model["id"], model["feature_names"], f"{model['name']}:{model['version']}"
 
     def _rank_served(
-        self, model_id: str, table: "pa.Table", top_k: int | None, served_fields: Mapping[str, Any]
+        self, model_id: str, candidates: Candidates, top_k: int | None, served_fields: Mapping[str, Any]
     ) -> "pa.Table":
         """Return rankings for a table of candidates, stored or interleaved if users see them."""
         if "interleaving" in served_fields:
-            check_ids(table)
-            return self._interleaved(model_id, table, top_k, served_fields)
+            check_ids(candidates.table)
+            return self._interleaved(model_id, candidates.table, top_k, served_fields)
         if "keep" not in served_fields:
-            return self._rank_table(model_id, table, top_k)
-        check_ids(table)
+            return self._rank_table(model_id, candidates, top_k)
+        check_ids(candidates.table)
         metadata = {name: "true" if value is True else value for name, value in served_fields.items()}
-        return self._rank_table(model_id, table, top_k, metadata)
+        return self._rank_table(model_id, candidates, top_k, metadata)
 
     def _rank_table(
         self,
         model_id: str,
-        table: "pa.Table",
+        candidates: Candidates,
         top_k: int | None,
         metadata: Mapping[str, str] | None = None,
         *,
@@ -310,16 +310,19 @@ class ScoringCalls(Calls):
     ) -> "pa.Table":
         from rankery.client.frames.arrow import pa
 
-        parts = []
+        parts, table = [], candidates.table
         max_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
         for first, end in split_into_requests(table, max_rows, MAX_BYTES, keep_queries=keep_queries):
-            response = self.transport.request(
-                "POST",
-                _rank_path(model_id),
-                parameters={"top_k": top_k},
-                content=as_stream(table.slice(first, end - first), metadata),
-                headers={"Content-Type": _ARROW, "Accept": _ARROW},
-            )
+            try:
+                response = self.transport.request(
+                    "POST",
+                    _rank_path(model_id),
+                    parameters={"top_k": top_k},
+                    content=as_stream(table.slice(first, end - first), metadata),
+                    headers={"Content-Type": _ARROW, "Accept": _ARROW},
+                )
+            except RankeryApiError as error:
+                raise candidates.with_frame_row(error, first) from None
             part = pa.ipc.open_stream(response.content).read_all()
             rows = pa.array(part.column("row").to_numpy() + first)
             part = part.set_column(part.column_names.index("row"), "row", rows)

@@ -104,6 +104,15 @@ def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
     assert all(best in shown["documents"] for shown in lists.values())
 
 
+@pytest.mark.parametrize("user", [None, "", " "])
+def test_anonymous_users_are_different_users(client: TestClient, user: str | None) -> None:
+    """Pages send an empty text for every user that they do not know."""
+    interleaving = create(client)
+    first, second = (request_list(client, interleaving, user) for _ in range(2))
+    assert first["ranking_id"] != second["ranking_id"]
+    assert (first["kept"], second["kept"]) == (False, False)
+
+
 def test_a_list_is_kept_when_the_candidates_change(
     client: TestClient, store: Store, application: FastAPI
 ) -> None:

@@ -86,6 +86,16 @@ def test_a_ranking_is_kept_as_it_was_shown(
     assert "ann" not in f"{first.user} {first.session} {first.content}"
 
 
+@pytest.mark.parametrize("explain", [False, True])
+def test_an_empty_user_is_unknown(
+    client: TestClient, application: FastAPI, store: Store, model: Model, explain: bool
+) -> None:
+    """Pages send an empty text for every user that they do not know."""
+    rank(client, keep=True, user="", session=" ", explain=explain)
+    (served,) = stored_rankings(application, store)
+    assert (served.ranking.user, served.ranking.session) == (None, None)
+
+
 @pytest.mark.parametrize("form", ["by position", "explained", "several queries", "table"])
 def test_every_form_of_a_request_is_kept(
     client: TestClient, application: FastAPI, store: Store, model: Model, form: str

@@ -158,6 +158,11 @@ def _text_parquet() -> bytes:
     return _written(pa.table({"label": zeros, "query": texts, "bm25": zeros}), store_schema=False)
 
 
+def _delta_parquet() -> bytes:
+    table = pa.table({"label": np.zeros(2_000), "query": ["x" * 10**6] * 2_000, "bm25": np.zeros(2_000)})
+    return _written(table, use_dictionary=False, column_encoding={"query": "DELTA_BYTE_ARRAY"})
+
+
 def _fixed_parquet() -> bytes:
     zeros, texts = _constant(0.0, 100), pa.array([bytes(2**19)] * 100, pa.binary(2**19))
     table = pa.table({"label": zeros, "query": texts, "bm25": zeros})
@@ -194,6 +199,7 @@ def _sparse_letor() -> bytes:
     [
         (_wide_parquet, r"8,388,608 documents by 17 features take"),
         (_text_parquet, r"but found 16,384,000,000 bytes"),
+        pytest.param(_delta_parquet, r"but found 1,\d{3},000,000 bytes", marks=pytest.mark.slow),
         pytest.param(_fixed_parquet, r"but found 1,101,004,800 bytes", marks=pytest.mark.slow),
         pytest.param(_plain_parquet, r"but found 1,\d{3},\d{3},\d{3} bytes", marks=pytest.mark.slow),
         pytest.param(_list_parquet, r"but found 1,082,130,432 bytes", marks=pytest.mark.slow),

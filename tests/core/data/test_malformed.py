@@ -558,6 +558,12 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         None,
         "file f, line 2: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found lines above the header of a table; delete them",
     ),
+    "a line for Excel": (
+        b"sep=;\nquery;label;bm25\nq;1;2.0\n",
+        {},
+        None,
+        "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found a line for Excel above the header of a table; delete it",
+    ),
     "HTML": (
         b"<!DOCTYPE html><html>",
         {},

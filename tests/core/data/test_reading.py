@@ -130,6 +130,20 @@ def test_the_first_name_may_hold_a_line_feed(tmp_path: Path) -> None:
     assert reading.dataset.matrix.tolist() == [[1], [2]]
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_delta_encoded_texts_of_parquet_are_read(tmp_path: Path, encoding: str) -> None:
+    """Spark and DuckDB encode texts so in files of version 2; Arrow has no dictionaries of them."""
+    rows = 20_000
+    documents = [f"sku-{row % 7}-{row}" for row in range(rows)]
+    table = pa.table({"label": [1.0] * rows, "q": ["shoes", "hats"] * (rows // 2), "d.id": documents})
+    path = tmp_path / "delta.parquet"
+    encodings = {"q": encoding, "d.id": encoding}
+    pq.write_table(table, path, use_dictionary=False, column_encoding=encodings, row_group_size=9_000)
+    dataset = read_dataset(path, columns=Columns(query="q", document="d.id", features=()))
+    assert dataset.query_ids == ("shoes", "hats")
+    assert list(dataset.document_ids) == documents[::2] + documents[1::2]
+
+
 def test_an_index_in_parquet_is_no_feature(tmp_path: Path) -> None:
     """The index that pandas writes with shuffled rows is left out, unless a role names it."""
     path = tmp_path / "shuffled.parquet"

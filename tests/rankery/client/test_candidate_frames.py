@@ -18,7 +18,7 @@ from rankery.client.frames.runs import (
     scores_of_rows,
     scores_table,
 )
-from rankery.errors import DataUnusable, DataWarning
+from rankery.errors import DataUnusable, DataWarning, RankeryApiError
 
 FRAME = pandas.DataFrame(
     {"query": ["a", "b", "a"], "document": ["x", "y", "z"], "bm25": [1.0, 2.0, 3.0], "age": [4.0, 5.0, 6.0]}
@@ -35,6 +35,31 @@ def test_rows_are_gathered_and_scores_are_in_their_order() -> None:
     assert candidates.with_frame_rows(answer, "rank").column("row").to_pylist() == [2, 0, 1]
     by_row = candidates.with_frame_rows(answer, "rows")
     assert (by_row.column("row").to_pylist(), by_row.column("rank").to_pylist()) == ([0, 1, 2], [2, 1, 1])
+
+
+def test_a_refusal_names_the_row_of_the_frame() -> None:
+    """The service counts the rows of a request, which are sorted by query and may be a part of the frame."""
+    candidates = prepare_candidates(FRAME, FEATURES, None, "web:1", allow_absent_features=False)
+
+    def refused(detail: str, first: int) -> str:
+        problem = {"detail": f"/age: {detail}", "errors": [{"pointer": "/age", "detail": detail}]}
+        return str(candidates.with_frame_row(RankeryApiError(422, problem), first))
+
+    assert refused("row 1: is in this query twice", 0) == "/age: row 2: is in this query twice"
+    assert refused("row 1: has a value", 1) == "/age: row 1: has a value"
+    assert refused("must be a column of numbers", 0) == "/age: must be a column of numbers"
+
+
+def test_whole_floats_are_ids() -> None:
+    """Pandas has floats where rows with a missing id were removed; a fraction is no id."""
+    frame = FRAME.assign(query=[2.0, 1.0, 2.0], document=[4006381333931.0, 8.0, 9.0])
+    candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+    assert candidates.table.column("query_id").to_pylist() == [2, 2, 1]
+    assert candidates.table.column("document_id").to_pylist() == [4006381333931, 9, 8]
+    with pytest.raises(DataUnusable, match=r"row 1, column 'document': expected an id, .* but found 0\.5"):
+        prepare_candidates(
+            frame.assign(document=[1.0, 0.5, 2.0]), FEATURES, None, "web:1", allow_absent_features=False
+        )
 
 
 def test_several_usual_columns_of_a_role_are_refused() -> None:

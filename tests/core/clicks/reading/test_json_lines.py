@@ -93,6 +93,17 @@ def test_ubi_becomes_lists_by_query_id(read: Read) -> None:
     assert log.list_users.tolist() == [0, 1, 0]
 
 
+def test_exported_hits_of_ubi_are_read(read: Read) -> None:
+    """A line of elasticdump has the document in `_source`."""
+    documents = [value for value in ubi_sample() if "index" not in value]
+    hits = [
+        {"_index": "ubi_events", "_id": str(place), "_source": one} for place, one in enumerate(documents)
+    ]
+    reading = read(lines(*hits))
+    assert reading.report.format == "ubi"
+    assert plain(reading.log) == plain(read(lines(*documents)).log)
+
+
 @pytest.mark.parametrize("query_id", [None, ""])
 def test_events_of_ubi_without_a_query_are_counted(read: Read, query_id: str | None) -> None:
     """Users also click outside of searches, such as on recommendations."""
@@ -230,7 +241,15 @@ def test_documents_without_ranks_begin_at_rank_1_at_any_base(read: Read, base: i
     assert plain(read(ranking, rank_base=base).log) == [ordered]
 
 
-@pytest.mark.parametrize("team", [32_768, -40_000, 0.5, "a"])
+def test_a_rank_may_be_a_text(read: Read) -> None:
+    """OpenSearch indexes `"2"` as a number, and returns it as it was sent."""
+    text = lines(*ubi_sample())
+    texts = text.replace('"ordinal": 1', '"ordinal": "1"').replace('"ordinal": 0', '"ordinal": "0"')
+    assert texts != text
+    assert plain(read(texts).log) == plain(read(text).log)
+
+
+@pytest.mark.parametrize("team", ["32768", 32_768, -40_000, 0.5, "a"])
 def test_teams_of_sessions_are_small_whole_numbers(read: Read, team: object) -> None:
     """A fraction, or a number beyond 16 bits, is refused by its line."""
     wrong = lines({"documents": ["a"]}, {"documents": [{"id": "a", "team": team}]})

@@ -3,6 +3,7 @@
 import io
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -286,9 +287,15 @@ def test_ids_are_those_of_datasets(read: Read) -> None:
     assert plain(read(text).log) == lists
 
 
+def test_ids_keep_their_blanks(read: Read) -> None:
+    """Users type blanks after a query, and datasets and sessions keep them."""
+    log = read("query,document,rank,click\nred shoes , a,1,1\nred shoes , b,2,0\n").log
+    assert plain(log) == [("red shoes ", [(" a", 1, True), (" b", 2, False)])]
+
+
 def test_numbers_with_a_point_are_ids_by_their_digits(read: Read) -> None:
     """Arrow writes large numbers with an exponent; NaN is a missing user, and a fraction is no id."""
-    columns: dict[str, list[float]] = {
+    columns: dict[str, Any] = {
         "query": [5.0, 5.0],
         "document": [4006381333931.0, 7.0],
         "click": [0, 1],
@@ -301,8 +308,8 @@ def test_numbers_with_a_point_are_ids_by_their_digits(read: Read) -> None:
         read(parquet(columns | {"document": [7.5, 7.0]}))
 
 
-def parquet(columns: dict[str, list[float]]) -> bytes:
+def parquet(columns: dict[str, Any]) -> bytes:
     """Write columns as Parquet."""
     stream = io.BytesIO()
-    pq.write_table(pa.table(dict(columns)), stream)
+    pq.write_table(pa.table(columns), stream)
     return stream.getvalue()
