@@ -31,6 +31,7 @@ _EPSILON = 1e-5  # added to the variance by a layer norm
 _LARGEST = float(np.finfo(np.float32).max)
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
+_BOOLEANS = {"false": 0.0, "true": 1.0}
 
 Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -183,9 +184,12 @@ def sum_score(members: Sequence[Member], feature_names: Sequence[str]) -> Score:
     return score
 
 
-def are_numbers(values: Sequence[str]) -> bool:
-    """Return whether all categories are numbers."""
-    return bool(values) and all(map(_is_number, values))
+def numbers_of(values: Sequence[str]) -> list[float] | None:
+    """Return categories that are all numbers, or all booleans, as numbers; else None."""
+    if all(map(_is_number, values)):
+        return list(map(float, values))
+    numbers = [_BOOLEANS.get(value.lower(), math.nan) for value in values]
+    return numbers if len(set(numbers) & {0.0, 1.0}) == len(values) else None
 
 
 def _is_number(text: str) -> bool:
@@ -208,20 +212,18 @@ def _text_of_number(number: float) -> str:
 def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     """Return a function from a cell to its category code, NaN for values unseen in training.
 
-    If all categories are numbers, a number is looked up as a category; else a number is a code.
+    If all categories are numbers, or booleans, a number is looked up as a category; else a number is a code.
     """
     positions = {value: float(code) for code, value in enumerate(values)}
-    by_number = are_numbers(values)
+    numbers = numbers_of(values) if values else None
+    by_number = {number: float(code) for code, number in enumerate(numbers or ())}
 
     def code(cell: Any) -> float:
-        if isinstance(cell, str | bool):
-            return positions.get(category_text(cell), math.nan)
-        if isinstance(cell, Real):  # a number of Python or numpy
-            number = float(cell)
-            if not by_number:
-                return number
-            return positions.get(_text_of_number(number), math.nan) if math.isfinite(number) else math.nan
-        return math.nan
+        if isinstance(cell, str):
+            return positions.get(cell, math.nan)
+        if not isinstance(cell, Real):
+            return math.nan
+        return float(cell) if numbers is None else by_number.get(float(cell), math.nan)
 
     return code
 

@@ -18,7 +18,7 @@ from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import AnswerNotUnderstood, FileUnusable
 from rankery.mlflow.exporting import _categories, nodes_of
 from rankery.mlflow.importing import _model_file
-from rankery.mlflow.rankery_pyfunc import ScoringModel, _codes, _interpolated, are_numbers
+from rankery.mlflow.rankery_pyfunc import ScoringModel, _codes, _interpolated, numbers_of
 from tests.rankery.cli.commands import run
 from tests.requirements import skip_without
 
@@ -322,13 +322,26 @@ def test_a_frame_with_missing_columns_or_text_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [("7", "14"), ("1.5", "2"), ("1e-05", "-0.5"), ("0.0", "1"), ("1.50", "2"), ("a", "1.5"), ("nan",)],
+    [
+        ("7", "14"),
+        ("1.5", "2"),
+        ("1e-05", "-0.5"),
+        ("0.0", "1"),
+        ("1.50", "2"),
+        ("a", "1.5"),
+        ("nan",),
+        ("true", "false"),
+        ("False", "True"),
+        ("true",),
+        ("true", "True"),
+        ("true", "no"),
+    ],
 )
 def test_numbers_are_looked_up_as_on_the_service(values: tuple[str, ...]) -> None:
     """The module, which cannot import the service, agrees with it on which categories are numbers."""
     categories, code = Categories(values), _codes(values)
-    assert are_numbers(values) == categories.are_numbers
-    for number in (7.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
+    assert (numbers_of(values) is not None) == categories.are_numbers
+    for number in (7.0, 1.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
         assert code(number) == pytest.approx(categories.code_of_number(number), abs=0.0, nan_ok=True)
 
 
