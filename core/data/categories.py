@@ -18,6 +18,7 @@ MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
 MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
+_LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
 _BOOLEANS = {"false": 0.0, "true": 1.0}  # in lower case, as Parquet has them; CSV files have others
 
@@ -50,6 +51,11 @@ class Categories:
     def are_numbers(self) -> bool:
         """Return whether all values are numbers, or booleans, so that numbers can be looked up, too."""
         return all(map(_is_number, self.values)) or self._are_booleans
+
+    @cached_property
+    def are_long_whole_numbers(self) -> bool:
+        """Return whether all values are whole numbers, and some have more digits than float64 represents."""
+        return not self.are_numbers and all(map(_LONG_WHOLE_NUMBER.fullmatch, self.values))
 
     @cached_property
     def _are_booleans(self) -> bool:

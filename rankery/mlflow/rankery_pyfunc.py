@@ -30,6 +30,7 @@ _ZERO_LEFT, _ZERO_RIGHT, _NAN_LEFT = 1, 2, 3  # direction of missing values at a
 _EPSILON = 1e-5  # added to the variance by a layer norm
 _LARGEST = float(np.finfo(np.float32).max)
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+_LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
 _BOOLEANS = {"false": 0.0, "true": 1.0}
 
@@ -217,10 +218,11 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     positions = {value: float(code) for code, value in enumerate(values)}
     numbers = numbers_of(values) if values else None
     by_number = {number: float(code) for code, number in enumerate(numbers or ())}
+    are_long = numbers is None and all(map(_LONG_WHOLE_NUMBER.fullmatch, values))
 
     def code(cell: Any) -> float:
-        if isinstance(cell, str):
-            return positions.get(cell, math.nan)
+        if isinstance(cell, str) or (are_long and isinstance(cell, int)):
+            return positions.get(str(cell), math.nan)
         if not isinstance(cell, Real):
             return math.nan
         return float(cell) if numbers is None else by_number.get(float(cell), math.nan)

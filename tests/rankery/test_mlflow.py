@@ -345,6 +345,13 @@ def test_numbers_are_looked_up_as_on_the_service(values: tuple[str, ...]) -> Non
         assert code(number) == pytest.approx(categories.code_of_number(number), abs=0.0, nan_ok=True)
 
 
+def test_long_whole_numbers_are_values() -> None:
+    """Ids of 64 bits are looked up exactly; those of float64 would be the nearest other id."""
+    code = _codes(("1152921504606846977", "7"))
+    assert [code(2**60 + 1), code(7), code("7")] == [0.0, 1.0, 1.0]
+    assert math.isnan(code(2**60))
+
+
 def test_features_are_rounded_as_the_service_rounds_them() -> None:
     """Features are rounded to the model's precision; a model without a declared precision uses float32."""
     pytest.importorskip("pandas", reason="pandas is not installed: make develop")
