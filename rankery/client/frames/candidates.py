@@ -14,7 +14,7 @@ from rankery.client.frames.cells import (
     warn,
 )
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, usual_column
+from rankery.client.frames.judged import COLUMNS_BY_ROLE, declared_categories, query_codes, usual_column
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 
@@ -95,9 +95,10 @@ def prepare_candidates(
             f"column {extra[0]!r}, not a feature" if len(extra) == 1 else f"columns {extra}, not features"
         )
         warn(f"left out the {left_out} of {model}; to silence this, columns={{'ignore': {extra}}}")
+    declared = declared_categories(frame)
     for name in used:
-        if is_text(table.column(name).type):
-            refuse_text(frame, name, table.column(name))
+        if is_text(table.column(name).type) and name not in declared:
+            refuse_text(frame, name, table.column(name), "; categories need a categorical type")
     ids = {query: QUERY, document: DOCUMENT}
     for column in (query, document):
         if column is not None and (row := first_missing(table.column(column))) is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas
+import polars
 import pyarrow as pa
 import pytest
 
@@ -51,7 +52,7 @@ def test_other_columns_are_left_out_with_one_warning() -> None:
     ("frame", "sentence"),
     [
         (FRAME.rename(columns={"bm25": "bm_25"}), r"lacks 1 of the 2 .*: 'bm25'.*did you mean 'bm_25'"),
-        (FRAME.assign(age=["1", "old", "2"]), r"row 1, column 'age': expected a number, but found 'old'"),
+        (FRAME.assign(age=["1", "old", "2"]), r"row 1, column 'age': expected a number.*'old'.*categor"),
         (FRAME.assign(query=["a", None, "b"]), r"row 1, column 'query': the id is missing"),
         (FRAME[["query", "document"]], r"lacks 2 of the 2 features"),
     ],
@@ -60,6 +61,18 @@ def test_a_mistake_is_named(frame: pandas.DataFrame, sentence: str) -> None:
     """The error has row and column."""
     with pytest.raises(DataUnusable, match=sentence):
         prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+
+
+def test_categories_may_be_texts_among_numbers() -> None:
+    """Sizes such as 36, 38 and XL are categories of a declared type, not numbers with a mistake."""
+    for frame in (
+        FRAME.assign(age=pandas.Categorical(["36", "38", "XL"])),
+        polars.from_pandas(FRAME).with_columns(
+            age=polars.Series(["36", "38", "XL"], dtype=polars.Categorical)
+        ),
+    ):
+        candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+        assert set(candidates.table.column("age").to_pylist()) == {"36", "38", "XL"}
 
 
 @pytest.mark.parametrize("empty", [[None] * 3, pandas.array([None] * 3, dtype="Int64")])
