@@ -11,6 +11,7 @@ trees or averaged trees, and for the trees of sums. The loaded directory holds:
 - For linear scorers, networks and sums, `model.safetensors`.
 """
 
+import datetime
 import json
 import math
 import re
@@ -68,7 +69,8 @@ class ScoringModel:
             params: Not used.
 
         Raises:
-            ValueError: Columns are missing, or a cell of a numeric feature is not a number or too large.
+            ValueError: Columns are missing, a cell of a numeric feature is not a number or too large, or a
+                category is neither a text, a number, a boolean nor a date.
         """
         return self.score(self.matrix(model_input))
 
@@ -93,7 +95,10 @@ class ScoringModel:
     def _column(self, name: str, values: Any) -> NDArray[np.float64]:
         if name in self.categories:
             codes = _codes(self.categories[name])
-            return np.array([codes(value) for value in values.tolist()], np.float64)
+            try:
+                return np.array([codes(value) for value in values.tolist()], np.float64)
+            except ValueError as error:
+                raise ValueError(f"the column {name}: {error}") from error
         try:
             return np.asarray(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan))
         except (ValueError, TypeError) as error:
@@ -223,8 +228,12 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     def code(cell: Any) -> float:
         if isinstance(cell, str) or (are_long and isinstance(cell, int)):
             return positions.get(str(cell), math.nan)
-        if not isinstance(cell, Real):
+        if type(cell) is datetime.date:
+            return positions.get(str(cell), math.nan)
+        if cell is None or cell is pd.NA or cell is pd.NaT:
             return math.nan
+        if not isinstance(cell, Real):
+            raise ValueError(f"{cell!r} is no category; convert it to the text that the training had")
         return float(cell) if numbers is None else by_number.get(float(cell), math.nan)
 
     return code

@@ -1,6 +1,7 @@
 """`rankery mlflow` with the real MLflow in a separate environment, since its pins conflict with ours."""
 
 import csv
+import datetime
 import json
 import math
 import os
@@ -343,6 +344,16 @@ def test_numbers_are_looked_up_as_on_the_service(values: tuple[str, ...]) -> Non
     assert (numbers_of(values) is not None) == categories.are_numbers
     for number in (7.0, 1.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
         assert code(number) == pytest.approx(categories.code_of_number(number), abs=0.0, nan_ok=True)
+
+
+def test_dates_are_values_and_times_are_refused() -> None:
+    """The text of a time depends on its unit, and a wrong text would count as missing."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
+    model = ScoringModel(["day"], {"day": ["2024-01-01"]}, lambda features: features[:, 0])
+    days = pd.DataFrame({"day": [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2), None, pd.NA, pd.NaT]})
+    np.testing.assert_array_equal(model.predict(days), [0.0, *[np.nan] * 4])
+    with pytest.raises(ValueError, match=r"the column day: Timestamp.* is no category"):
+        model.predict(pd.DataFrame({"day": pd.to_datetime(["2024-01-01"])}))
 
 
 def test_long_whole_numbers_are_values() -> None:

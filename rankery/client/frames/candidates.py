@@ -105,8 +105,20 @@ def prepare_candidates(
             raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
     selected = [name for name in (query, document, *used) if name is not None]
     sent = table.select(selected).rename_columns([ids.get(name, name) for name in selected])
+    sent = _with_texts_of_dates(sent)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
+
+
+def _with_texts_of_dates(table: "pa.Table") -> "pa.Table":
+    """Return dates and times as texts, which are the categories that datasets have of them."""
+    from rankery.client.frames.arrow import pa
+
+    types = pa.types
+    for place, field in enumerate(table.schema):
+        if types.is_date(field.type) or types.is_timestamp(field.type) or types.is_time(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+    return table
 
 
 def _roles(

@@ -10,7 +10,9 @@ import polars
 import pyarrow as pa
 import pytest
 
+from core.data.tables.cells import category_texts
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
+from rankery.client.frames.incoming import as_table
 from rankery.client.frames.interleaved import as_queries
 from rankery.client.frames.runs import (
     run_of_mapping,
@@ -73,6 +75,20 @@ def test_categories_may_be_texts_among_numbers() -> None:
     ):
         candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
         assert set(candidates.table.column("age").to_pylist()) == {"36", "38", "XL"}
+
+
+def test_dates_are_sent_as_categories_of_a_dataset() -> None:
+    """The service reads dates of an uploaded frame as these texts."""
+    days = pandas.to_datetime(["2024-01-01", "2024-01-02", None]).tz_localize("UTC")
+    for kind, expected in (
+        (days.date, ["2024-01-01", "2024-01-02", None]),
+        (pandas.Categorical(days), ["2024-01-01 00:00:00.000000Z", "2024-01-02 00:00:00.000000Z", None]),
+    ):
+        frame = FRAME.drop(columns="query").assign(age=kind)
+        table = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False).table
+        assert table.column("age").to_pylist() == expected
+        read, _ = category_texts(as_table(frame).column("age").combine_chunks())
+        assert read.to_pylist() == [text or "" for text in expected]
 
 
 @pytest.mark.parametrize("empty", [[None] * 3, pandas.array([None] * 3, dtype="Int64")])
