@@ -27,6 +27,7 @@ QUERY, DOCUMENT = "query_id", "document_id"
 _ROLES = ("query", "document", "ignore")
 _ALL_FEATURES = "features"  # a column of lists in the model's order
 _SHOWN_MISSING = 5
+_ROUNDED = 10**15  # JSON may round whole numbers of more digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +106,30 @@ def prepare_candidates(
             raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
     selected = [name for name in (query, document, *used) if name is not None]
     sent = table.select(selected).rename_columns([ids.get(name, name) for name in selected])
-    sent = _with_texts_of_dates(sent)
+    sent = _with_texts_of_categories(sent, declared)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
 
 
-def _with_texts_of_dates(table: "pa.Table") -> "pa.Table":
-    """Return dates and times as texts, which are the categories that datasets have of them."""
+def _with_texts_of_categories(table: "pa.Table", declared: Collection[str]) -> "pa.Table":
+    """Return dates, times and categories that JSON would round as texts, which datasets have of them."""
     from rankery.client.frames.arrow import pa
 
     types = pa.types
     for place, field in enumerate(table.schema):
-        if types.is_date(field.type) or types.is_timestamp(field.type) or types.is_time(field.type):
-            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+        column, kind = table.column(place), field.type
+        is_time = types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind)
+        if is_time or (field.name in declared and types.is_integer(kind) and _is_long(column)):
+            table = table.set_column(place, field.name, column.cast(pa.string()))
     return table
+
+
+def _is_long(column: "pa.ChunkedArray[Any]") -> bool:
+    """Return whether a column of whole numbers has one of more than 15 digits."""
+    from rankery.client.frames.arrow import pc
+
+    limits: Any = pc.min_max(column)
+    return any(abs(limit) >= _ROUNDED for limit in limits.as_py().values() if limit is not None)
 
 
 def _roles(

@@ -91,6 +91,14 @@ def test_dates_are_sent_as_categories_of_a_dataset() -> None:
         assert read.to_pylist() == [text or "" for text in expected]
 
 
+def test_long_whole_numbers_of_a_categorical_type_are_sent_as_texts() -> None:
+    """Requests in JSON would round them; shorter ones stay numbers, for models with a numeric feature."""
+    for ids, expected in (([2**60, 7, 2**60], [str(2**60), str(2**60), "7"]), ([8, 7, 8], [8, 8, 7])):
+        frame = FRAME.assign(age=pandas.Categorical(ids))
+        table = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False).table
+        assert table.column("age").to_pylist() == expected
+
+
 @pytest.mark.parametrize("empty", [[None] * 3, pandas.array([None] * 3, dtype="Int64")])
 def test_a_feature_without_any_value_is_missing(empty: object) -> None:
     """A column of None alone has no type and is sent as missing, since the service refuses it untyped."""
