@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rankery.client.frames.cells import (
     first_missing,
     is_text,
+    is_whole_number,
     listed,
     refuse_text,
     row_text,
@@ -104,23 +105,27 @@ def prepare_candidates(
     for column in (query, document):
         if column is not None and (row := first_missing(table.column(column))) is not None:
             raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
+        if column is not None:
+            _check_ids(column, table.column(column).type)
     selected = [name for name in (query, document, *used) if name is not None]
     sent = table.select(selected).rename_columns([ids.get(name, name) for name in selected])
-    sent = _with_texts_of_categories(sent, declared)
+    sent = _with_texts_of_categories(sent, used, declared)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
 
 
-def _with_texts_of_categories(table: "pa.Table", declared: Collection[str]) -> "pa.Table":
+def _with_texts_of_categories(
+    table: "pa.Table", features: Sequence[str], declared: Collection[str]
+) -> "pa.Table":
     """Return dates, times and categories that JSON would round as texts, which datasets have of them."""
     from rankery.client.frames.arrow import pa
 
     types = pa.types
-    for place, field in enumerate(table.schema):
-        column, kind = table.column(place), field.type
-        is_time = types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind)
-        if is_time or (field.name in declared and types.is_integer(kind) and _is_long(column)):
-            table = table.set_column(place, field.name, column.cast(pa.string()))
+    for name in features:
+        column = table.column(name)
+        is_time = any(is_kind(column.type) for is_kind in (types.is_date, types.is_timestamp, types.is_time))
+        if is_time or (name in declared and types.is_integer(column.type) and _is_long(column)):
+            table = table.set_column(table.schema.get_field_index(name), name, column.cast(pa.string()))
     return table
 
 
@@ -130,6 +135,15 @@ def _is_long(column: "pa.ChunkedArray[Any]") -> bool:
 
     limits: Any = pc.min_max(column)
     return any(abs(limit) >= _ROUNDED for limit in limits.as_py().values() if limit is not None)
+
+
+def _check_ids(name: str, kind: "pa.DataType") -> None:
+    from rankery.client.frames.arrow import pa
+
+    if not (is_text(kind) or is_whole_number(kind) or pa.types.is_boolean(kind)):
+        raise DataUnusable(
+            f"column {name!r}: ids are texts or whole numbers, not {kind}; convert them to texts"
+        )
 
 
 def _roles(

@@ -3,6 +3,7 @@
 import json
 import warnings
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas
@@ -56,6 +57,8 @@ def test_other_columns_are_left_out_with_one_warning() -> None:
         (FRAME.rename(columns={"bm25": "bm_25"}), r"lacks 1 of the 2 .*: 'bm25'.*did you mean 'bm_25'"),
         (FRAME.assign(age=["1", "old", "2"]), r"row 1, column 'age': expected a number.*'old'.*categor"),
         (FRAME.assign(query=["a", None, "b"]), r"row 1, column 'query': the id is missing"),
+        (FRAME.assign(query=[UUID(int=1)] * 3), r"column 'query': ids are texts or .*, not .*uuid"),
+        (FRAME.assign(document=[0.5, 1.0, 2.0]), r"column 'document': ids are texts .*, not double"),
         (FRAME[["query", "document"]], r"lacks 2 of the 2 features"),
     ],
 )  # fmt: skip
