@@ -262,6 +262,8 @@ def _block(column: Any, name: str, block: range, model: ServedModel) -> FloatArr
 def _feature(column: Any, name: str, model: ServedModel) -> FloatArray:
     """Return a feature's values in the precision of the model, with codes in place of categories."""
     categories = model.categories.get(name)
+    if categories is not None and categories.are_long_whole_numbers and pa.types.is_integer(column.type):
+        column = column.cast(pa.string())
     if categories is None or not _is_text(column.type):
         numbers = _numbers(column, name)
         return _rounded(numbers if categories is None else categories.codes_of_numbers(numbers), name, model)

@@ -18,7 +18,9 @@ MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
 MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
+_LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
+_BOOLEANS = {"false": 0.0, "true": 1.0}  # in lower case, as Parquet has them; CSV files have others
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Categories:
         (1.0, nan)
         >>> Categories(("1001", "7")).codes_of_numbers(np.array([7.0, 8.0, np.nan])).tolist()
         [1.0, nan, nan]
+        >>> Categories(("True", "False")).code_of_number(1.0)
+        0.0
     """
 
     values: tuple[str, ...]
@@ -45,17 +49,38 @@ class Categories:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Return whether all values are numbers, so that numbers can be looked up, too."""
-        return self.are_whole_numbers or all(map(_is_number, self.values))
+        """Return whether all values are numbers, or booleans, so that numbers can be looked up, too."""
+        return all(map(_is_number, self.values)) or self._are_booleans
+
+    @cached_property
+    def are_long_whole_numbers(self) -> bool:
+        """Return whether all values are whole numbers, and some have more digits than float64 represents."""
+        return not self.are_numbers and all(map(_LONG_WHOLE_NUMBER.fullmatch, self.values))
+
+    @cached_property
+    def _are_booleans(self) -> bool:
+        lower = {value.lower() for value in self.values}
+        return len(lower) == len(self.values) and lower <= _BOOLEANS.keys()
 
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {value: code for code, value in enumerate(self.values)}
 
     @cached_property
+    def _numbers(self) -> list[float]:
+        """Return the values as numbers."""
+        if self._are_booleans:
+            return [_BOOLEANS[value.lower()] for value in self.values]
+        return list(map(float, self.values))
+
+    @cached_property
+    def _codes_by_number(self) -> dict[float, float]:
+        return {number: float(code) for code, number in enumerate(self._numbers)}
+
+    @cached_property
     def _ordered_numbers(self) -> tuple[Float64Array, Float32Array]:
         """Return the values as numbers in ascending order, and the code of each."""
-        numbers = np.array(self.values, np.float64)
+        numbers = np.array(self._numbers, np.float64)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order.astype(np.float32)
 
@@ -67,7 +92,7 @@ class Categories:
         """Return the code of a number; the number itself where the categories are not numbers."""
         if not self.are_numbers or not self.values:
             return number
-        return self.code(_text_of_number(number)) if math.isfinite(number) else math.nan
+        return self._codes_by_number.get(number, math.nan)
 
     def codes(self, values: Iterable[str]) -> Float32Array:
         """Return the code of each value, NaN where the value is unknown."""

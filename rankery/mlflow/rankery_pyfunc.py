@@ -11,6 +11,7 @@ trees or averaged trees, and for the trees of sums. The loaded directory holds:
 - For linear scorers, networks and sums, `model.safetensors`.
 """
 
+import datetime
 import json
 import math
 import re
@@ -30,7 +31,9 @@ _ZERO_LEFT, _ZERO_RIGHT, _NAN_LEFT = 1, 2, 3  # direction of missing values at a
 _EPSILON = 1e-5  # added to the variance by a layer norm
 _LARGEST = float(np.finfo(np.float32).max)
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+_LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
+_BOOLEANS = {"false": 0.0, "true": 1.0}
 
 Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -66,7 +69,8 @@ class ScoringModel:
             params: Not used.
 
         Raises:
-            ValueError: Columns are missing, or a cell of a numeric feature is not a number or too large.
+            ValueError: Columns are missing, a cell of a numeric feature is not a number or too large, or a
+                category is neither a text, a number, a boolean nor a date.
         """
         return self.score(self.matrix(model_input))
 
@@ -91,7 +95,10 @@ class ScoringModel:
     def _column(self, name: str, values: Any) -> NDArray[np.float64]:
         if name in self.categories:
             codes = _codes(self.categories[name])
-            return np.array([codes(value) for value in values.tolist()], np.float64)
+            try:
+                return np.array([codes(value) for value in values.tolist()], np.float64)
+            except ValueError as error:
+                raise ValueError(f"the column {name}: {error}") from error
         try:
             return np.asarray(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan))
         except (ValueError, TypeError) as error:
@@ -183,9 +190,12 @@ def sum_score(members: Sequence[Member], feature_names: Sequence[str]) -> Score:
     return score
 
 
-def are_numbers(values: Sequence[str]) -> bool:
-    """Return whether all categories are numbers."""
-    return bool(values) and all(map(_is_number, values))
+def numbers_of(values: Sequence[str]) -> list[float] | None:
+    """Return categories that are all numbers, or all booleans, as numbers; else None."""
+    if all(map(_is_number, values)):
+        return list(map(float, values))
+    numbers = [_BOOLEANS.get(value.lower(), math.nan) for value in values]
+    return numbers if len(set(numbers) & {0.0, 1.0}) == len(values) else None
 
 
 def _is_number(text: str) -> bool:
@@ -208,20 +218,23 @@ def _text_of_number(number: float) -> str:
 def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     """Return a function from a cell to its category code, NaN for values unseen in training.
 
-    If all categories are numbers, a number is looked up as a category; else a number is a code.
+    If all categories are numbers, or booleans, a number is looked up as a category; else a number is a code.
     """
     positions = {value: float(code) for code, value in enumerate(values)}
-    by_number = are_numbers(values)
+    numbers = numbers_of(values) if values else None
+    by_number = {number: float(code) for code, number in enumerate(numbers or ())}
+    are_long = numbers is None and all(map(_LONG_WHOLE_NUMBER.fullmatch, values))
 
     def code(cell: Any) -> float:
-        if isinstance(cell, str | bool):
-            return positions.get(category_text(cell), math.nan)
-        if isinstance(cell, Real):  # a number of Python or numpy
-            number = float(cell)
-            if not by_number:
-                return number
-            return positions.get(_text_of_number(number), math.nan) if math.isfinite(number) else math.nan
-        return math.nan
+        if isinstance(cell, str) or (are_long and isinstance(cell, int)):
+            return positions.get(str(cell), math.nan)
+        if type(cell) is datetime.date:
+            return positions.get(str(cell), math.nan)
+        if cell is None or cell is pd.NA or cell is pd.NaT:
+            return math.nan
+        if not isinstance(cell, Real):
+            raise ValueError(f"{cell!r} is no category; convert it to the text that the training had")
+        return float(cell) if numbers is None else by_number.get(float(cell), math.nan)
 
     return code
 

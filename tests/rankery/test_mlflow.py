@@ -1,6 +1,7 @@
 """`rankery mlflow` with the real MLflow in a separate environment, since its pins conflict with ours."""
 
 import csv
+import datetime
 import json
 import math
 import os
@@ -18,7 +19,7 @@ from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import AnswerNotUnderstood, FileUnusable
 from rankery.mlflow.exporting import _categories, nodes_of
 from rankery.mlflow.importing import _model_file
-from rankery.mlflow.rankery_pyfunc import ScoringModel, _codes, _interpolated, are_numbers
+from rankery.mlflow.rankery_pyfunc import ScoringModel, _codes, _interpolated, numbers_of
 from tests.rankery.cli.commands import run
 from tests.requirements import skip_without
 
@@ -322,14 +323,44 @@ def test_a_frame_with_missing_columns_or_text_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [("7", "14"), ("1.5", "2"), ("1e-05", "-0.5"), ("0.0", "1"), ("1.50", "2"), ("a", "1.5"), ("nan",)],
+    [
+        ("7", "14"),
+        ("1.5", "2"),
+        ("1e-05", "-0.5"),
+        ("0.0", "1"),
+        ("1.50", "2"),
+        ("a", "1.5"),
+        ("nan",),
+        ("true", "false"),
+        ("False", "True"),
+        ("true",),
+        ("true", "True"),
+        ("true", "no"),
+    ],
 )
 def test_numbers_are_looked_up_as_on_the_service(values: tuple[str, ...]) -> None:
     """The module, which cannot import the service, agrees with it on which categories are numbers."""
     categories, code = Categories(values), _codes(values)
-    assert are_numbers(values) == categories.are_numbers
-    for number in (7.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
+    assert (numbers_of(values) is not None) == categories.are_numbers
+    for number in (7.0, 1.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
         assert code(number) == pytest.approx(categories.code_of_number(number), abs=0.0, nan_ok=True)
+
+
+def test_dates_are_values_and_times_are_refused() -> None:
+    """The text of a time depends on its unit, and a wrong text would count as missing."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
+    model = ScoringModel(["day"], {"day": ["2024-01-01"]}, lambda features: features[:, 0])
+    days = pd.DataFrame({"day": [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2), None, pd.NA, pd.NaT]})
+    np.testing.assert_array_equal(model.predict(days), [0.0, *[np.nan] * 4])
+    with pytest.raises(ValueError, match=r"the column day: Timestamp.* is no category"):
+        model.predict(pd.DataFrame({"day": pd.to_datetime(["2024-01-01"])}))
+
+
+def test_long_whole_numbers_are_values() -> None:
+    """Ids of 64 bits are looked up exactly; those of float64 would be the nearest other id."""
+    code = _codes(("1152921504606846977", "7"))
+    assert [code(2**60 + 1), code(7), code("7")] == [0.0, 1.0, 1.0]
+    assert math.isnan(code(2**60))
 
 
 def test_features_are_rounded_as_the_service_rounds_them() -> None:

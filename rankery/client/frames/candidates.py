@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rankery.client.frames.cells import (
     first_missing,
     is_text,
+    is_whole_number,
     listed,
     refuse_text,
     row_text,
@@ -15,7 +16,13 @@ from rankery.client.frames.cells import (
     warn,
 )
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, single_column, usual_columns
+from rankery.client.frames.judged import (
+    COLUMNS_BY_ROLE,
+    declared_categories,
+    query_codes,
+    single_column,
+    usual_columns,
+)
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument, RankeryApiError
 from rankery.identifiers import EXPECTED, normalise_ids
@@ -30,6 +37,7 @@ _ROLES = ("query", "document", "ignore")
 _ALL_FEATURES = "features"  # a column of lists in the model's order
 _SHOWN_MISSING = 5
 _ROW = re.compile(r"row ([0-9]+): (.*)", re.DOTALL)
+_ROUNDED = 10**15  # JSON may round whole numbers of more digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +123,42 @@ def prepare_candidates(
             f"column {extra[0]!r}, not a feature" if len(extra) == 1 else f"columns {extra}, not features"
         )
         warn(f"left out the {left_out} of {model}; to silence this, columns={{'ignore': {extra}}}")
+    declared = declared_categories(frame)
     for name in used:
-        if is_text(table.column(name).type):
-            refuse_text(frame, name, table.column(name))
+        if is_text(table.column(name).type) and name not in declared:
+            refuse_text(frame, name, table.column(name), "; categories need a categorical type")
     ids = {query: QUERY, document: DOCUMENT}
     selected = [name for name in (query, document, *used) if name is not None]
     sent = table.select(selected)
     for place, name in enumerate(selected):
         if name in ids:
             sent = sent.set_column(place, ids[name], _identifiers(frame, name, sent.column(place)))
+    sent = _with_texts_of_categories(sent, used, declared)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
+
+
+def _with_texts_of_categories(
+    table: "pa.Table", features: Sequence[str], declared: Collection[str]
+) -> "pa.Table":
+    """Return dates, times and categories that JSON would round as texts, which datasets have of them."""
+    from rankery.client.frames.arrow import pa
+
+    types = pa.types
+    for name in features:
+        column = table.column(name)
+        is_time = any(is_kind(column.type) for is_kind in (types.is_date, types.is_timestamp, types.is_time))
+        if is_time or (name in declared and types.is_integer(column.type) and _is_long(column)):
+            table = table.set_column(table.schema.get_field_index(name), name, column.cast(pa.string()))
+    return table
+
+
+def _is_long(column: "pa.ChunkedArray[Any]") -> bool:
+    """Return whether a column of whole numbers has one of more than 15 digits."""
+    from rankery.client.frames.arrow import pc
+
+    limits: Any = pc.min_max(column)
+    return any(abs(limit) >= _ROUNDED for limit in limits.as_py().values() if limit is not None)
 
 
 def _roles(
@@ -160,14 +193,19 @@ def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
     """Return ids unchanged, or whole numbers for floating-point numbers, as pandas has beside missing values.
 
     Raises:
-        DataUnusable: An id is missing, or a number is no id.
+        DataUnusable: An id is missing, a number is no id, or the column has another type.
     """
     from rankery.client.frames.arrow import pa, pc
 
     if (row := first_missing(column)) is not None:
         raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
-    if not pa.types.is_floating(column.type):
+    kind = column.type
+    if is_text(kind) or is_whole_number(kind) or pa.types.is_boolean(kind):
         return column
+    if not pa.types.is_floating(kind):
+        raise DataUnusable(
+            f"column {name!r}: ids are texts or whole numbers, not {kind}; convert them to texts"
+        )
     found = normalise_ids(column)
     for row in found.invalid[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"

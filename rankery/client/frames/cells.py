@@ -100,23 +100,30 @@ def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any
     return np.flatnonzero(filled & ~numbers), int(numbers.sum())
 
 
-def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
+def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]", further_advice: str = "") -> None:
     """Refuse texts among numbers in a column; the error has the first text that is not a number.
+
+    Args:
+        frame: The data frame.
+        name: Name of the column.
+        column: Column of texts.
+        further_advice: End of the message.
 
     Raises:
         DataUnusable: Some texts of the column are not numbers, but at least half of them are.
     """
     words, n_numbers = texts_among_numbers(column)
     if 0 < len(words) <= n_numbers:
-        raise not_a_number(frame, name, int(words[0]), column[int(words[0])].as_py())
+        row = int(words[0])
+        raise not_a_number(frame, name, row, column[row].as_py(), further_advice)
 
 
-def not_a_number(frame: Any, name: str, row: int, value: Any) -> DataUnusable:
+def not_a_number(frame: Any, name: str, row: int, value: Any, further_advice: str = "") -> DataUnusable:
     """Return the error of a cell that holds a text among numbers."""
     return DataUnusable(
         f"{row_text(frame, row)}, column {name!r}: expected a number,"
         f" but found {_short(value)}; use NaN for a missing value,"
-        f" or name the column in columns={{'ignore': [{name!r}]}}"
+        f" or name the column in columns={{'ignore': [{name!r}]}}{further_advice}"
     )
 
 

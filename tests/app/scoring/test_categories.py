@@ -101,6 +101,23 @@ def _code(brand: str | None) -> int | None:
     return BRANDS.index(brand) if brand in BRANDS else None
 
 
+def test_long_whole_numbers_of_arrow_are_values(
+    client: TestClient, add_model: Callable[..., Model], scores: Float64Array
+) -> None:
+    """Ids of 64 bits are exact in a column of whole numbers, though float64 cannot represent them."""
+    long = [2**60 + shop for shop in SHOPS]
+    text = MODEL_TEXT.replace(str(list(SHOPS)), str([*map(str, long)]).replace("'", '"'))
+    assert str(long[0]) in text
+    add_model("web", text=text)
+    columns = zip(*DOCUMENTS, strict=True)
+    table = pa.table(dict(zip(FEATURE_NAMES, map(pa.array, columns), strict=True)))
+    shops = [None if shop is None else 2**60 + shop for _, _, shop in DOCUMENTS]
+    table = table.set_column(2, SHOP, pa.array(shops, pa.int64()))
+    with pa.ipc.open_stream(rank_stream(client, arrow_stream(table)).content) as answer:
+        ranked = answer.read_all().sort_by("row")
+    assert ranked.column("score").to_pylist() == scores.tolist()
+
+
 def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:
     """Values are shown as given; categories unknown to the model are missing."""
     answer = rank_rows(client, [list(row) for row in DOCUMENTS], explain=True).json()

@@ -138,6 +138,19 @@ def test_whole_numbers_are_looked_up_as_numbers() -> None:
         np.testing.assert_array_equal(Categories(values).codes_of_numbers(numbers), numbers)
 
 
+@pytest.mark.parametrize("values", [("true", "false"), ("True", "False")])
+def test_booleans_are_looked_up_as_numbers(values: tuple[str, ...]) -> None:
+    """The client sends 1 for true, whose code depends on the file: values are coded as they appear."""
+    numbers = [1.0, 0.0, 2.0, np.nan]
+    for dtype in (np.float64, np.float32):
+        codes = Categories(values).codes_of_numbers(np.array(numbers, dtype))
+        np.testing.assert_array_equal(codes, [0, 1, np.nan, np.nan])
+    codes_one_by_one = [Categories(values).code_of_number(number) for number in numbers]
+    np.testing.assert_array_equal(codes_one_by_one, [0, 1, np.nan, np.nan])
+    for others in (("true", "True"), ("true", "no")):
+        np.testing.assert_array_equal(Categories(others).codes_of_numbers(np.array(numbers)), numbers)
+
+
 def test_numbers_with_fractions_are_looked_up_as_numbers() -> None:
     """A model that LightGBM trained on a data frame may have such categories, as sizes of shoes are."""
     sizes = Categories(("36", "36.5", "0.1", "-1e-07"))

@@ -3,13 +3,17 @@
 import json
 import warnings
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas
+import polars
 import pyarrow as pa
 import pytest
 
+from core.data.tables.cells import category_texts
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
+from rankery.client.frames.incoming import as_table
 from rankery.client.frames.interleaved import as_queries
 from rankery.client.frames.runs import (
     run_of_mapping,
@@ -91,8 +95,9 @@ def test_other_columns_are_left_out_with_one_warning() -> None:
     ("frame", "sentence"),
     [
         (FRAME.rename(columns={"bm25": "bm_25"}), r"lacks 1 of the 2 .*: 'bm25'.*did you mean 'bm_25'"),
-        (FRAME.assign(age=["1", "old", "2"]), r"row 1, column 'age': expected a number, but found 'old'"),
+        (FRAME.assign(age=["1", "old", "2"]), r"row 1, column 'age': expected a number.*'old'.*categor"),
         (FRAME.assign(query=["a", None, "b"]), r"row 1, column 'query': the id is missing"),
+        (FRAME.assign(query=[UUID(int=1)] * 3), r"column 'query': ids are texts or .*, not .*uuid"),
         (FRAME[["query", "document"]], r"lacks 2 of the 2 features"),
     ],
 )  # fmt: skip
@@ -100,6 +105,40 @@ def test_a_mistake_is_named(frame: pandas.DataFrame, sentence: str) -> None:
     """The error has row and column."""
     with pytest.raises(DataUnusable, match=sentence):
         prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+
+
+def test_categories_may_be_texts_among_numbers() -> None:
+    """Sizes such as 36, 38 and XL are categories of a declared type, not numbers with a mistake."""
+    for frame in (
+        FRAME.assign(age=pandas.Categorical(["36", "38", "XL"])),
+        polars.from_pandas(FRAME).with_columns(
+            age=polars.Series(["36", "38", "XL"], dtype=polars.Categorical)
+        ),
+    ):
+        candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+        assert set(candidates.table.column("age").to_pylist()) == {"36", "38", "XL"}
+
+
+def test_dates_are_sent_as_categories_of_a_dataset() -> None:
+    """The service reads dates of an uploaded frame as these texts."""
+    days = pandas.to_datetime(["2024-01-01", "2024-01-02", None]).tz_localize("UTC")
+    for kind, expected in (
+        (days.date, ["2024-01-01", "2024-01-02", None]),
+        (pandas.Categorical(days), ["2024-01-01 00:00:00.000000Z", "2024-01-02 00:00:00.000000Z", None]),
+    ):
+        frame = FRAME.drop(columns="query").assign(age=kind)
+        table = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False).table
+        assert table.column("age").to_pylist() == expected
+        read, _ = category_texts(as_table(frame).column("age").combine_chunks())
+        assert read.to_pylist() == [text or "" for text in expected]
+
+
+def test_long_whole_numbers_of_a_categorical_type_are_sent_as_texts() -> None:
+    """Requests in JSON would round them; shorter ones stay numbers, for models with a numeric feature."""
+    for ids, expected in (([2**60, 7, 2**60], [str(2**60), str(2**60), "7"]), ([8, 7, 8], [8, 8, 7])):
+        frame = FRAME.assign(age=pandas.Categorical(ids))
+        table = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False).table
+        assert table.column("age").to_pylist() == expected
 
 
 @pytest.mark.parametrize("empty", [[None] * 3, pandas.array([None] * 3, dtype="Int64")])
