@@ -14,7 +14,7 @@ from core.clicks.regression import regression_em, require_clicks
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.parameters import Names, check, parameter
-from core.types import Float32Array, Float64Array, Int32Array
+from core.types import Float32Array, Float64Array, Int32Array, OnProgress
 
 _Z_SCORE = 1.959964  # 97.5% quantile
 _MIN_ORDERED_SHARE = 0.1
@@ -152,7 +152,7 @@ def estimate_propensities(
     log: ClickLog,
     plan: PropensityPlan,
     features: Float32Array | None = None,
-    on_resample: Callable[[int, int], None] = lambda _done, _total: None,
+    on_resample: OnProgress = lambda _done, _total: None,
     threads: int = 1,
 ) -> Propensities:
     """Estimate the propensities of the first ranks.

@@ -103,19 +103,21 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     foreign = _markup_name(lines) or _run_description(tokens)
     if foreign:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {foreign}", file=file, line=line)
-    shown = _shown(lines[0])
+    excerpt = _excerpt(lines[0])
     if any(_has_query(row) for row in tokens):
-        return Content("letor", line=line, text=shown)
+        return Content("letor", line=line, text=excerpt)
     if any(_has_pairs(row) for row in tokens):
-        return Content("lightgbm", line=line, text=shown)
+        return Content("lightgbm", line=line, text=excerpt)
     delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
     judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
     if judged and not has_query_sizes:
-        return Content("trec-qrels", line=line, text=shown)  # the qrels reader reports errors in later lines
+        return Content(
+            "trec-qrels", line=line, text=excerpt
+        )  # the qrels reader reports errors in later lines
     table = None if delimiter else _table_description(lines[0], has_comments=line > 1)
     if table:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {table}", file=file, line=line)
-    return Content("csv" if delimiter else "unknown", delimiter, line, shown)
+    return Content("csv" if delimiter else "unknown", delimiter, line, excerpt)
 
 
 def binary_kind(text: Bytes) -> str | None:
@@ -140,7 +142,7 @@ def _detect_qrels(start: bytes) -> Content | None:
         if line.strip() and not _is_comment(line.split())
     ]
     if lines and all(_is_judgment(line.split()) for _, line in lines[:_SAMPLE_LINES]):
-        return Content("trec-qrels", line=lines[0][0], text=_shown(lines[0][1]))
+        return Content("trec-qrels", line=lines[0][0], text=_excerpt(lines[0][1]))
     return None
 
 
@@ -237,5 +239,5 @@ def is_number(token: str | bytes) -> bool:
     return True
 
 
-def _shown(line: bytes) -> str:
+def _excerpt(line: bytes) -> str:
     return shortened(line.decode(errors="backslashreplace").strip())

@@ -1,6 +1,6 @@
 """Permutation importance: the deterioration of a metric when the values of a feature are shuffled."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, Metric, parse_metric
 from core.scorers import ScoringModel, TreeModel
 from core.scoring.model_text import ModelText
-from core.types import Float64Array, Int64Array
+from core.types import Float64Array, Int64Array, OnProgress
 
 Within = Literal["query", "dataset"]
 RESAMPLES = 1_000  # bootstrap resamples for each interval
@@ -63,7 +63,7 @@ def permutation_importance(
     permutations: Permutations = Permutations(),
     *,
     threads: int = 1,
-    on_step: Callable[[int, int], None] | None = None,
+    on_step: OnProgress | None = None,
 ) -> tuple[Summary, list[PermutationImportance]]:
     """Compute the permutation importance of each feature.
 
