@@ -111,9 +111,8 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
     judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
     if judged and not has_query_sizes:
-        return Content(
-            "trec-qrels", line=line, text=excerpt
-        )  # the qrels reader reports errors in later lines
+        # The qrels reader reports errors in later lines.
+        return Content("trec-qrels", line=line, text=excerpt)
     table = None if delimiter else _table_description(lines[0], has_comments=line > 1)
     if table:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {table}", file=file, line=line)
