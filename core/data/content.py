@@ -97,7 +97,8 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     if judgments:
         return judgments
     at = _first_data_position(text, file)
-    lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
+    sample = text[at : at + _SAMPLE_BYTES].tobytes()
+    lines = [line for line in _lines(sample) if _DATA_LINE.match(line)][:_SAMPLE_LINES]
     tokens = [line.partition(b"#")[0].split() for line in lines]
     line = 1 + _line_feeds(text[:at])
     foreign = _markup_name(lines) or _run_description(tokens)
@@ -169,10 +170,6 @@ def _lines(sample: bytes) -> list[bytes]:
     return lines
 
 
-def _data_lines(sample: bytes) -> list[bytes]:
-    return [line for line in _lines(sample) if _DATA_LINE.match(line)][:_SAMPLE_LINES]
-
-
 def _markup_name(lines: list[bytes]) -> str | None:
     first = lines[0].lstrip().lower()
     if first.startswith((b"<!doctype html", b"<html")):
@@ -204,7 +201,7 @@ def _is_comment(tokens: list[bytes]) -> bool:
 
 
 def _is_judgment(tokens: list[bytes]) -> bool:
-    return len(tokens) == 4 and tokens[1] in (b"0", b"1", b"Q0") and _is_whole(tokens[3])
+    return len(tokens) == 4 and tokens[1] in (b"0", b"1", b"Q0") and tokens[3].removeprefix(b"-").isdigit()
 
 
 def _has_relevance(tokens: list[bytes]) -> bool:
@@ -223,10 +220,6 @@ def _delimiter(start: bytes) -> str | None:
     header = re.split(rb"[\r\n]", _QUOTED.sub(b"", start), maxsplit=1)[0]
     count, delimiter = max((header.count(each.encode()), each) for each in DELIMITERS)
     return delimiter if count else None
-
-
-def _is_whole(token: bytes) -> bool:
-    return token.removeprefix(b"-").isdigit()
 
 
 def is_number(token: str | bytes) -> bool:

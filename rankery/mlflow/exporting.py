@@ -143,22 +143,8 @@ def model_metadata(model: "Model") -> dict[str, Any]:
     """Return the metadata of a model: metrics, parameters, tags and lineage."""
     document = model.model_dump(mode="json")
     fields = (
-        "id",
-        "name",
-        "version",
-        "kind",
-        "description",
-        "tags",
-        "metrics",
-        "loss",
-        "scorer",
-        "hyperparameters",
-        "best_iteration",
-        "source",
-        "job_id",
-        "dataset_id",
-        "sha256",
-        "created_at",
+        *("id", "name", "version", "kind", "description", "tags", "metrics", "loss", "scorer"),
+        *("hyperparameters", "best_iteration", "source", "job_id", "dataset_id", "sha256", "created_at"),
     )
     metadata = {name: document[name] for name in fields if document.get(name) not in (None, {}, [])}
     if model.lineage is not None:
