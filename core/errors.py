@@ -286,6 +286,19 @@ class JobQuotaExceeded(RankeryError):
         )
 
 
+class JobQuotaTooSmall(RankeryError):
+    """A request needs more jobs than the quota of an API key ever allows."""
+
+    def __init__(self, bound: int, needed: int) -> None:
+        self.bound = bound
+        self.needed = needed
+        jobs = "1 job" if needed == 1 else f"{needed:,} jobs"
+        super().__init__(
+            f"the request needs {jobs}, but at most {bound:,} may wait or run at a time; send smaller"
+            " requests, or ask for a higher max_active_jobs of the key"
+        )
+
+
 class ByteQuotaExceeded(RankeryError):
     """The quota of bytes of an API key is used up."""
 

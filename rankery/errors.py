@@ -29,6 +29,10 @@ class ServiceUnreachable(UserError):
     """No Rankery service answers at the address."""
 
 
+class ClientClosed(UserError, RuntimeError):
+    """A call needs the connections of a client that was closed."""
+
+
 class InvalidSettings(UserError):
     """A setting, a URL, a proxy or an API key is invalid."""
 

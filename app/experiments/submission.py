@@ -10,8 +10,9 @@ from app.datasets.synthetic import SyntheticDatasetRequest
 from app.experiments.schemas import ExperimentRequest
 from app.settings import ApiSettings
 from core.data.folders import fold_of
-from core.errors import InvalidInput
+from core.errors import InputProblem, InvalidInput, WrongState
 from core.experiments import Plan, plan
+from core.experiments.datasets import check_datasets
 from core.experiments.paper import MAIN, Part
 from core.store import Dataset, Experiment, Job, Transaction
 
@@ -37,6 +38,7 @@ def submit_experiment(
     Raises:
         InvalidInput: The request is invalid.
         NotFound: A dataset does not exist.
+        WrongState: A dataset is invalid.
         ByteQuotaExceeded: The key exceeds its quota of bytes.
         JobQuotaExceeded: The key exceeds its quota of jobs.
     """
@@ -59,6 +61,8 @@ def submit_experiment(
         _refuse_folds(request)
         datasets, jobs = _synthetic_datasets(tx, settings, planned, key_id, project)
         source = planned.data
+    if planned.data == FOLDER:
+        _check_datasets(tx, planned, datasets, "/data" if request.dataset_ids is None else "/dataset_ids")
     experiment = tx.experiments.add(
         paper=planned.paper.name,
         tables=request.tables,
@@ -88,6 +92,29 @@ def _kind_of_data(request: ExperimentRequest) -> str | None:
     if request.data is None and request.dataset_ids is None:
         return None
     return request.data if request.data in _SYNTHETIC else FOLDER
+
+
+def _check_datasets(tx: Transaction, planned: Plan, entries: Sequence[Mapping[str, Any]], place: str) -> None:
+    """Refuse datasets that a training cannot use; a worker checks those that are not ready yet.
+
+    Raises:
+        InvalidInput: At the place, and at the part below `/dataset_ids`.
+        WrongState: A dataset is invalid.
+    """
+    statistics: dict[int, dict[str, Mapping[str, Any]]] = {}
+    for each in entries:
+        row = tx.datasets.get(each["dataset_id"])
+        if row.status == "invalid":
+            raise WrongState("dataset", row.id, row.status, "an experiment needs datasets that are ready")
+        statistics.setdefault(each["fold"], {})[each["part"]] = row.statistics or {}
+    for of_fold in statistics.values():
+        try:
+            check_datasets(planned.runs.values(), of_fold)
+        except InvalidInput as invalid:
+            if place == "/dataset_ids":
+                raise invalid.below(place) from invalid
+            details = (f"{each.pointer.removeprefix('/')}: {each.detail}" for each in invalid.problems)
+            raise InvalidInput(*(InputProblem(place, detail) for detail in details)) from invalid
 
 
 def _refuse_folds(request: ExperimentRequest) -> None:
@@ -135,18 +162,17 @@ def _synthetic_datasets(
     tx: Transaction, settings: ApiSettings, planned: Plan, key_id: str | None, project: str | None
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
-    entries, jobs = [], []
+    entries, missing = [], []
     for name, part, body in _dataset_requests(planned):
-        request = SyntheticDatasetRequest(**body)
-        source = request.source()
+        source = SyntheticDatasetRequest(**body).source()
         title = f"{planned.paper.name} {planned.scale} {name} {part}"
         dataset = _existing(tx, title, source, project)
         if dataset is None:
-            tx.quotas.allow_jobs(key_id, settings.max_active_jobs)
             dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
-            jobs.append(queue_ingestion(tx, dataset, key_id))
+            missing.append(dataset)
         entries.append(_entry(0, name, part, dataset.id))
-    return entries, jobs
+    tx.quotas.allow_jobs(key_id, settings.max_active_jobs, adding=len(missing))
+    return entries, [queue_ingestion(tx, dataset, key_id) for dataset in missing]
 
 
 def _dataset_requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

@@ -26,6 +26,7 @@ from core.errors import (
     InvalidInput,
     JobCancelled,
     JobQuotaExceeded,
+    JobQuotaTooSmall,
     KernelsNotReady,
     LeaseLost,
     ModelError,
@@ -93,6 +94,9 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
         JobQuotaExceeded: ProblemKind(
             HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many queued and running jobs"
+        ),
+        JobQuotaTooSmall: ProblemKind(
+            HTTPStatus.CONFLICT, "job-quota-too-small", "The request needs more jobs than the quota allows"
         ),
         UploadQuotaExceeded: ProblemKind(
             HTTPStatus.TOO_MANY_REQUESTS, "too-many-uploads", "Too many uploads are open"

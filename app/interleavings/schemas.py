@@ -286,7 +286,8 @@ class PairVerdict(ResponseModel):
         " click; null without clicks"
     )
     delta_lower: float | None = Field(
-        description="Lower end of the 95% interval of `delta`, by bootstrap over users"
+        description="Lower end of the 95% interval of `delta`, by bootstrap over users; null for fewer than"
+        " eight users"
     )
     delta_upper: float | None
     decided: int = Field(description="Units that prefer one ranker")

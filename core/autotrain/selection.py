@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.autotrain.held_out import HeldOut
-from core.evaluation.paired import SIGNIFICANCE, t_test_p
+from core.evaluation.paired import SIGNIFICANCE, p_of_differences
 from core.types import Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
@@ -182,6 +182,4 @@ def _is_better(values: Float64Array, others: Float64Array) -> bool:
     """Return whether values are significantly larger, by a one-sided paired t-test over shared queries."""
     gains = values - others
     gains = gains[~np.isnan(gains)]
-    if len(gains) < 2 or gains.mean() <= 0.0:
-        return False
-    return t_test_p(float(gains.mean()), float(gains.std(ddof=1)), len(gains)) < 2 * SIGNIFICANCE
+    return p_of_differences(gains) < 2 * SIGNIFICANCE and bool(gains.mean() > 0.0)

@@ -86,7 +86,7 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
 
 
 def _left_out(report: ReadingReport) -> Iterator[Finding]:
-    rows = sum(report.rows_by_action.values()) or report.rows
+    rows = max(report.rows, sum(report.rows_by_action.values()))  # search hits are no actions
     for code, severity, examples, predicate, advice in (
         (
             "unknown-queries",
@@ -144,7 +144,7 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
             yield Finding.of_share(
                 code,
                 severity,
-                (examples.count, max(rows, examples.count), "rows"),
+                (examples.count, rows, "rows"),
                 predicate,
                 advice=advice,
                 examples=tuple(examples.names),

@@ -70,7 +70,8 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
           ranker cannot learn from;
         - `texts`, the display texts of the dataset: `query_text`, `document_title` and `document_url`;
         - `query_columns`, the number of queries of each value of each column other than the query text, for
-          at most the 20 commonest values.
+          at most the 20 commonest values;
+        - `categorical_features`, the names of the categorical features.
     """
     lengths = np.diff(dataset.query_boundaries)
     labels = QueryLabels.of(dataset)
@@ -95,6 +96,7 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
         "queries_with_one_label": int(np.count_nonzero(labels.single)),
         "texts": [role for role in TEXT_ROLES if role in (*dataset.query_columns, *dataset.document_columns)],
         "query_columns": {name: _value_counts(values) for name, values in dataset.segment_columns.items()},
+        "categorical_features": list(dataset.categories),
     }
 
 

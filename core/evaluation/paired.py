@@ -190,6 +190,23 @@ def t_test_p(mean: float, deviation: float, n: int) -> float:
     return 2.0 * float(special.stdtr(n - 1, -abs(mean) / deviation * math.sqrt(n)))
 
 
+def p_of_differences(differences: Float64Array) -> float:
+    """Return the two-sided p-value of the paired t-test, 1 where fewer than six queries differ.
+
+    Metrics have few values, so that few queries may differ by equal amounts by chance, without any deviation.
+
+    Args:
+        differences: (n_queries,) finite differences of two systems.
+
+    Example:
+        >>> p_of_differences(np.array([0.5, 0.5]))
+        1.0
+    """
+    if np.count_nonzero(differences) < MIN_DIFFERING_QUERIES:
+        return 1.0
+    return t_test_p(float(differences.mean()), float(differences.std(ddof=1)), len(differences))
+
+
 class _Tests:
     """The tests of metrics that are defined for the same queries, (n_queries, n_metrics) each."""
 

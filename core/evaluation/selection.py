@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.evaluation.paired import SIGNIFICANCE, holm, t_test_p
+from core.evaluation.paired import SIGNIFICANCE, holm, p_of_differences
 from core.types import Float64Array
 
 
@@ -16,7 +16,7 @@ class AgainstBest:
     Attributes:
         difference: Mean of the system minus that of the best system, over queries with both values.
         p: Two-sided p-value of the paired t-test (Student 1908), adjusted for the number of systems (Holm
-            1979); None for the best system.
+            1979); 1 where fewer than six queries differ, None for the best system.
         tied: Whether the difference is not significant.
     """
 
@@ -55,9 +55,4 @@ def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = Tru
 def _paired(differences: Float64Array) -> tuple[float, float]:
     """Return the mean of the differences and the p-value of the test that it is 0."""
     differences = differences[~np.isnan(differences)]
-    if len(differences) == 0 or not differences.any():
-        return 0.0, 1.0
-    mean = float(differences.mean())
-    if len(differences) < 2:
-        return mean, 1.0
-    return mean, t_test_p(mean, float(differences.std(ddof=1)), len(differences))
+    return float(differences.mean()) if len(differences) else 0.0, p_of_differences(differences)

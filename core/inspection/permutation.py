@@ -1,7 +1,8 @@
 """Permutation importance: the deterioration of a metric when the values of a feature are shuffled."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from core.data.features import copy_features
 from core.evaluation import Summary, measure, summarise_all
 from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, Metric, parse_metric
-from core.scorers import ScoringModel, TreeModel
+from core.scorers import Network, ScoringModel, TreeModel
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, Int64Array, OnProgress
 
@@ -121,28 +122,26 @@ class _PermutedFeatures:
         self._groups: Int64Array = np.array(groups)
         self._buffer = copy_features(dataset.features)
         self._parsed_metric = parse_metric(metric, conventions)
-        values = self._metric_values(self._scores_of(model))
+        self._scores = self._scores_of(model)
+        values = self._metric_values(self._scores)
         self.summary = self._summary(values, {metric: self._parsed_metric})
 
     def deteriorations(self, feature: int) -> Iterator[Float64Array]:
         """Shuffle a feature repeatedly; yield the (n_queries,) deterioration of the metric for each repeat.
 
-        For a forest, only the trees that use the feature are scored again.
+        Only the part of the model that reads the feature is scored again.
         """
-        scored, unaffected = self._model, np.zeros(len(self._buffer))
-        if isinstance(self._model, TreeModel):
-            scored = self._trees(self._model.text, feature, using=True)
-            # Summed in the same order as the later scores, so that rounding breaks ties in the same way.
-            unaffected = self._scores_of(self._trees(self._model.text, feature, using=False))
-        unpermuted = self._metric_values(unaffected + self._scores_of(scored))
+        affected, unaffected = self._parts(feature)
+        # Summed in the same order as the later scores, so that rounding breaks ties in the same way.
+        unpermuted = self._metric_values(unaffected + affected())
         column = self._buffer[:, feature].copy()
         sign = 1.0 if self._parsed_metric.higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             shuffled = column.copy()
-            shuffle(shuffled, self._groups, seed, repeat * len(scored.feature_names) + feature)
+            shuffle(shuffled, self._groups, seed, repeat * len(self._model.feature_names) + feature)
             self._buffer[:, feature] = shuffled
-            yield sign * (unpermuted - self._metric_values(unaffected + self._scores_of(scored)))
+            yield sign * (unpermuted - self._metric_values(unaffected + affected()))
         self._buffer[:, feature] = column
 
     def summarised(self, feature: int, deteriorations: Float64Array) -> PermutationImportance:
@@ -154,6 +153,21 @@ class _PermutedFeatures:
         if len(deteriorations) > 1:
             error = float(np.nanmean(deteriorations, axis=1).std(ddof=1) / np.sqrt(len(deteriorations)))
         return PermutationImportance(feature, summary.mean, error, summary.lower, summary.upper)
+
+    def _parts(self, feature: int) -> tuple[Callable[[], Float64Array], Float64Array]:
+        """Return a function that scores the part of the model that reads a feature, and the other scores."""
+        model = self._model
+        if isinstance(model, TreeModel):
+            using, others = (self._trees(model.text, feature, using=using) for using in (True, False))
+            return partial(self._scores_of, using), self._scores_of(others)
+        if isinstance(model, Network) and model.kind == "linear":
+            term = model.term(feature)
+
+            def scores_of_term() -> Float64Array:
+                return term.score(self._buffer[:, feature : feature + 1], self._threads)
+
+            return scores_of_term, self._scores - scores_of_term()
+        return partial(self._scores_of, model), np.zeros(len(self._buffer))
 
     def _trees(self, text: ModelText, feature: int, *, using: bool) -> TreeModel:
         """Return the model of the trees that use a feature, or of the other trees."""

@@ -56,7 +56,7 @@ class PairVerdict:
             where the test compares credits; None without lists.
         delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users; a list without a user is
             resampled like one user. More than 20,000 users are resampled in groups.
-        delta_upper: Upper end of the 95% interval of Δ. Both ends are None for one user.
+        delta_upper: Upper end of the 95% interval of Δ. Both ends are None for fewer than eight users.
         decided: Number of units of the sequential test that prefer one ranker.
         preferring_first: Number of units that prefer the first ranker.
         first_share: Share of these units; ½ plus half their mean credit difference per click where the test

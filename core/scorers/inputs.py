@@ -10,7 +10,7 @@ clipped. Equal quantiles are merged into one, at the mean of their normal quanti
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -133,6 +133,19 @@ class InputTransform:
         """Return the identity transform."""
         description = {"kind": "none", "log1p": False, "n_features": n_features}
         return cls.restored(description, {"indicators": np.empty(0, np.int64)})
+
+    def of_feature(self, feature: int) -> "InputTransform":
+        """Return the transform of one feature, with its indicator if it has one."""
+        column = slice(feature, feature + 1)
+        return replace(
+            self,
+            means=self.means[column],
+            deviations=self.deviations[column],
+            knots=self.knots[column],
+            targets=self.targets[column],
+            indicators=np.zeros(np.count_nonzero(self.indicators == feature), np.int64),
+            n_features=1,
+        )
 
     def description(self) -> dict[str, Any]:
         """Return the fields that are not arrays, for storage."""

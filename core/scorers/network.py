@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
@@ -84,6 +84,22 @@ class Network:
         used = read[: self.n_features].copy()
         used[self.inputs.indicators[read[self.n_features :]]] = True
         return tuple(np.flatnonzero(used).tolist())
+
+    def term(self, feature: int) -> "Network":
+        """Return the scorer of one feature, whose scores a linear scorer adds to those of the others.
+
+        Args:
+            feature: Column of the feature.
+        """
+        (layer,) = self.layers
+        inputs = [feature, *(self.n_features + np.flatnonzero(self.inputs.indicators == feature))]
+        only = Layer(layer.weights[inputs], np.zeros_like(layer.bias))
+        return replace(
+            self,
+            feature_names=self.feature_names[feature : feature + 1],
+            inputs=self.inputs.of_feature(feature),
+            layers=(only,),
+        )
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Score documents.

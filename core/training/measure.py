@@ -1,8 +1,10 @@
 """Metrics of a booster's current scores."""
 
 import lightgbm
+import numpy as np
 
 from core.data import RankingDataset
+from core.errors import InvalidInput
 from core.metrics import ideal_labels, measure_all, parse_metric
 from core.training.spec import TrainingSpec
 from core.types import Float64Array
@@ -44,3 +46,20 @@ class Measure:
     def by_query(self, scores: Float64Array) -> dict[str, Float64Array]:
         """Return each metric of each query, (n_queries,), by its spelling."""
         return measure_all(self._metrics, scores, self._ideal, self._document_ids)
+
+
+def check_early_stopping(spec: TrainingSpec, validation: RankingDataset | None) -> None:
+    """Refuse early stopping by a metric that no validation query defines: no iteration would be the best.
+
+    Raises:
+        InvalidInput: The metric is undefined on the validation data.
+    """
+    if spec.early_stopping is None or validation is None:
+        return
+    name = spec.early_stopping.metric
+    if Measure(spec, validation)(np.zeros(validation.n_documents))[name] is None:
+        raise InvalidInput.at(
+            "/early_stopping",
+            f"{name} is undefined on the validation data, such as without relevant documents; validate on"
+            " other queries, or leave out early stopping",
+        )

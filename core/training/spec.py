@@ -1,6 +1,6 @@
 """The specification of a training."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from core.clicks.correction import ClickCorrection
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
+from core.names import first_names
 from core.parameters import build, values_of
 from core.scorers import NetworkScorer, Scorer, Trees, WeightedSum, make_scorer, scorer_values
 from core.training.hyperparameters import Hyperparameters
@@ -183,6 +184,23 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
         clicks,
         **values_of(options),
     )
+
+
+def check_numeric(categorical: Iterable[str]) -> None:
+    """Refuse categorical features, which a linear scorer or a network cannot use.
+
+    Args:
+        categorical: Names of the categorical features that the training would use.
+
+    Raises:
+        InvalidInput: At `/scorer`.
+    """
+    if names := sorted(categorical):
+        raise InvalidInput.at(
+            "/scorer",
+            f"accepts numeric features only; these features are categorical: {first_names(names)};"
+            ' list them in "features": {"leave_out": […]}',
+        )
 
 
 def scorer_json(spec: TrainingSpec) -> dict[str, Any]:

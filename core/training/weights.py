@@ -10,7 +10,7 @@ import numpy.typing as npt
 from core.data import RankingDataset
 from core.data.splits import fold_numbers
 from core.evaluation import measure
-from core.evaluation.paired import SIGNIFICANCE, t_test_p
+from core.evaluation.paired import SIGNIFICANCE, p_of_differences
 from core.metrics import Conventions, parse_metric
 from core.types import Float64Array
 
@@ -149,13 +149,9 @@ def _best_equal_share(values: Float64Array) -> float:
     Args:
         values: (n_shares, n_queries) values of each of `_EQUAL_SHARES`, all weights equal first.
     """
-    n_queries = values.shape[1]
-    if n_queries < 2:
-        return 1.0
     best = int(values.mean(axis=1).argmax())  # on a tie, the largest share of equal weights
     gains = values[best] - values[0]
-    mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
-    is_significant = mean > 0.0 and t_test_p(mean, deviation, n_queries) < SIGNIFICANCE
+    is_significant = p_of_differences(gains) < SIGNIFICANCE and gains.mean() > 0.0
     return _EQUAL_SHARES[best] if is_significant else 1.0
 
 

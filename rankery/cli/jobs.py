@@ -196,9 +196,16 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
     yield "progress", _progress(job) or None
     yield "ranks", plain(ranks(job)) or None
     yield "problem", job.problem and (job.problem.detail or job.problem.title)
+    nested = []
     for name, value in (job.result or {}).items():
-        shown = job.conclusion.sentence if name == "conclusion" and job.conclusion else value
-        yield name.replace("_", " "), shown
+        shown = value["sentence"] if isinstance(value, dict) and "sentence" in value else value
+        if isinstance(shown, dict) or (
+            isinstance(shown, list) and any(isinstance(item, dict) for item in shown)
+        ):
+            nested.append(name)
+        else:
+            yield name.replace("_", " "), shown
+    yield "only in JSON", ", ".join(nested) or None
     for data, metrics in (job.metrics or {}).items():
         yield f"{data} metrics", ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
     yield "priority", job.priority

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _NOT_FOUND = 404
 _ONE_LABEL = "one-label-dataset"
+_CLICK_CORRECTION = "click-correction"
 _AUTOMATIC = "auto-train"
 _BY_EPOCHS = frozenset({"linear", "mlp"})
 _DATASET_ROLES = ("train", "validation", "test")
@@ -180,6 +181,9 @@ def _training_report(
         yield from evaluation_tables(evaluation)
     elif job.conclusion is None:
         yield _best_iteration_table(job)
+    for finding in job.findings or ():
+        if finding.code == _CLICK_CORRECTION and finding.severity == "info":  # warnings are above
+            yield plain(finding.title)
     yield from _next_commands(session, trained, datasets)
 
 

@@ -217,6 +217,13 @@ def _search_parameter(name: str, pointer: str, parameter: Any) -> dict[str, Any]
     raise InvalidArgument(f'{name}: must be (low, high), (low, high, "log"), a list of choices, or an object')
 
 
+def texts_field(texts: "str | Sequence[str] | None") -> list[str] | None:
+    """Return a list of names for a request; one text is a list of one name."""
+    if texts is None:
+        return None
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
 def early_stopping_field(
     early_stopping: "int | EarlyStoppingRequest | None", metrics: Sequence[str] | None
 ) -> dict[str, Any] | None:

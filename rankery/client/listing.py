@@ -1,12 +1,16 @@
 """Listings of resources."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 
 from rankery.client.display.card import Card, CardTable, Displayable
+from rankery.client.frames.outgoing import rows_as_pandas
+
+if TYPE_CHECKING:
+    import pandas
 
 Item = TypeVar("Item")
 _PLAIN = (str, int, float, bool, type(None))
@@ -14,6 +18,16 @@ _PLAIN = (str, int, float, bool, type(None))
 
 class Listing(list[Item]):
     """A list that is shown as a table."""
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return the fields of the items as a data frame of pandas.
+
+        Raises:
+            PackageMissing: pandas is not installed.
+        """
+        return rows_as_pandas(
+            [item.model_dump() if isinstance(item, BaseModel) else {"value": item} for item in self]
+        )
 
     def _repr_html_(self) -> str:
         return _card(self).html()

@@ -166,9 +166,10 @@ def json_body(value: Any) -> bytes:
         b'{"name":"web","tags":null}'
     """
     try:
-        return json.dumps(
-            value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_without_numpy
-        ).encode()
+        try:
+            return _encoded(value)
+        except TypeError:  # perhaps of keys, which json never passes to a function
+            return _encoded(_with_plain_keys(value))
     except ValueError as error:
         for pointer, number in _numbers(value):
             if not math.isfinite(number):
@@ -178,6 +179,20 @@ def json_body(value: Any) -> bytes:
         raise InvalidArgument("the request cannot be written as JSON: it is nested too deeply") from error
     except TypeError as error:
         raise InvalidArgument(f"the request cannot be written as JSON: {error}") from error
+
+
+def _encoded(value: Any) -> bytes:
+    text = json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_without_numpy
+    )
+    return text.encode()
+
+
+def _with_plain_keys(value: Any) -> Any:
+    """Return a value with Python's numbers as keys instead of numpy's."""
+    if isinstance(value, dict):
+        return {plain_value(key): _with_plain_keys(one) for key, one in value.items()}
+    return [_with_plain_keys(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _without_numpy(value: Any) -> Any:

@@ -75,9 +75,14 @@ class LightGBMCall:
         """Parse the arguments `(scores, Dataset)`, or `(labels, scores, weight, group)` of scikit-learn.
 
         Raises:
-            InvalidArgument: Groups are missing or do not match the labels.
+            InvalidArgument: Groups are missing or do not match the labels, or the data are of XGBoost.
         """
         if hasattr(second, "get_group"):
+            if type(second).__module__.partition(".")[0] == "xgboost":
+                raise InvalidArgument(
+                    "losses and metrics of rankery.lightgbm are for lightgbm.train, lightgbm.cv and"
+                    " LGBMRanker, not for XGBoost: train with one of these, RankeryRanker or a job"
+                )
             if second.get_position() is not None:
                 raise InvalidArgument(
                     "position of the Dataset applies only to LightGBM's own lambdarank; leave it out"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def metric(name: str, contract: "Contract | None" = None) -> "RankingMetric":
     """Return a metric for `feval` of `lightgbm.train` and `lightgbm.cv`, or `eval_metric` of `LGBMRanker`.
 
+    LightGBM's own metrics may have the same name; `metric="None"` of its parameters leaves them out.
+
     Args:
         name: Name such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
         contract: Conventions: a preset such as `trec_eval`, or a dictionary.

@@ -107,6 +107,8 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
 
         from core.data import RankingDataset
 
+        if reset:  # the names and number of features are replaced below
+            self.__dict__.pop(self._fitted, None)
         _refuse_categories(X)
         place = "eval_set, " if given.prefix else ""
         check_same_order(

@@ -155,6 +155,7 @@ class RankeryRanker(RankingEstimator):
         from core.losses import check_combination
         from core.training import train
         from core.training.labels import check_labels
+        from core.training.measure import check_early_stopping
 
         with convert_invalid_input():
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
@@ -162,6 +163,7 @@ class RankeryRanker(RankingEstimator):
             check_combination(spec.loss)
             check_labels(LabelRange.of(data.labels), spec.loss, spec.followed_metrics, spec.conventions)
             validation = self._validation(eval_set, eval_group, eval_groups)
+            check_early_stopping(spec, validation)
             trained = train(spec, data, validation, threads=self._threads())
         self._set_attributes(trained)
         _warn_of_trees(spec, trained)

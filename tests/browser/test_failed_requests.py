@@ -59,13 +59,21 @@ def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepa
     expect(page.get_by_text("refused has no champion yet")).to_be_visible()
 
 
-def test_a_dialog_is_shown_without_its_choices(visit: Visit) -> None:
-    """If the request for papers fails, the form shows the error and its submit button."""
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [("/experiments#run", "**/v1/papers"), ("/studies/new", "**/v1/losses"), ("/train", "**/v1/scorers")],
+)
+def test_a_form_is_shown_without_its_choices(visit: Visit, path: str, read: str) -> None:
+    """If a request for choices fails, the form shows the error, and a button reads them again."""
     visit.refusals_expected = True
-    visit.page.route("**/v1/papers", _refuse)
-    page = visit.open("/experiments#run")
-    expect(page.locator("dialog[open] .summary")).to_be_visible()
-    expect(page.locator("dialog[open] button[type=submit]")).to_be_visible()
+    visit.page.route(read, _refuse, times=1)
+    page = visit.open(path)
+    summary = page.locator("form .summary:visible")
+    expect(summary).to_contain_text("not ready")
+    expect(page.locator("form:visible button[type=submit]")).to_be_visible()
+    summary.get_by_role("button", name="Try again").click()
+    visit.settle()
+    expect(summary).to_have_count(0)
 
 
 @pytest.mark.parametrize(

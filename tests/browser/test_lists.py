@@ -84,6 +84,29 @@ def test_text_typed_while_the_page_loads_filters_the_list(visit: Visit, store: S
     expect(page.get_by_label("Search by name")).to_have_value("early-b")
 
 
+def test_back_returns_to_the_list_before_a_choice(visit: Visit, store: Store) -> None:
+    """Each chosen filter is an entry of the history, and typed text is none."""
+    _trainings(store, "filtered-a", "filtered-b", ended=True)
+    page = visit.open("/jobs")
+    rows = page.locator(".list tbody > tr:first-child > th")
+    status = page.get_by_label("Filter by status")
+    status.select_option("failed")
+    expect(page.get_by_text("No matching jobs")).to_be_visible()
+    status.select_option("succeeded")
+    page.get_by_label("Search by name").fill("filtered-a")
+    expect(rows).to_have_text(["filtered-a"])
+    page.go_back()
+    expect(page.get_by_text("No matching jobs")).to_be_visible()
+    expect(status).to_have_value("failed")
+    expect(page.get_by_label("Search by name")).to_have_value("")
+    page.go_back()
+    expect(rows.filter(has_text="filtered-")).to_have_count(2)
+    expect(status).to_have_value("")
+    page.go_forward()
+    expect(status).to_have_value("failed")
+    expect(page.get_by_text("No matching jobs")).to_be_visible()
+
+
 def test_a_filter_chosen_while_the_page_loads_is_applied(visit: Visit, store: Store) -> None:
     """The list keeps a filter that was chosen before the scripts and the options of another filter loaded."""
     _trainings(store, "chosen-early", ended=True)

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { clustersLabel } from "../../app/dashboard/static/clicks/counterfactual.js";
+import { clustersLabel, intervalsLabel } from "../../app/dashboard/static/clicks/counterfactual.js";
 import { logSource } from "../../app/dashboard/static/clicks/log.js";
 import { propensityLines } from "../../app/dashboard/static/clicks/log_jobs.js";
 import { namedTicks } from "../../app/dashboard/static/figures/rank_lines.js";
@@ -82,4 +82,6 @@ test("Groups of lists are not called users", () => {
   assert.equal(clustersLabel(1204, 1204), "1,204 lists");
   assert.equal(clustersLabel(40, 1204), "40 users");
   assert.equal(clustersLabel(20_000, 50_000), "20,000 groups of lists");
+  assert.equal(intervalsLabel(8, 1204), "intervals by bootstrap over 8 users");
+  assert.equal(intervalsLabel(7, 1204), "no intervals from 7 users, because they need at least 8");
 });

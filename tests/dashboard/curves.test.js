@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { foldsOf, historiesReader, historyReader } from "../../app/dashboard/static/jobs/curves.js";
+import { curveNote, foldsOf, historiesReader, historyReader } from "../../app/dashboard/static/jobs/curves.js";
 
 const requested = [];
 let answers = [];
@@ -103,4 +103,12 @@ test("metrics that a job measured at its end are read with all iterations", asyn
 
 test("folds are found by their names", () => {
   assert.deepEqual(foldsOf({ train: {}, "fold 1": {}, "Fold 2": {}, validation: {} }), ["fold 1", "Fold 2"]);
+});
+
+test("a note explains curves with one point or none", () => {
+  assert.equal(curveNote(job, []), "Waiting for the first iteration.");
+  assert.equal(curveNote({ ...job, status: "failed" }, []), "No iteration was recorded.");
+  assert.equal(curveNote(job, [1000]), "Measured at iteration 1,000 only so far.");
+  assert.equal(curveNote({ ...job, status: "succeeded" }, [50]), "Measured at iteration 50 only.");
+  assert.equal(curveNote(job, [1, 2]), "");
 });

@@ -76,6 +76,20 @@ test("the labels of neighbouring ticks differ, also where values are close to ea
   assert.equal(exactScale(-4e6, 4e6).format(-2e6), "−2M");
 });
 
+test("the labels of a logarithmic scale differ over a narrow range", () => {
+  for (const [low, high] of [
+    [1.0001, 1.0002],
+    [0.99, 1.01],
+    [3, 4],
+    [100_001, 100_002],
+  ]) {
+    const { ticks, format, share } = exactScale(low, high, { log: true });
+    assert.ok(ticks.length >= 3);
+    assert.equal(new Set(ticks.map(format)).size, ticks.length);
+    assert.ok(ticks.every((tick) => share(tick) > -1e-9 && share(tick) < 1 + 1e-9));
+  }
+});
+
 test("a logarithmic scale has ticks at 1, 2 and 5, or at powers of ten", () => {
   assert.deepEqual(exactScale(1, 64, { most: 6, log: true }).ticks, [1, 2, 5, 10, 20, 50]);
   const { ticks, format, share, value } = exactScale(0.0001, 10, { most: 6, log: true });

@@ -30,6 +30,8 @@ test("a value that rounds to zero has no sign", () => {
 
 test("a loss has five digits at any scale", () => {
   assert.equal(format.lossValue(0.693147), "0.69315");
+  assert.equal(format.lossValue(-0.5), "−0.5");
+  assert.equal(format.lossValue(-0.00001234), "−1.2340e-5");
   assert.equal(format.lossValue(0), "0");
   assert.equal(format.lossValue(0.00001234), "1.2340e-5");
   assert.equal(format.lossValue(12345678), "1.2346e+7");
@@ -39,7 +41,9 @@ test("a loss has five digits at any scale", () => {
 test("values of all types have a short text", () => {
   assert.equal(format.short(0.1 + 0.2), "0.3");
   assert.equal(format.short(1764453312), "1764453312");
-  assert.equal(format.short(-1764453312.5), "-1764453312");
+  assert.equal(format.short(-1764453312.5), "−1764453312");
+  assert.equal(format.short("-1"), "-1");
+  assert.equal(format.numberText(-0.5), "-0.5"); // in a form
   assert.equal(format.short(1e30), "1e+30");
   assert.equal(format.short([1, 2]), "[1,2]");
   assert.equal(format.short(false), "false");

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { membersOf } from "../../app/dashboard/static/models/sum.js";
+import { Problem } from "../../app/dashboard/static/page/api.js";
 import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
 import {
   candidateOf,
   candidatesOf,
   categoriesIn,
   rankRequest,
+  removeRefusedTexts,
   valueOfField,
 } from "../../app/dashboard/static/models/scored.js";
 
@@ -23,6 +25,25 @@ test("weights, biases and norms are counted", () => {
 test("an unknown kind of scorer is shown unchanged", () => {
   assert.equal(kindName("mlp"), "network");
   assert.equal(kindName("of_tomorrow"), "of_tomorrow");
+});
+
+test("texts that the model refuses count as missing", () => {
+  const candidates = [
+    { id: "d1", label: null, features: { brand: "acme", "a/b": "x", age: 1 } },
+    { id: "d2", label: null, features: { brand: "best", "a/b": null, age: 2 } },
+  ];
+  const detail = "must be a number; the feature is not categorical";
+  const refused = (pointer) => new Problem(422, { errors: [{ pointer, detail }] });
+  assert.deepEqual(removeRefusedTexts(candidates, refused("/queries/0/documents/0/features/a~1b")), ["a/b"]);
+  assert.deepEqual(
+    candidates.map(({ features }) => features),
+    [
+      { brand: "acme", "a/b": null, age: 1 },
+      { brand: "best", "a/b": null, age: 2 },
+    ],
+  );
+  assert.deepEqual(removeRefusedTexts(candidates, refused("/queries/0/documents/0/features/age")), []);
+  assert.deepEqual(removeRefusedTexts(candidates, new Error("lost")), []);
 });
 
 test("a request has only features of the model, with zeros and without missing values", () => {

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from rich.console import Console
 
-from rankery.client import Client, Job
+from rankery.client import Client, Job, Study
 from rankery.client.display.progress import jobs_progress
 from rankery.client.listing import Listing
 from rankery.client.views.history import History
@@ -17,6 +17,7 @@ from rankery.errors import DataUnusable
 from tests.rankery.answers import job_document
 
 CURVES = {"train": {"ndcg@10": [0.3, 0.4]}, "validation": {"loss": [0.9, 0.8], "ndcg@10": [0.25, None]}}
+CONTINUATION = r" continues; client.{call}.wait\(\) waits again, client.{call}.cancel\(\) cancels it"
 RUNNING: dict[str, Any] = {
     "status": "running",
     "progress": {"phase": "training", "iteration": 120, "total": 500, "eta_seconds": 41.4},
@@ -103,9 +104,9 @@ def test_a_bar_names_the_candidate_of_an_automatic_training(capsys: pytest.Captu
 
 
 def test_an_interrupted_wait_leaves_the_job_running() -> None:
-    """The message has the call that cancels the job."""
+    """The message has the calls that cancel the job and wait again."""
     with (
-        pytest.raises(KeyboardInterrupt, match=r'client.job\("job_1"\).cancel\(\)'),
+        pytest.raises(KeyboardInterrupt, match=CONTINUATION.format(call=r'job\("job_1"\)')),
         jobs_progress([job_of()], False),
     ):
         raise KeyboardInterrupt
@@ -140,6 +141,27 @@ def test_a_bar_counts_the_trials_of_a_study(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == ""
     study.wait(progress=True)
     assert "succeeded, 4 of 4 trials, 1 pruned" in " ".join(capsys.readouterr().err.split())
+
+    def interrupt(_: Study) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=CONTINUATION.format(call=r'study\("std_1"\)')):
+        study.wait(interrupt, progress=False)
+
+
+def test_lists_convert_to_data_frames() -> None:
+    """Each object is a row with all its fields, also in lists of several pages."""
+    pages = {
+        "": {"items": [job_document(id="job_1", name="first")], "next_cursor": "two"},
+        "two": {"items": [job_document(id="job_2")], "next_cursor": None},
+    }
+    answers = httpx.MockTransport(
+        lambda request: httpx.Response(200, json=pages[request.url.params.get("cursor", "")])
+    )
+    table = Client("http://rankery.test", transport=answers, retries=0).jobs().to_pandas()
+    assert table["id"].tolist() == ["job_1", "job_2"]
+    assert Listing([1.5, 2.5]).to_pandas()["value"].tolist() == [1.5, 2.5]
+    assert Listing().to_pandas().empty
 
 
 def test_one_object_is_counted_in_the_singular() -> None:

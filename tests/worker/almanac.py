@@ -88,6 +88,23 @@ class Almanac:
         with self.store.read() as tx:
             return tx.schedules.runs(schedule_id, None, 50).items[::-1]
 
+    def last_run(self, schedule_id: str) -> ScheduleRun:
+        """Return the last run of a schedule."""
+        return self.runs(schedule_id)[-1]
+
+    def work_without_schedule(self) -> None:
+        """Train another version of the model."""
+        schedule_id = self.add()
+        self.work(NIGHT)
+        with self.store.begin() as tx:
+            tx.schedules.delete(schedule_id)
+
+    def moves(self) -> list[tuple[int | None, int | None]]:
+        """Return the versions before and after each move of the alias, oldest first."""
+        with self.store.read() as tx:
+            rows = tx.aliases.history("web", "champion", None, 50).items[::-1]
+        return [(row.from_version, row.to_version) for row in rows]
+
     def statuses(self, schedule_id: str) -> list[str]:
         """Return the statuses of the runs, oldest first."""
         return [run.status for run in self.runs(schedule_id)]

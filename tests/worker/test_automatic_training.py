@@ -165,10 +165,43 @@ def test_progress_has_the_remaining_time(
 
     monkeypatch.setattr(Reporter, "report", reporting)
     inline_worker.run_queued(_submit(inline_worker, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
-    seconds = [each["eta_seconds"] for each in reports if each.get("phase", "").startswith("trying")]
+    seconds = [each["eta_seconds"] for each in reports if each.get("eta_seconds") is not None]
     assert len(seconds) > 1
     assert seconds[-1] == 0.0
     assert all(0.0 <= each <= budget for each in seconds)
+
+
+def test_the_progress_rises_to_the_total(
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folds of stopped candidates and of those that are not tried do not count; a new attempt goes on."""
+    shares: list[float] = []
+    report = Reporter.report
+
+    def reporting(reporter: Reporter, **values: Any) -> None:
+        if progress := values.get("progress"):
+            shares.append(progress["iteration"] / progress["total"])
+        report(reporter, **values)
+
+    def refuse(trials: Trials, number: int, *given: Any, **named: Any) -> Tried:
+        if number == 3:
+            raise InvalidInput.at("/loss", "refused")
+        return try_candidate(trials, number, *given, **named)
+
+    try_candidate = Trials.try_candidate
+    monkeypatch.setattr(Trials, "try_candidate", refuse)
+    monkeypatch.setattr(Reporter, "report", reporting)
+    job = _submit(inline_worker)
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
+    reports_before = len(shares)
+    ended = inline_worker.run_queued(job.id)
+    assert ended.status == "succeeded", ended.problem
+    assert 0 < reports_before < len(shares)
+    assert shares == sorted(shares)
+    assert ended.progress is not None
+    assert ended.progress["iteration"] == ended.progress["total"]
 
 
 def test_a_low_time_limit_lowers_the_budget(

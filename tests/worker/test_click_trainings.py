@@ -130,7 +130,10 @@ def test_judged_validation_data_are_not_compared_with_clicks(inline_worker: Inli
 
 @pytest.mark.parametrize(("correction", "estimated"), [("ips", True), ("additive", False)])
 def test_without_judgments(inline_worker: InlineWorker, correction: str, estimated: bool) -> None:
-    """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased."""
+    """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased.
+
+    A query has many lists of clicks, so that the comparison counts lists.
+    """
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, simulation = simulate_log(inline_worker, dataset_id)
     assert simulation.result is not None
@@ -146,6 +149,8 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
     naive = job.result["naive"]
     assert (naive["data"], naive["by_clicks"], naive["estimated"]) == ("validation", True, estimated)
     (finding,) = [each for each in job.findings or () if each["code"] == "click-correction"]
+    assert f"({naive['queries']:,} lists, p" in naive["sentence"]
+    assert finding["unit"] == "lists"
     if estimated:
         assert naive["metric"] == "dcg@5"
         assert naive["missing"] is None

@@ -257,3 +257,19 @@ def test_the_callback_after_a_fold_can_stop_the_job(
         assert untested[so_far.fold_of > fold].all()
         assert not untested[so_far.fold_of <= fold].all()
     run.release()
+
+
+def test_early_stopping_by_an_undefined_metric_is_refused_outside_of_folds(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
+    """Without a relevant document in the validation data, no iteration is the best; other folds have some."""
+    numbers = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))
+    partly = dataset.with_labels(np.where(numbers % FOLDS == 0, 0, dataset.labels))
+    partly_id = inline_worker.add(partly, "d1")
+    irrelevant_id = inline_worker.add(dataset.with_labels(np.zeros_like(dataset.labels)), "d2")
+    refused = inline_worker.train(partly_id, early_stopping=EARLY, validation={"dataset_id": irrelevant_id})
+    assert refused.status == "failed"
+    assert "/early_stopping: ndcg@5 is undefined on the validation data" in (refused.problem or {})["detail"]
+    folds = inline_worker.train(partly_id, early_stopping=EARLY, validation={"fold_column": "fold"})
+    assert folds.status == "succeeded", folds.problem
+    assert (folds.metrics or {})["fold S0"] == {"ndcg@5": None}

@@ -111,7 +111,7 @@ def test_folds_are_merged_and_trainings_are_shared(experiments: ExperimentWorker
 
 def test_all_labels_of_the_data_become_binary(experiments: ExperimentWorker) -> None:
     """The paper's corpora have labels 0 to 4; other data may have others, such as fractions."""
-    labels = [{"label": label, "documents": 5} for label in (-1.0, 0.0, 0.5, 1.0, 2.0, 7.0)]
+    labels = [{"label": label, "documents": 5} for label in (0.0, 0.5, 1.0, 2.0, 7.0)]
     with experiments.store.begin() as tx:
         for each in experiments.datasets:
             tx.datasets.get(str(each["dataset_id"])).statistics = {"labels": labels}
@@ -120,6 +120,20 @@ def test_all_labels_of_the_data_become_binary(experiments: ExperimentWorker) -> 
     with experiments.store.read() as tx:
         maps = [state.row.spec["label_map"] for state in tx.experiments.trainings(experiment_id)]
     assert [each for each in maps if each] == 2 * [dict.fromkeys(("0.5", "2", "3", "4", "7"), 1.0)]
+
+
+def test_labels_that_no_training_can_use_end_an_experiment_before_its_trainings(
+    experiments: ExperimentWorker,
+) -> None:
+    """A dataset that was not ready at the submission is checked before the trainings are planned."""
+    with experiments.store.begin() as tx:
+        dataset = tx.datasets.get(str(experiments.datasets[1]["dataset_id"]))
+        dataset.statistics = {"labels": [{"label": -1.0, "documents": 5}]}
+    experiment_id = experiments.add()
+    assert advance_all(experiments.store) == []
+    row = experiments.row(experiment_id)
+    assert (row.status, experiments.statuses(experiment_id)) == ("failed", [])
+    assert "/validation: the smallest label is -1" in str(row.problem)
 
 
 @pytest.mark.long

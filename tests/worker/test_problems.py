@@ -14,7 +14,8 @@ def test_every_rankery_error_has_a_title() -> None:
     }
     never_end_a_job: set[type] = {core.errors.LeaseLost, core.errors.JobCancelled}
     never_end_a_job |= {core.errors.KernelsNotReady}  # before a worker takes its first job
-    never_end_a_job |= {core.errors.JobQuotaExceeded, core.errors.ByteQuotaExceeded}  # answers of the API
+    never_end_a_job |= {core.errors.JobQuotaExceeded, core.errors.JobQuotaTooSmall}  # answers of the API
+    never_end_a_job |= {core.errors.ByteQuotaExceeded}
     never_end_a_job |= {core.errors.StillNeeded, core.errors.UploadTakenOver, core.errors.UploadQuotaExceeded}
     assert kinds - never_end_a_job == set(TITLES)
 

@@ -153,6 +153,42 @@ def test_a_better_model_is_promoted_and_a_worse_one_refused(almanac: Almanac) ->
     assert sorted(event.data["status"] for event in events) == ["promoted", "promoted", "refused"]
 
 
+def test_two_schedules_promote_to_one_alias(almanac: Almanac) -> None:
+    """The second model is compared with the first, after the first was promoted."""
+    judged = almanac.add_data(9, "judged")
+    almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
+    first = almanac.add(alias="champion")
+    almanac.work(NIGHT)
+    second = almanac.add(alias="champion", next_run_at=NIGHT + DAY)
+    almanac.sweep(NIGHT + DAY)
+    almanac.run_jobs()
+    assert almanac.sweep(NIGHT + DAY) == 1
+    waiting = {run.status: run.detail for run in map(almanac.last_run, (first, second))}
+    assert set(waiting) == {"promoting", "queued"}
+    assert "until the promotion" in str(waiting["queued"])
+    almanac.work(NIGHT + DAY)
+    assert [almanac.last_run(each).status for each in (first, second)] == ["promoted", "promoted"]
+    assert almanac.moves() == [(None, 1), (1, 2), (2, 3)]
+
+
+def test_a_comparison_is_repeated_if_the_alias_is_moved(almanac: Almanac) -> None:
+    """The model is compared with the version that the alias has after the move."""
+    judged = almanac.add_data(9, "judged")
+    almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
+    schedule_id = almanac.add(alias="champion")
+    almanac.work(NIGHT)
+    almanac.work_without_schedule()
+    almanac.sweep(NIGHT + DAY)
+    almanac.run_jobs()
+    almanac.sweep(NIGHT + DAY)
+    with almanac.store.begin() as tx:
+        tx.aliases.move("web", "champion", 2)
+    almanac.work(NIGHT + DAY)
+    run = almanac.last_run(schedule_id)
+    assert run.status == "promoted", run.detail
+    assert almanac.moves() == [(None, 1), (1, 2), (2, 3)]
+
+
 def test_a_run_without_its_gate_promotes_nothing(almanac: Almanac) -> None:
     """The run fails and names the version that was not promoted."""
     judged = almanac.add_data(9, "judged")
@@ -242,7 +278,31 @@ def test_a_key_revoked_during_the_training_promotes_nothing(almanac: Almanac) ->
         assert tx.aliases.find("web", "champion") is None
 
 
-def test_the_quota_of_the_key_holds(almanac: Almanac) -> None:
+@pytest.mark.parametrize("kind", ["train", "study", "clicks"])
+def test_a_run_waits_for_the_quota_of_its_key(almanac: Almanac, kind: str) -> None:
+    """A run that is due while the quota is used up starts later; the next due time is skipped meanwhile."""
+    almanac.work_without_schedule()
+    serve(almanac, minutes=60)
+    with almanac.store.begin() as tx:
+        key, _ = tx.api_keys.create("ci", ["write"], max_active_jobs=1)
+        other = tx.jobs.add("train", {}, key_id=key.id)
+    job = {"train": {}, "study": STUDY, "clicks": {"served_clicks": {"days": 3}}}[kind]
+    schedule_id = almanac.add(key_id=key.id, job=job)
+    assert almanac.sweep(NIGHT) == 0
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.started_at, run.detail) == (
+        "queued", None, "Waits to start until fewer than 1 jobs of its API key wait or run."
+    )  # fmt: skip
+    assert almanac.sweep(NIGHT + DAY) == 0
+    with almanac.store.begin() as tx:
+        tx.jobs.request_cancel(other.id)
+    assert almanac.sweep(NIGHT + DAY) == 1
+    run, skipped = almanac.runs(schedule_id)
+    assert (run.detail, skipped.status) == (None, "skipped")
+    assert run.started_at is not None
+
+
+def test_a_run_that_the_quota_never_allows_fails(almanac: Almanac) -> None:
     """A run beyond the quota fails with the reason, and the schedule stays enabled."""
     with almanac.store.begin() as tx:
         key, _ = tx.api_keys.create("ci", ["write"], max_active_jobs=0)

@@ -21,11 +21,11 @@ def dataset_id(inline_worker: InlineWorker) -> str:
     return dataset_id
 
 
-def seen(job: Job) -> list[tuple[str | None, str, int]]:
-    """Return the role, the title and the count of each finding on seen queries."""
+def seen(job: Job) -> list[tuple[str | None, str]]:
+    """Return the role and the title of each finding on seen queries."""
     assert job.status == "succeeded", job.problem
     findings = [each for each in job.findings or () if each["code"] == "seen-queries"]
-    return [(each.get("role"), each["title"], each["count"]) for each in findings]
+    return [(each.get("role"), each["title"]) for each in findings]
 
 
 def _add(inline_worker: InlineWorker, digest: str, *, seed: int) -> str:
@@ -52,7 +52,7 @@ def test_an_evaluation_on_training_queries_is_reported(inline_worker: InlineWork
     for measured_on, expected in ((dataset_id, [WHOLE]), (same_file, [WHOLE]), (other, [])):
         system = _system(inline_worker, "web:1")
         evaluated = inline_worker.run("evaluate", measured_on, **system, metrics=["ndcg@5"])
-        assert [title for _, title, _ in seen(evaluated)] == expected
+        assert [title for _, title in seen(evaluated)] == expected
         with inline_worker.store.read() as tx:
             stored = tx.evaluations.get((evaluated.result or {})["evaluation_id"]).findings or []
         assert [each["title"] for each in stored if each["code"] == "seen-queries"] == expected
@@ -68,7 +68,7 @@ def test_a_compared_model_that_has_seen_the_queries_is_reported(
     compared = inline_worker.run(
         "compare", dataset_id, systems=systems, metrics=["ndcg@5"], permutations=1_000
     )
-    assert seen(compared) == [(None, WHOLE, 40)]
+    assert seen(compared) == [(None, WHOLE)]
 
 
 def test_a_continued_training_reports_what_its_base_has_seen(
@@ -78,7 +78,7 @@ def test_a_continued_training_reports_what_its_base_has_seen(
     parts = APART | {"validation": {"fraction": 0.25}}
     continued = inline_worker.train(dataset_id, init_model="web:1", **parts)
     assert seen(continued) == [
-        (role, f"web:1 was trained on queries of the {role} data: metrics on them are too high", 8)
+        (role, f"web:1 was trained on queries of the {role} data: metrics on them are too high")
         for role in ("validation", "test")
     ]
     # web:2 holds out the same queries as the next training, but it contains web:1.
@@ -95,7 +95,7 @@ def test_folds_of_a_continued_training_were_seen_by_its_base(
 ) -> None:
     """Values of a cross-validation are too high on queries of its base."""
     job = inline_worker.train(dataset_id, init_model="web:1", validation={"folds": 3})
-    assert [(role, count) for role, _, count in seen(job)] == [("validation", 40)]
+    assert [role for role, _ in seen(job)] == ["validation"]
 
 
 def test_weights_fitted_on_queries_of_the_members_are_reported(
@@ -108,7 +108,7 @@ def test_weights_fitted_on_queries_of_the_members_are_reported(
     job = inline_worker.train(
         dataset_id, model_name="both", loss=None, hyperparameters={}, scorer=scorer, **parts
     )
-    assert [(role, title.split(" ")[0]) for role, title, _ in seen(job)] == [("validation", "web:1")]
+    assert [(role, title.split(" ")[0]) for role, title in seen(job)] == [("validation", "web:1")]
 
 
 def test_the_training_queries_of_a_deleted_base_are_unknown(
@@ -122,5 +122,5 @@ def test_the_training_queries_of_a_deleted_base_are_unknown(
         purge(tx, "model", tx.models.resolve("web:1").id)
     third = _add(inline_worker, "third", seed=3)
     evaluated = inline_worker.run("evaluate", third, **system, metrics=["ndcg@5"])
-    ((_, title, _),) = seen(evaluated)
+    ((_, title),) = seen(evaluated)
     assert title.startswith("later:1 may have been trained on queries of this dataset")

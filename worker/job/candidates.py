@@ -109,9 +109,11 @@ class CandidateTrials:
         while True:
             self.try_available()
             with self._run.store.read() as tx:
-                if tx.candidates.is_settled(self._id):
-                    tried = [tried for _, tried in sorted(self._read_ended(tx).items())]
-                    return tried, [row.reason for row in tx.candidates.of(self._id) if row.reason]
+                rows = tx.candidates.of(self._id)
+                tried = self._read_ended(tx) if tx.candidates.is_settled(self._id) else None
+            if tried is not None:
+                self._report_count("selecting", *_fold_counts(rows))
+                return [each for _, each in sorted(tried.items())], [row.reason for row in rows if row.reason]
             self._run.lease.check()
             time.sleep(_WAIT_SECONDS)
 
@@ -119,6 +121,12 @@ class CandidateTrials:
         """Try candidates until none can be claimed now."""
         while (number := self._claim_next()) is not None:
             self._try(number)
+
+    def report_fitted(self) -> None:
+        """Count the trainings of the model's members as done, the last step of the job."""
+        with self._run.store.read() as tx:
+            completed, _ = _fold_counts(tx.candidates.of(self._id))
+        self._report_count("storing", completed + 1, completed)
 
     def processors(self) -> set[str]:
         """Return the types of the processors of all attempts and helper jobs so far."""
@@ -155,13 +163,16 @@ class CandidateTrials:
 
     def _try(self, number: int) -> None:
         candidate = self.portfolio[number]
-        self._run.reporter.phase(f"trying {candidate.name}")
+        phase = f"trying {candidate.name}"
+        self._run.reporter.phase(phase)
         self._record_processor()
         with self._run.store.read() as tx:
             rows = tx.candidates.of(self._id)
             ended = self._read_ended(tx)
             spent = spent_seconds_of(tx, self._id)
         read_at = time.monotonic()
+        if (planned := _planned_folds(rows)) is not None:
+            self._report_count(phase, *_fold_counts(rows, planned))
         is_first = all(row.status == NOT_TRIED for row in rows[:number])
         reserved = reserve_seconds(self.trials, list(ended.values()))
         available_seconds = trial_seconds(self.trials.spec) - reserved - spent
@@ -175,23 +186,17 @@ class CandidateTrials:
 
         def on_fold(done: int, folds: int) -> None:
             self._record(number, folds=done, planned_folds=folds)
-            completed, total = _fold_counts(rows, number, done, folds)
+            rows[number].folds = max(done, rows[number].folds)  # an earlier attempt may have done more
+            completed, total = _fold_counts(rows, folds)
             elapsed = spent + time.monotonic() - read_at
             remaining = min(remaining_seconds(elapsed, completed, total), time_left())
-            self._run.reporter.report(
-                progress={
-                    "phase": f"trying {candidate.name}",
-                    "iteration": completed,
-                    "total": total,
-                    "eta_seconds": round(max(0.0, remaining), 1),
-                }
-            )
+            self._report_count(phase, completed, total, round(max(0.0, remaining), 1))
 
         try:
             tried = self.trials.try_candidate(
                 number,
                 candidate,
-                _planned_folds(rows),
+                planned,
                 time_left=time_left,
                 rivals=rivals_before(number, list(ended.items())),
                 on_fold=on_fold,
@@ -223,6 +228,11 @@ class CandidateTrials:
             value=held_out.in_metric_units(mean_of(tried.values)) if tried.is_measured else None,
             interval=None if interval is None else list(interval),
         )
+
+    def _report_count(self, phase: str, completed: int, folds: int, eta_seconds: float | None = None) -> None:
+        """Report the completed folds of the planned ones; fitting the model afterwards is one more step."""
+        progress = {"phase": phase, "iteration": completed, "total": folds + 1, "eta_seconds": eta_seconds}
+        self._run.reporter.report(progress=progress)
 
     def _record(self, number: int, **columns: Any) -> None:
         with self._run.store.begin() as tx:
@@ -312,9 +322,13 @@ def _planned_folds(rows: Sequence[CandidateRow]) -> int | None:
     return next((row.planned_folds for row in rows if row.planned_folds), None)
 
 
-def _fold_counts(rows: Sequence[CandidateRow], number: int, done: int, folds: int) -> tuple[int, int]:
-    """Return the completed and planned folds of all candidates; candidate `number` has completed `done`."""
+def _fold_counts(rows: Sequence[CandidateRow], planned: int = 0) -> tuple[int, int]:
+    """Return the completed folds of all candidates, and their sum with the folds still planned.
+
+    Args:
+        rows: The candidates.
+        planned: Planned folds of each candidate that has not ended.
+    """
     tried = [row for row in rows if row.status != NOT_TRIED]
-    begun = [row for row in tried if row.status != QUEUED and row.number != number]
-    total = sum(folds if row.status in (QUEUED, "running") else row.folds for row in tried)
-    return sum(row.folds for row in begun) + done, total
+    total = sum(planned if row.status in (QUEUED, "running") else row.folds for row in tried)
+    return sum(row.folds for row in tried), total

@@ -10,10 +10,9 @@ from core.clicks.counterfactual import HeldOutClicks, rank_weights
 from core.data import RankingDataset
 from core.doctor.report import Finding
 from core.evaluation import measure
-from core.evaluation.paired import SIGNIFICANCE, format_p, t_test_p
+from core.evaluation.paired import SIGNIFICANCE, format_p, p_of_differences
 from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
-from core.names import query_count
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
@@ -35,10 +34,10 @@ class NaiveComparison:
         by_clicks: Whether the labels of `data` are clicks, held out from the training clicks.
         estimated: Whether the metric is estimated from held-out clicks by the propensities of their ranks.
         missing: Reason why the clicks do not suffice for an estimate, or None.
-        corrected: Mean over queries of the corrected model, None if undefined.
-        naive: Mean over queries of the naive model, None if undefined.
-        p_value: p-value of the paired t-test over queries, None for fewer than two.
-        queries: Queries on which the metric is defined.
+        corrected: Mean of the corrected model over the queries, or over the lists of clicks; or None.
+        naive: Mean of the naive model, None if undefined.
+        p_value: p-value of the paired t-test, None for fewer than two queries or lists.
+        queries: Number of queries, or of lists of clicks, on which the metric is defined.
     """
 
     metric: str
@@ -79,13 +78,17 @@ class NaiveComparison:
         basis = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
         text = (
             f"{conclusion}: {self.metric} {basis} is {self.corrected:.4f} corrected and"
-            f" {self.naive:.4f} naive ({query_count(self.queries)}{p})."
+            f" {self.naive:.4f} naive ({self.queries:,} {self._unit}{p})."
         )
         if self.estimated:
             text += " This result is valid only if the propensities are."
         elif self.by_clicks:
             text += " These data are clicks with the same position bias: compare the models on judgments."
         return text
+
+    @property
+    def _unit(self) -> str:
+        return "lists" if self.by_clicks else "queries"
 
     @property
     def _is_significant(self) -> bool:
@@ -107,7 +110,7 @@ class NaiveComparison:
             else "The naive model was trained on the same clicks for this comparison, and was not stored.",
             count=self.queries,
             total=self.queries,
-            unit="queries",
+            unit=self._unit,
         )
 
 
@@ -218,7 +221,7 @@ def _with_test(
     differences = (corrected - naive)[defined]
     count, p_value = int(defined.sum()), None
     if count > 1:
-        p_value = float(t_test_p(float(differences.mean()), float(differences.std(ddof=1)), count))
+        p_value = p_of_differences(differences)
     return replace(
         comparison,
         corrected=metric.mean(corrected),

@@ -162,7 +162,7 @@ def rank_by(
         if measured_on is not None:
             with run.store.read() as tx:
                 rows, queries = [tx.models.get(system.model_id)], MeasuredQueries(measured_on)
-                findings += tuple(seen_findings(tx, rows, queries, dataset.n_queries, "this dataset"))
+                findings += tuple(seen_findings(tx, rows, queries, "this dataset"))
         aligned = model.align(dataset)
         return ScoredDataset(
             aligned, judgments=aligned, scores=model.score(aligned, run.threads), findings=findings

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 import structlog
 
-from core.data.labels import label_text
 from core.errors import InvalidInput, NotFound, RankeryError, StoreUnavailable, WrongState
 from core.experiments import Plan, Run
+from core.experiments.datasets import check_datasets, with_label_map
 from core.experiments.plan import spec_digest
 from core.jobs import System
 from core.jobs.evaluate import EvaluateJob
@@ -124,7 +123,9 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
                 for (number, name, part), row in parts.items()
                 if (number, name) == (fold, planned_run.data)
             }
-            run = _with_label_map(planned_run, run_datasets)
+            statistics = {part: row.statistics or {} for part, row in run_datasets.items()}
+            check_datasets([planned_run], statistics)
+            run = with_label_map(planned_run, statistics)
             tags = {GRID_TAG: experiment.id, "method": rows[run.digest]}
             tags |= {"fold": str(fold)} if fold else {}
             tx.experiments.add_training(
@@ -136,18 +137,6 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
                 spec=_training(experiment, run, run_datasets, tags).to_json(),
                 needs_training_values="train" in run.parts,
             )
-
-
-def _with_label_map(run: Run, parts: Mapping[str, Dataset]) -> Run:
-    """Return the run with binary labels for all labels of its datasets; a paper maps those of its corpora."""
-    binary = dict(run.spec.get("label_map") or {})
-    if not binary:
-        return run
-    for row in parts.values():
-        for each in (row.statistics or {}).get("labels", ()):
-            if each["label"] > 0.0 and each["label"] != 1.0:
-                binary.setdefault(label_text(each["label"]), 1.0)
-    return replace(run, spec={**run.spec, "label_map": binary})
 
 
 def sharing_key(run: Run, parts: Mapping[str, Dataset]) -> str:

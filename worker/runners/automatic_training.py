@@ -64,6 +64,7 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
     conclusion = selected.conclusion(candidates.trials, run.threads)
     selected_at = time.monotonic()
     fitted = [_fit_member(run, candidates, each) for each, _ in selected.members]
+    candidates.report_fitted()
     seconds = {
         "trials": searched_at - started_at,
         "selection": selected_at - searched_at,

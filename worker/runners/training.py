@@ -29,6 +29,7 @@ from core.training.findings import (
     seed_findings,
     weights_finding,
 )
+from core.training.measure import check_early_stopping
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.click_training import NaiveComparison, compare_with_naive, comparison_json
@@ -135,6 +136,7 @@ def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[CompletedTraining]
 def _train(
     run: JobRun, job: BaseTrainingJob, data: TrainingData, after_first_iteration: Callable[[], None]
 ) -> tuple[TrainedModel, TrainingWatch]:
+    check_early_stopping(job.training, None if data.validation is None else data.validation.dataset)
     checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
     watch = TrainingWatch(
         run.reporter, checkpoints if job.training.is_resumable else None, after_first_iteration
@@ -149,27 +151,21 @@ def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) ->
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
-    data_findings = [*loaded.findings(run.threads, job), *_seen_findings(run, job, loaded)]
+    data_findings = [*loaded.findings(run.threads, job), *_seen_findings(run, job)]
     findings = [*data_findings, *(asdict(finding) for finding in training_findings)]
     run.reporter.report(findings=findings)
     return findings
 
 
-def _seen_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) -> Iterator[Values]:
+def _seen_findings(run: JobRun, job: BaseTrainingJob) -> Iterator[Values]:
     """Report contained models, of a continued training or a sum, that have seen held-out queries."""
     scorer = job.training.scorer
     references = scorer.models if isinstance(scorer, WeightedSum) else filter(None, [job.init_model])
-    held_out = loaded.training if loaded.folds is not None else loaded.validation
-    parts = (
-        ("validation", validation_queries(job), held_out),
-        ("test", test_queries(job), loaded.test),
-    )
     with run.store.read() as tx:
         models = [tx.models.resolve(reference) for reference in references]
-        for role, queries, part in parts:
-            if queries is not None and part is not None:
-                count = part.dataset.n_queries
-                for finding in seen_findings(tx, models, queries, count, f"the {role} data"):
+        for role, queries in (("validation", validation_queries(job)), ("test", test_queries(job))):
+            if queries is not None:
+                for finding in seen_findings(tx, models, queries, f"the {role} data"):
                     yield {**asdict(finding), "role": role}
 
 

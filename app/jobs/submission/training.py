@@ -28,7 +28,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.by_feature import by_column
 from core.training.distillation import PREFIX, teacher_reference
 from core.training.distribution import Distribution, distribution_problems
-from core.training.spec import scorer_json
+from core.training.spec import check_numeric, scorer_json
 
 
 def training(tx: Transaction, request: TrainRequest) -> TrainJob:
@@ -50,7 +50,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
             "has judgments without features; it can evaluate rankings, but no model can be trained on it",
         )
     _check_parts(request, training_dataset)
-    _check_feature_names(request, parsed, training_dataset.feature_names)
+    _check_features(request, parsed, training_dataset)
     # A teacher replaces the labels of the training dataset, so that they matter for held-out queries only.
     if request.labels_from is None or _holds_out_own_queries(request):
         loss = parsed.loss if parsed.learns and request.labels_from is None else None
@@ -181,10 +181,12 @@ def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     return ()
 
 
-def _check_feature_names(
-    request: TrainRequest, parsed: TrainingSpec, feature_names: Sequence[str] | None
-) -> None:
-    """Refuse features that the training dataset does not have; its names may not be stored."""
+def _check_features(request: TrainRequest, parsed: TrainingSpec, dataset: Dataset) -> None:
+    """Refuse features that the training dataset lacks, or that the scorer cannot use.
+
+    Datasets of earlier releases may be stored without names and categorical features.
+    """
+    feature_names: Sequence[str] | None = dataset.feature_names
     if feature_names is None:
         return
     if request.features is not None:
@@ -194,6 +196,9 @@ def _check_feature_names(
             raise invalid.below("/features") from invalid
     if isinstance(parsed.scorer, Trees):
         by_column(parsed.hyperparameters, feature_names)
+    elif parsed.scorer.is_network:
+        categorical = (dataset.statistics or {}).get("categorical_features") or ()
+        check_numeric(set(categorical).intersection(feature_names))
 
 
 def _scorer_kind(request: TrainRequest) -> str:

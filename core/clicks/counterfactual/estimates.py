@@ -10,7 +10,7 @@ from core.clicks.counterfactual.importance import SlotEstimator
 from core.clicks.counterfactual.rows import NewRanking, Rows, examination_rows, logged_rows, slot_rows
 from core.clicks.log import ClickLog
 from core.errors import InvalidInput
-from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
+from core.evaluation.bootstrap import MIN_ROWS, interval_of, merge_clusters, resampled_sums
 from core.evaluation.intervals import reported_interval
 from core.types import Float64Array, Int64Array
 
@@ -27,14 +27,14 @@ class MinimumSupport:
         effective_sample_size: Least effective sample size.
         unsupported: Largest share of the new ranking's metric weight without support in the log.
         largest_weight: Largest share of a single weight in the sum of all.
-        clusters: Least number of users, or of lists in a log without users. Of fewer, all may agree by
-            chance in more than 5% of the logs.
+        clusters: Least number of users, or of lists in a log without users. Of fewer, estimates have no
+            interval.
     """
 
     effective_sample_size: float = 100.0
     unsupported: float = 0.2
     largest_weight: float = 0.1
-    clusters: int = 6
+    clusters: int = MIN_ROWS
 
     def missing(self, size: float, largest: float, unsupported: float, clusters: int) -> str | None:
         """Return the reason why a sample has too little support, or None."""
@@ -58,8 +58,8 @@ class SystemEstimate:
     Attributes:
         name: Name of the ranking.
         value: Estimate of the metric, a mean over lists.
-        lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`; None for one
-            cluster.
+        lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`; None for
+            fewer than eight clusters.
         upper: Upper end of the interval.
         effective_sample_size: (Σ w)² / Σ w² of the weights of impressions, or of lists for `slate`.
         largest_weight: Largest weight over the sum of all.

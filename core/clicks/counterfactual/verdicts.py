@@ -16,8 +16,8 @@ class Difference:
         first: Name of the first ranking.
         second: Name of the second ranking.
         value: Estimate of the second ranking minus the estimate of the first.
-        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples; None for one
-            cluster.
+        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples; None for
+            fewer than eight clusters.
         upper: Upper end of the interval.
         corrected: Difference without clipping, if documents that count as 0 for lack of support were as good
             as the others.

@@ -1,5 +1,6 @@
 """Evaluation of click models on held-out lists, and comparison of several models."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -166,8 +167,9 @@ def compare_click_models(
 ) -> ModelComparison:
     """Estimate models on a part of the lists and compare them on the held-out part.
 
-    Log-likelihoods are compared list by list. Intervals are by Student's t with standard errors clustered by
-    user (Liang and Zeger 1986), Bonferroni-corrected for several models.
+    Log-likelihoods are compared list by list. Intervals are by Student's t with the standard error of the
+    jackknife over users, which also suits users with different numbers of lists (Cameron and Miller 2015,
+    section VI.B). The Bonferroni correction counts all pairs of models, since the best is chosen from data.
 
     Args:
         log: The log.
@@ -200,7 +202,7 @@ def compare_click_models(
     report("models", len(models), len(models))
     ordered = sorted(evaluations, key=lambda evaluation: -evaluation.log_likelihood)
     users = None if log.list_users is None else log.list_users[held_out_weights != 0.0]
-    differences = tuple(_difference(ordered[0], other, users, len(models) - 1) for other in ordered[1:])
+    differences = _differences(ordered, users)
     return ModelComparison(
         evaluations=tuple(ordered),
         differences=differences,
@@ -215,20 +217,28 @@ def _unseen_share(log: ClickLog, held_out_weights: Float64Array, seen: BoolArray
     return float(1.0 - seen[pairs].mean()) if len(pairs) else 0.0
 
 
+def _differences(
+    ordered: Sequence[Evaluation], users: Int32Array | None
+) -> tuple[tuple[float, float, float], ...]:
+    pairs = math.comb(len(ordered), 2)
+    return tuple(_difference(ordered[0], other, users, pairs) for other in ordered[1:])
+
+
 def _difference(
-    best: Evaluation, other: Evaluation, users: Int32Array | None, comparisons: int
+    best: Evaluation, other: Evaluation, users: Int32Array | None, pairs: int
 ) -> tuple[float, float, float]:
     from scipy import special  # its import takes a tenth of a second
 
     differences = other.by_list - best.by_list
     mean = float(differences.mean())
-    centred = differences - mean
-    clusters = centred if users is None else np.bincount(users, weights=centred)
-    units = len(clusters) if users is None else len(np.unique(users))
+    of_lists = np.arange(len(differences)) if users is None else np.unique(users, return_inverse=True)[1]
+    lists = np.bincount(of_lists)
+    units = len(lists)
     if units < 2:
         return mean, -np.inf, np.inf
-    error = np.sqrt(float((clusters**2).sum()) * units / (units - 1)) / len(differences)
-    width = float(special.stdtrit(units - 1, 1.0 - _LEVEL / (2 * comparisons)) * error)
+    changes = np.bincount(of_lists, weights=differences - mean) / (len(differences) - lists)
+    error = np.sqrt(float((changes**2).sum()) * (units - 1) / units)
+    width = float(special.stdtrit(units - 1, 1.0 - _LEVEL / (2 * pairs)) * error)
     return mean, mean - width, mean + width
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.reading.codes import Codes
+from core.clicks.reading.codes import Codes, IdCodes
 from core.clicks.reading.names import IMPRESSION_ACTIONS
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, Spool, rows_of
 from core.types import Int32Array
@@ -83,7 +83,7 @@ class LogBuilder:
     def __init__(self, folder: Path, actions: Mapping[str, float], first_rank: int = 1) -> None:
         self.spool = Spool(folder)
         self.keys, self.users = Codes(), Codes()
-        self.queries, self.documents, self.versions = Codes(), Codes(), Codes()
+        self.queries, self.documents, self.versions = IdCodes(), IdCodes(), Codes()
         self.list_queries = ListColumn(np.int32, UNKNOWN)
         self.list_times = ListColumn(np.int64, NO_TIME)
         self.list_users = ListColumn(np.int32, UNKNOWN)

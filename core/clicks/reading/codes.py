@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from core.data.texts import Texts
 from core.types import Int32Array
+from rankery.identifiers import normalise_ids
 
 
 class Codes:
@@ -31,7 +32,7 @@ class Codes:
     def of_array(self, texts: Any) -> Int32Array:
         """Return the numbers of an Arrow array of texts without nulls, (n,)."""
         encoded = texts.dictionary_encode()
-        codes = [self._codes[text] for text in encoded.dictionary.to_pylist()]
+        codes = [self.of(text) for text in encoded.dictionary.to_pylist()]
         return cast("Int32Array", pa.array(codes, pa.int32()).take(encoded.indices).to_numpy())
 
     def text(self, number: int) -> str:
@@ -41,3 +42,21 @@ class Codes:
     def texts(self) -> Texts:
         """Return all texts by number."""
         return Texts.of(list(self._codes))
+
+
+class IdCodes(Codes):
+    """Numbers ids of queries or documents; `7` and `7.0` are one id, as in datasets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._respelled: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        """Return the number of an id; a new id gets the next number."""
+        if ".0" not in text:
+            return super().of(text)
+        number = self._respelled.get(text)
+        if number is None:
+            normalised = normalise_ids([text]).texts[0].as_py()
+            number = self._respelled[text] = super().of(normalised)
+        return number

@@ -18,6 +18,7 @@ ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "document_id",
             "doc_id",
             "doc",
+            "docno",
             "item",
             "item_id",
             "product_id",

@@ -42,7 +42,7 @@ class SessionReader:
             InvalidLine: The object is invalid.
         """
         documents = list_in(value, "documents")
-        if not documents:
+        if value.get("documents") is None:
             raise InvalidLine("expected documents, a list of ids or objects, but found none")
         builder = self._builder
         number = builder.new_list()
@@ -66,7 +66,7 @@ class SessionReader:
 
     def _read_document(self, number: int, position: int, document: Any) -> None:
         builder = self._builder
-        if isinstance(document, str | int) and not isinstance(document, bool):
+        if isinstance(document, str | int | float) and not isinstance(document, bool):
             document = {"id": document}
         if not isinstance(document, dict):
             raise InvalidLine(f"expected the id of a document or an object, but found {json_text(document)}")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as types
 
 from core.clicks.reading.builder import UNKNOWN, UNWEIGHTED, LogBuilder
 from core.clicks.reading.codes import Codes
@@ -21,8 +22,10 @@ from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError, InvalidInput
 from core.names import shortened
 from core.types import Float64Array, Int32Array, Int64Array, OnProgress
+from rankery.identifiers import EXPECTED, normalise_column
 
 _CLICK = "click"
+_ID_ROLES = frozenset({"query", "document", "user"})
 _RANK_BOUND = 2**31
 _NO_PREVIOUS_RANK = -1  # below all ranks of impressions
 _UNIT_SEPARATOR = "\x1f"  # between the name and the query of a list with several queries
@@ -219,13 +222,23 @@ class _Block:
     def __init__(
         self, cells: Mapping[str, Any], table: Table, roles: Mapping[str, int], problems: Problems, row: int
     ) -> None:
-        self._cells = cells
+        self._cells = dict(cells)
         self._table = table
         self._problems = problems
         self._row = row
         self.roles = roles
+        for role in _ID_ROLES & roles.keys():
+            self._read_numbers_as_ids(role)
         self.n_rows = len(next(iter(cells.values())))
         self.has_ranks = "rank" in roles
+
+    def _read_numbers_as_ids(self, role: str) -> None:
+        """Replace numbers with a fraction part by ids, which are null where a number is missing."""
+        cells = self._cells[role]
+        if types.is_floating(cells.type) or types.is_decimal(cells.type):
+            normalised = normalise_column(cells)
+            self._refuse(role, "inexact_id", normalised.invalid, f"expected {EXPECTED}")
+            self._cells[role] = normalised.texts
 
     def refuse_empty_documents(self) -> None:
         """Record a problem for each row without a document."""

@@ -13,7 +13,7 @@ from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_codes, permute_rows
 from core.data.lightgbm import query_boundaries
-from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Limits, ReadingOptions
+from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.category_column import CategoryColumn
 from core.data.tables.cells import kind_of
@@ -53,10 +53,7 @@ def read_table(
     """
     options, limits = options or ReadingOptions(), limits or Limits()
     limits.check_documents(table.n_rows, table.file)
-    if len(table.names) > limits.features:
-        raise DatasetError.at(
-            f"expected at most {limits.features:,} columns, but found {len(table.names):,}", file=table.file
-        )
+    _check_number_of_columns(table, options, limits)
     columns = find_columns(table, options, has_sizes=query_sizes is not None, labelled=labelled)
     if columns.n_features > limits.features:
         raise DatasetError.at(
@@ -87,6 +84,19 @@ def read_table(
         named=rows.has_document_ids(grouping.order),
         size_bytes=table.size_bytes,
     )
+
+
+def _check_number_of_columns(table: Table, options: ReadingOptions, limits: Limits) -> None:
+    """Refuse too many columns before they are examined, which takes a quarter of a millisecond for each.
+
+    Columns that are ignored or have another role than a feature do not count, nor those found by usual names.
+    """
+    others = {name for pointer, name in options.columns.pointers_and_names() if "features/" not in pointer}
+    n_columns = sum(name not in others for name in table.names)
+    if n_columns > limits.features + len(ROLES):
+        raise DatasetError.at(
+            f"expected at most {limits.features:,} features, but found {n_columns:,} columns", file=table.file
+        )
 
 
 class _Rows:

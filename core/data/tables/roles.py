@@ -19,6 +19,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "document_id",
             "documentid",
             "docid",
+            "docno",
             "doc_id",
             "document",
             "doc",

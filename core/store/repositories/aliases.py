@@ -7,13 +7,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
+from core.jobs.promote import PromoteJob
+from core.jobs.status import ACTIVE
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.events import Events
 from core.store.repositories.models import Models, check_name
 from core.store.repositories.pages import Page, PageRequest
 from core.store.repositories.repository import insert_row
-from core.store.tables import AliasGate, AliasMove, ClickLog, Dataset, Model, ModelAlias
+from core.store.tables import AliasGate, AliasMove, ClickLog, Dataset, Job, Model, ModelAlias
+from core.store.visibility import limited_to
 
 MOVED = "moved"
 PROMOTED = "promoted"
@@ -120,6 +123,14 @@ class Aliases:
         elif row.model_id != model.id:
             self._move(row, model, MOVED, key_id=key_id)
         return row
+
+    def active_promotion(self, name: str, alias: str) -> Job | None:
+        """Return a waiting or running promotion of an alias, or None; `find_locked` prevents a later one."""
+        rows = select(Job).where(Job.kind == PromoteJob.kind, Job.status.in_(ACTIVE)).order_by(Job.id)
+        with limited_to(None):  # the alias may be moved by a job that the caller cannot read
+            jobs = self._session.scalars(rows).all()
+        guarded = {"model_name": name, "alias": alias}
+        return next((job for job in jobs if guarded.items() <= job.spec.items()), None)
 
     def promote(self, promotion: Promotion) -> ModelAlias:
         """Move an alias to a version that passed its gate.

@@ -155,7 +155,7 @@ class Events:
         self.add(WORKER_LOST, "worker", worker or process, data)
 
     def latest_id(self) -> int:
-        """Return the id of the newest event of all projects, 0 without events."""
+        """Return the id of the newest event of all projects, 0 before the first event."""
         with limited_to(None):
             return self._session.scalar(select(func.max(Event.id))) or 0
 
@@ -186,11 +186,9 @@ class Events:
         """Return the gap if events after an id may have been removed, else None."""
         with limited_to(None):
             first, last = self._session.execute(select(func.min(Event.id), func.max(Event.id))).one()
-            if after == 0 or self._session.scalar(select(Event.id).where(Event.id == after)):
-                return None
-        if first is not None and first <= after < last:  # an id that was never committed
-            return None
-        return Gap(after, first)
+        # An id between the first and the last event may never have been committed.
+        complete = after == 0 if first is None else first - 1 <= after <= last
+        return None if complete else Gap(after, first)
 
     def page(
         self,
@@ -219,9 +217,11 @@ class Events:
     def remove_before(self, moment: datetime, limit: int) -> int:
         """Remove up to `limit` of the oldest events before a time, with deliveries; return their number.
 
-        An event that waits for an enabled webhook, and later events, are kept for up to a week longer.
+        An event that waits for an enabled webhook, and later events, are kept for up to a week longer. The
+        newest event is kept, so that `latest_id` never decreases.
         """
-        oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
+        oldest = select(Event.id).where(Event.at < moment, Event.id < self.latest_id())
+        oldest = oldest.order_by(Event.id).limit(limit)
         waiting = self._first_waiting(moment - _WAIT_FOR_WEBHOOKS)
         if waiting is not None:
             oldest = oldest.where(Event.id < waiting)  # later ones stay, since `gap` expects no holes

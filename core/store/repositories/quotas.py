@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
+from core.errors import ByteQuotaExceeded, JobQuotaExceeded, JobQuotaTooSmall, UploadQuotaExceeded
 from core.jobs.status import ACTIVE
 from core.store.engines import advisory_lock
 from core.store.repositories.uploads import has_key, open_uploads
@@ -34,10 +34,13 @@ class Quotas:
 
         Raises:
             JobQuotaExceeded: The jobs would exceed the quota.
+            JobQuotaTooSmall: They would exceed it even if no other job were active.
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
         key_limit = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         limit = default if key_limit is None else key_limit
+        if adding > limit:
+            raise JobQuotaTooSmall(limit, adding)
         active = select(func.count()).select_from(Job)
         active = active.where(Job.status.in_(ACTIVE), has_key(Job.key_id, key_id))
         if self._total(active) + adding > limit:

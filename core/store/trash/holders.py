@@ -6,7 +6,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import Holder
@@ -22,6 +22,7 @@ from core.store.tables import (
     Interleaving,
     Job,
     JobDataset,
+    Model,
     ModelAlias,
     Schedule,
     Study,
@@ -181,9 +182,23 @@ def _holders_of_systems(
     for object_id, title, model_ids in session.execute(of_models.where(Interleaving.model_ids.is_not(None))):
         for model_id in systems.keys() & set(model_ids or ()):
             yield model_id, Holder("interleaving", object_id, title, f"includes {systems[model_id].name}")
+    named |= _latest_versions(session, systems.values())
     for name, holder in _schedules(session, named_systems):
         if name in named:
             yield named[name], holder
+
+
+def _latest_versions(session: Session, nodes: Iterable[Node]) -> dict[str, str]:
+    """Return the ids of the given models that a name without a version refers to, by that name."""
+    models = {node.name: node.id for node in nodes if node.kind.name == MODEL}
+    names = {reference.rpartition(":")[0] for reference in models}
+    latest = (
+        select(Model.name, func.max(Model.version))
+        .where(Model.name.in_(names), Model.deleted_at.is_(None))
+        .group_by(Model.name)
+    )
+    versions = {name: f"{name}:{version}" for name, version in session.execute(latest)}
+    return {name: models[reference] for name, reference in versions.items() if reference in models}
 
 
 def _holders_of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str, Holder]]:

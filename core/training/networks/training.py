@@ -13,7 +13,6 @@ from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.losses import Objective
-from core.names import first_names
 from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Linear, Mlp, Network, NetworkScorer, write_network
 from core.training.history import History
@@ -25,7 +24,7 @@ from core.training.networks.initialization import drawn_weights, gradient_factor
 from core.training.networks.linear import LinearDescent
 from core.training.networks.schedule import Schedule
 from core.training.sampling import derived_seed
-from core.training.spec import DiagnosticsPlan, TrainingSpec
+from core.training.spec import DiagnosticsPlan, TrainingSpec, check_numeric
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
 from core.types import Float32Array, Float64Array, OnProgress
 
@@ -335,12 +334,7 @@ def _descent(
 
 
 def _check_fit(spec: TrainingSpec, dataset: RankingDataset, validation: RankingDataset | None) -> None:
-    if dataset.categories:
-        raise InvalidInput.at(
-            "/scorer",
-            "accepts numeric features only; these features are categorical:"
-            f' {first_names(sorted(dataset.categories))}; list them in "features": {{"leave_out": […]}}',
-        )
+    check_numeric(dataset.categories)
     if validation is None:
         if spec.early_stopping is not None:
             raise InvalidInput.at("/early_stopping", "needs validation data")

@@ -71,7 +71,7 @@ class AsyncEventCalls(AsyncCalls):
                         continue
                     kind, document = message
                     if kind == "gap":
-                        warn(f"events before {document['oldest']} were removed; the stream continues there")
+                        warn(f"events after {document['after']} were removed; later ones follow")
                     if kind not in _CONTROL_MESSAGES:
                         yield read(EventView, document)
             except ServiceUnreachable:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, Unpack
 
-from rankery.client.arguments import Columns, JobLabels
+from rankery.client.arguments import Columns, JobLabels, texts_field
 from rankery.client.asynchronous.dataset_references import DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
@@ -63,7 +63,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "kind": "evaluate",
             **await self._system(system, dataset_id),
             "dataset_id": dataset_id,
-            "metrics": metrics,
+            "metrics": texts_field(metrics),
             "contract": contract,
             "diagnostics": diagnostics,
             "label_map": label_map,
@@ -126,7 +126,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "reference": reference,
             "correction": correction,
             "pool_folds": pool_folds,
-            "metrics": metrics,
+            "metrics": texts_field(metrics),
             "contract": contract,
             "permutations": permutations,
             "label_map": label_map,

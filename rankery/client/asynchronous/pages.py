@@ -1,12 +1,15 @@
 """Paginated lists of the service."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 
 from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.listing import Listing, pages_card
+
+if TYPE_CHECKING:
+    import pandas
 
 Item = TypeVar("Item")
 _PAGE = 100
@@ -63,6 +66,14 @@ class AsyncPages(Generic[Item]):
         async for item in self:
             items.append(item)
         return items
+
+    async def to_pandas(self) -> "pandas.DataFrame":
+        """Return the fields of all items as a data frame of pandas.
+
+        Raises:
+            PackageMissing: pandas is not installed.
+        """
+        return (await self.all()).to_pandas()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._path})"

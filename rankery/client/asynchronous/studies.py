@@ -15,7 +15,7 @@ from rankery.client.arguments import (
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncRefreshable, until_succeeded
-from rankery.client.display.progress import steps_progress
+from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial
 from rankery.client.schemas.requests import (
@@ -67,7 +67,7 @@ class AsyncStudy(StudyView, AsyncRefreshable):
             StudyFailed: The study failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        with steps_progress(self.name, progress) as show:
+        with continuing("study", [self.id]), steps_progress(self.name, progress) as show:
 
             def report(_: object) -> None:
                 show(self.ended_trials, self.budget.trials, self.news())

@@ -14,6 +14,7 @@ from rankery.client.arguments import (
     loss_field,
     scorer_field,
     test_fields,
+    texts_field,
     validation_field,
 )
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
@@ -213,7 +214,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "budget_seconds": budget_seconds,
             "metric": metric,
             "prefer": prefer,
-            "candidates": candidates and list(candidates),
+            "candidates": texts_field(candidates),
             "contract": contract,
             "label_map": label_map,
             "tags": tags,
@@ -313,8 +314,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             **test_fields(held_test),
             "scorer": scorer_field(scorer),
             "hyperparameters": hyperparameters,
-            "metrics": metrics,
-            "early_stopping": early_stopping_field(early_stopping, metrics),
+            "metrics": texts_field(metrics),
+            "early_stopping": early_stopping_field(early_stopping, texts_field(metrics)),
             "contract": contract,
             "label_map": label_map,
             "features": features,

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 
@@ -25,7 +25,7 @@ from rankery.client.reading import (
 )
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
-from rankery.errors import ServiceUnreachable
+from rankery.errors import ClientClosed, ServiceUnreachable, WrongType
 
 _UPLOAD_SECONDS = 3600.0
 _SILENCE_SECONDS = 60.0  # four times the interval of keep-alive messages
@@ -67,6 +67,19 @@ class AsyncTransport:
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    def _open_http(self) -> httpx.AsyncClient:
+        if self._http.is_closed:
+            raise ClientClosed(
+                f"the client of {self.base_url} is closed: make another one, and fetch the object with it"
+            )
+        return self._http
+
+    def __reduce__(self) -> NoReturn:
+        raise WrongType(
+            "objects of the client hold its connections and cannot be pickled or copied deeply: keep the id,"
+            " and fetch the object with a client of the other process"
+        )
 
     async def get(self, path: str, **parameters: Any) -> Document:
         """GET a JSON document; omit parameters that are None."""
@@ -221,7 +234,7 @@ class AsyncTransport:
         headers |= {} if last_event_id is None else {"Last-Event-ID": last_event_id}
         timeout = httpx.Timeout(self._timeout_seconds, read=_SILENCE_SECONDS)
         try:
-            async with self._http.stream(
+            async with self._open_http().stream(
                 "GET", with_query(path, parameters), headers=headers, timeout=timeout
             ) as response:
                 if response.status_code in UNAVAILABLE:
@@ -274,9 +287,9 @@ class AsyncTransport:
         options: dict[str, Any],
     ) -> httpx.Response:
         if into is None:
-            return await self._http.request(method, url, **options)
+            return await self._open_http().request(method, url, **options)
         part, on_bytes = into
-        async with self._http.stream(method, url, **options) as response:
+        async with self._open_http().stream(method, url, **options) as response:
             if not response.is_success:
                 await response.aread()
                 return response

@@ -35,12 +35,29 @@ def is_wanted(progress: bool | None) -> bool:
 
 
 @contextmanager
+def continuing(noun: str, ids: Sequence[str]) -> Iterator[None]:
+    """Add to a keyboard interrupt how to cancel what continues without its wait, and how to wait again.
+
+    Args:
+        noun: `job`, or another noun of a call of the client.
+        ids: The ids of the objects.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        subject = f"{noun} {ids[0]} continues" if len(ids) == 1 else f"the {noun}s continue: {', '.join(ids)}"
+        call = f'client.{noun}("{ids[0] if len(ids) == 1 else "…"}")'
+        hint = f"{subject}; {call}.wait() waits again, {call}.cancel() cancels it"
+        raise KeyboardInterrupt(hint) from None
+
+
+@contextmanager
 def jobs_progress(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
     """Draw a bar for each job: the block gets a function that updates the bar of a job.
 
     A keyboard interrupt leaves the jobs running; its message shows how to cancel them.
     """
-    try:
+    with continuing("job", [job.id for job in jobs]):
         if not jobs or not is_wanted(progress):
             yield _nothing
             return
@@ -56,8 +73,6 @@ def jobs_progress(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]
                 bars.update(tasks[job.id], completed=done, total=total, state=_job_state(job))
 
             yield show
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_continuation_hint(jobs)) from None
 
 
 @contextmanager
@@ -158,10 +173,3 @@ def _main_metric(job: Job) -> tuple[str, float | None]:
     """Return the main metric and its latest value on the validation data."""
     metric = job.main_metric.name if job.main_metric else ""
     return metric, (job.metrics or {}).get("validation", {}).get(metric)
-
-
-def _continuation_hint(jobs: Sequence[Job]) -> str:
-    if len(jobs) == 1:
-        return f'job {jobs[0].id} continues; client.job("{jobs[0].id}").cancel() cancels it'
-    names = ", ".join(job.id for job in jobs)
-    return f'the jobs continue: {names}; client.job("…").cancel() cancels one'

@@ -1,6 +1,6 @@
 """Prepare a frame of candidates for scoring, and order the response as requested."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,7 +14,7 @@ from rankery.client.frames.cells import (
     warn,
 )
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, usual_column
+from rankery.client.frames.judged import COLUMNS_BY_ROLE, query_codes, single_column, usual_columns
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 
@@ -111,7 +111,11 @@ def prepare_candidates(
 def _roles(
     names: Sequence[str], columns: Mapping[str, Any] | None, features: Collection[str]
 ) -> tuple[str | None, str | None, set[str]]:
-    """Return the columns of the query and the document, None if there are none, and the ignored columns."""
+    """Return the columns of the query and the document, None if there are none, and the ignored columns.
+
+    Raises:
+        DataUnusable: A named column is missing, or several columns may have a role.
+    """
     given = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     for role in given:
         if role not in _ROLES:
@@ -124,10 +128,17 @@ def _roles(
             raise DataUnusable(
                 f"there is no column {name!r}{suggestion(name, names)} (the frame has {listed(names)})"
             )
-    feature_names = set(features)
+    feature_names = {*features, *_blocks(features)}
     free = [name for name in names if name not in ignored and name not in feature_names]
-    query, document = (named.get(role) or usual_column(role, free) for role in ("query", "document"))
+    query, document = (
+        named.get(role) or single_column(role, usual_columns(role, free)) for role in ("query", "document")
+    )
     return query, document, ignored
+
+
+def _blocks(features: Iterable[str]) -> set[str]:
+    """Return the names of columns of lists with features, such as `emb` for `emb.0`."""
+    return {name.rpartition(".")[0] for name in features if name.rpartition(".")[2].isdigit()}
 
 
 def _feature_columns(
@@ -135,7 +146,7 @@ def _feature_columns(
 ) -> tuple[list[str], list[str]]:
     """Return the columns that are features of the model, and those that are not."""
     feature_names = set(features)
-    blocks = {name.rpartition(".")[0] for name in features if name.rpartition(".")[2].isdigit()}
+    blocks = _blocks(features)
     names = [name for name in table.column_names if name not in excluded]
     lists = {name for name in names if "list" in str(table.schema.field(name).type)}
     if lists == {_ALL_FEATURES} and _ALL_FEATURES not in blocks:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
@@ -241,7 +241,7 @@ def _names(table: "pa.Table") -> list[str]:
 
 
 def _plain(column: Any) -> Any:
-    """Decode dictionaries, and convert string views to texts, decimals and columns of nulls to float64."""
+    """Decode dictionaries, and convert string views to texts, decimals and columns of nulls to numbers."""
     from rankery.client.frames.arrow import pa
 
     types = pa.types
@@ -255,6 +255,9 @@ def _plain(column: Any) -> Any:
         # A column without any value has no type; numbers may be missing.
         return column.cast(pa.float64())
     if types.is_decimal(column.type):
+        with suppress(pa.ArrowInvalid):
+            # float64 does not represent every whole number, such as an id of 17 digits.
+            return column.cast(pa.int64())
         return column.cast(pa.float64())
     return column
 

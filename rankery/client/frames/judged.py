@@ -27,7 +27,18 @@ if TYPE_CHECKING:
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
     "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
-    "document": ("document_id", "documentid", "docid", "doc_id", "document", "doc", "did", "item_id", "url"),
+    "document": (
+        "document_id",
+        "documentid",
+        "docid",
+        "docno",
+        "doc_id",
+        "document",
+        "doc",
+        "did",
+        "item_id",
+        "url",
+    ),
 }
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
@@ -38,14 +49,33 @@ _USUAL_TEXTS = frozenset(
 )
 
 
-def usual_column(role: str, names: Iterable[str]) -> str | None:
-    """Return the only column with a usual name of a role; None if there is none, or several."""
+def usual_columns(role: str, names: Iterable[str]) -> list[str]:
+    """Return the columns with a usual name of a role; a URL is the document only without an id."""
     matching = [name for name in names if _usual_spelling(name) in USUAL_NAMES[role]]
-    return matching[0] if len(matching) == 1 else None
+    return [name for name in matching if name.lower() != "url"] or matching
 
 
 def _usual_spelling(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
+
+
+def usual_column(role: str, names: Iterable[str]) -> str | None:
+    """Return the only column with a usual name of a role; None if there is none, or several."""
+    matching = usual_columns(role, names)
+    return matching[0] if len(matching) == 1 else None
+
+
+def single_column(role: str, matching: Sequence[str]) -> str | None:
+    """Return the only column that may have a role; None if there is none.
+
+    Raises:
+        DataUnusable: There are several.
+    """
+    if len(matching) > 1:
+        raise DataUnusable(
+            f"the columns {listed(matching)} could each be the {role}; name one in columns={{{role!r}: …}}"
+        )
+    return matching[0] if matching else None
 
 
 def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:

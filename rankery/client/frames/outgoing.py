@@ -1,6 +1,7 @@
 """Convert Arrow tables to data frames and arrays."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rankery.errors import PackageMissing
@@ -20,11 +21,26 @@ def as_pandas(table: "pa.Table") -> "pandas.DataFrame":
     Raises:
         PackageMissing: pandas is not installed.
     """
+    _pandas()  # pyarrow's own message lacks how to install it
+    return table.to_pandas()
+
+
+def rows_as_pandas(rows: Sequence[Mapping[str, Any]]) -> "pandas.DataFrame":
+    """Return rows, as values by column, as a data frame of pandas.
+
+    Raises:
+        PackageMissing: pandas is not installed.
+    """
+    frame: pandas.DataFrame = _pandas().DataFrame(rows)
+    return frame
+
+
+def _pandas() -> Any:
     try:
-        import pandas  # noqa: F401 - pyarrow's own message lacks how to install it
+        import pandas
     except ImportError as error:
         raise PackageMissing("pandas is not installed: pip install 'rankery[pandas]'") from error
-    return table.to_pandas()
+    return pandas
 
 
 def as_polars(table: "pa.Table") -> "polars.DataFrame":

@@ -14,7 +14,7 @@ from rankery.client.frames.cells import (
     warn_of_spellings,
 )
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
+from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, single_column, usual_columns
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
@@ -90,8 +90,8 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     names = table.column_names
     check_roles(given, _ROLES)
     found = {
-        "query": given.get("query") or usual_column("query", names),
-        "document": given.get("document") or usual_column("document", names),
+        "query": given.get("query") or single_column("query", usual_columns("query", names)),
+        "document": given.get("document") or single_column("document", usual_columns("document", names)),
         "score": given.get("score") or _score_column(names),
     }
     for role, name in found.items():
@@ -160,12 +160,7 @@ def _score_column(names: Sequence[str]) -> str | None:
     Raises:
         DataUnusable: Several columns have such a name.
     """
-    matching = [name for name in names if name.lower() in _SCORES]
-    if len(matching) > 1:
-        raise DataUnusable(
-            f"the columns {listed(matching)} could each be the score; name one in columns={{'score': …}}"
-        )
-    return matching[0] if matching else None
+    return single_column("score", [name for name in names if name.lower() in _SCORES])
 
 
 def run_of_table(run: "pa.Table") -> Iterator[str]:

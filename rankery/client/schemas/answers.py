@@ -2764,7 +2764,7 @@ class PairVerdict(Answer):
     """(wins + ½ ties) / all − ½; where credits are compared, half their mean difference per click; null without clicks"""
 
     delta_lower: float | None = None
-    """Lower end of the 95% interval of `delta`, by bootstrap over users"""
+    """Lower end of the 95% interval of `delta`, by bootstrap over users; null for fewer than eight users"""
 
     delta_upper: float | None = None
     decided: int

@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls, Refreshable, until_succeeded
-from rankery.client.display.progress import steps_progress
+from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import (
     ExperimentEntry,
@@ -60,7 +60,8 @@ class Experiment(ExperimentView, Refreshable):
             ExperimentFailed: The experiment failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        with steps_progress(f"{self.paper} ({self.scale})", progress) as show:
+        title = f"{self.paper} ({self.scale})"
+        with continuing("experiment", [self.id]), steps_progress(title, progress) as show:
 
             def report(_: object) -> None:
                 show(self.done, self.total or None, self._news())

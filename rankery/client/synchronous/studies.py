@@ -18,7 +18,7 @@ from rankery.client.arguments import (
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Refreshable, until_succeeded
-from rankery.client.display.progress import steps_progress
+from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial
 from rankery.client.schemas.requests import (
@@ -70,7 +70,7 @@ class Study(StudyView, Refreshable):
             StudyFailed: The study failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        with steps_progress(self.name, progress) as show:
+        with continuing("study", [self.id]), steps_progress(self.name, progress) as show:
 
             def report(_: object) -> None:
                 show(self.ended_trials, self.budget.trials, self.news())

@@ -17,6 +17,7 @@ from rankery.client.arguments import (
     loss_field,
     scorer_field,
     test_fields,
+    texts_field,
     validation_field,
 )
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
@@ -216,7 +217,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "budget_seconds": budget_seconds,
             "metric": metric,
             "prefer": prefer,
-            "candidates": candidates and list(candidates),
+            "candidates": texts_field(candidates),
             "contract": contract,
             "label_map": label_map,
             "tags": tags,
@@ -316,8 +317,8 @@ class TrainingCalls(JobCalls, DatasetReferences):
             **test_fields(held_test),
             "scorer": scorer_field(scorer),
             "hyperparameters": hyperparameters,
-            "metrics": metrics,
-            "early_stopping": early_stopping_field(early_stopping, metrics),
+            "metrics": texts_field(metrics),
+            "early_stopping": early_stopping_field(early_stopping, texts_field(metrics)),
             "contract": contract,
             "label_map": label_map,
             "features": features,

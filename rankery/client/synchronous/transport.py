@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 
@@ -28,7 +28,7 @@ from rankery.client.reading import (
 )
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
-from rankery.errors import ServiceUnreachable
+from rankery.errors import ClientClosed, ServiceUnreachable, WrongType
 
 _UPLOAD_SECONDS = 3600.0
 _SILENCE_SECONDS = 60.0  # four times the interval of keep-alive messages
@@ -70,6 +70,19 @@ class Transport:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def _open_http(self) -> httpx.Client:
+        if self._http.is_closed:
+            raise ClientClosed(
+                f"the client of {self.base_url} is closed: make another one, and fetch the object with it"
+            )
+        return self._http
+
+    def __reduce__(self) -> NoReturn:
+        raise WrongType(
+            "objects of the client hold its connections and cannot be pickled or copied deeply: keep the id,"
+            " and fetch the object with a client of the other process"
+        )
 
     def get(self, path: str, **parameters: Any) -> Document:
         """GET a JSON document; omit parameters that are None."""
@@ -224,7 +237,7 @@ class Transport:
         headers |= {} if last_event_id is None else {"Last-Event-ID": last_event_id}
         timeout = httpx.Timeout(self._timeout_seconds, read=_SILENCE_SECONDS)
         try:
-            with self._http.stream(
+            with self._open_http().stream(
                 "GET", with_query(path, parameters), headers=headers, timeout=timeout
             ) as response:
                 if response.status_code in UNAVAILABLE:
@@ -277,9 +290,9 @@ class Transport:
         options: dict[str, Any],
     ) -> httpx.Response:
         if into is None:
-            return self._http.request(method, url, **options)
+            return self._open_http().request(method, url, **options)
         part, on_bytes = into
-        with self._http.stream(method, url, **options) as response:
+        with self._open_http().stream(method, url, **options) as response:
             if not response.is_success:
                 response.read()
                 return response

@@ -1,6 +1,7 @@
 """Papers and experiments over HTTP."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class TestOfAQuota:
     def test_jobs_of_the_datasets_count(self, client: TestClient, data: dict[str, Any]) -> None:
         """Three datasets need three jobs; a refused experiment creates none of them."""
         refused = client.post("/v1/experiments", json=REQUEST | data)
-        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        assert (refused.status_code, refused.json().get("type")) == (409, "/problems/job-quota-too-small")
         assert client.get("/v1/datasets").json()["items"] == []
 
 
@@ -104,6 +105,58 @@ def test_folds_are_read_in_place(client: TestClient) -> None:
     assert names == {f"web/Fold{fold} {part}" for fold in (1, 2) for part in ("train", "validation", "test")}
     assert folders_of("web", [3]) == [(3, "web/Fold3")]
     assert folders_of("web", None) == [(0, "web")]
+
+
+@pytest.mark.parametrize(
+    ("statistics", "detail"),
+    [
+        ({"labels": [{"label": -1.0, "documents": 9}]}, "the smallest label is -1"),
+        ({"labels": [{"label": 2000.0, "documents": 9}]}, "ndcg@5: "),
+        ({"features": 0}, "judgments without features"),
+    ],
+)
+def test_datasets_that_no_training_can_use_are_refused(
+    client: TestClient,
+    store: Store,
+    ready_dataset: Callable[[], str],
+    statistics: dict[str, Any],
+    detail: str,
+) -> None:
+    """422 points at the dataset, instead of one failed job for each training."""
+    ids = {part: ready_dataset() for part in ("train", "validation", "test")}
+    with store.begin() as tx:
+        tx.datasets.get(ids["validation"]).statistics = statistics
+    refused = client.post("/v1/experiments", json={"paper": "lambdaloss-2018", "dataset_ids": ids})
+    assert refused.status_code == 422, refused.text
+    assert {error["pointer"] for error in refused.json()["errors"]} == {"/dataset_ids/validation"}
+    assert detail in refused.json()["errors"][0]["detail"]
+    assert client.get("/v1/experiments").json()["items"] == []
+
+
+def test_categorical_features_are_refused_for_networks(
+    client: TestClient, store: Store, ready_dataset: Callable[[], str]
+) -> None:
+    """Trees use them, and networks accept numeric features only."""
+    ids = {part: ready_dataset() for part in ("train", "validation", "test")}
+    with store.begin() as tx:
+        tx.datasets.get(ids["train"]).statistics = {"categorical_features": ["brand"]}
+    papers = {"lambdaloss-2018": 202, "lambdarank-2006": 422}
+    for paper, expected in papers.items():
+        answer = client.post("/v1/experiments", json={"paper": paper, "dataset_ids": ids})
+        assert answer.status_code == expected, answer.text
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/dataset_ids/train"]
+
+
+def test_an_invalid_dataset_is_refused(
+    client: TestClient, store: Store, ready_dataset: Callable[[], str]
+) -> None:
+    """409 names the dataset; one that is still read is waited for."""
+    ids = {part: ready_dataset() for part in ("train", "validation", "test")}
+    request = {"paper": "lambdaloss-2018", "dataset_ids": ids}
+    for status, expected in (("pending", 202), ("invalid", 409)):
+        with store.begin() as tx:
+            tx.datasets.get(ids["test"]).status = status
+        assert client.post("/v1/experiments", json=request).status_code == expected
 
 
 def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:

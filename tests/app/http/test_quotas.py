@@ -52,7 +52,7 @@ def test_training_jobs_count(client: TestClient, train_request: dict[str, Any]) 
 
 def test_each_part_of_an_upload_counts_as_a_job(client: TestClient, settings: ApiSettings) -> None:
     """An upload whose jobs exceed the quota stores no part."""
-    assert _upload(client, "train", "validation", "test").status_code == 429
+    assert _upload(client, "train", "validation", "test").status_code == 409
     assert client.get("/v1/datasets").json()["items"] == []
     assert not [path for path in (settings.data_dir / "artifacts").rglob("*") if path.is_file()]
     assert _upload(client, "train", "test").status_code == 202

@@ -83,8 +83,11 @@ class TestQuota:
     def test_a_batch_above_the_quota_is_refused_whole(
         self, client: TestClient, train_request: dict[str, Any]
     ) -> None:
-        """No job of a batch that exceeds the quota is queued."""
+        """No job of a batch that exceeds the quota is queued; only one that fits may succeed later."""
         many = client.post("/v1/jobs/batch", json=_grid(train_request, {}, {}, {}))
-        assert (many.status_code, many.json()["type"]) == (429, "/problems/too-many-jobs")
+        assert (many.status_code, many.json()["type"]) == (409, "/problems/job-quota-too-small")
+        assert many.json()["detail"].startswith("the request needs 3 jobs, but at most 2 may wait or run")
+        assert "retry-after" not in many.headers
         assert _jobs(client) == []
-        assert client.post("/v1/jobs/batch", json=_grid(train_request, {}, {})).status_code == 202
+        fits = _grid(train_request, {}, {})
+        assert [client.post("/v1/jobs/batch", json=fits).status_code for _ in range(2)] == [202, 429]

@@ -69,6 +69,35 @@ def test_labels_that_the_loss_cannot_use_are_refused(
         assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({}, None),
+        ({"scorer": {"kind": "linear"}}, "/scorer"),
+        ({"scorer": {"kind": "mlp"}, "features": {"use": ["bm25", "brand"]}}, "/scorer"),
+        ({"scorer": {"kind": "mlp"}, "features": {"leave_out": ["brand"]}}, None),
+    ],
+)
+def test_categorical_features_are_refused_for_linear_scorers_and_networks(
+    client: TestClient, store: Store, changes: dict[str, Any], pointer: str | None
+) -> None:
+    """Trees use them; other scorers must leave them out."""
+    dataset = RankingDataset.from_arrays(
+        np.zeros((4, 3)),
+        [0, 1, 2, 3],
+        [0, 2, 4],
+        feature_names=("bm25", "brand", "age"),
+        categories={"brand": ("acme", "zenith")},
+    )
+    with store.begin() as tx:
+        row = tx.datasets.add("judged", {"kind": "upload", "filename": "x", "format": "parquet"})
+        statistics, names = dataset_statistics(dataset), dataset.feature_names
+        tx.datasets.mark_ready(row.id, statistics=statistics, feature_names=names)
+    response = client.post("/v1/jobs", json=_train(row.id, **changes))
+    assert response.status_code == (202 if pointer is None else 422), response.text
+    assert [error["pointer"] for error in response.json().get("errors", ())] == ([pointer] if pointer else [])
+
+
 def test_labels_of_held_out_datasets_are_checked_too(client: TestClient, add_dataset: AddDataset) -> None:
     """A job whose test or validation labels are unusable is refused before it starts."""
     good, bad = add_dataset([0, 1, 2, 3]), add_dataset([0, 1, -2, 3])

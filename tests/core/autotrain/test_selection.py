@@ -62,6 +62,15 @@ def test_a_sum_is_preferred_to_its_best_member() -> None:
     assert len(selection.choose("simple").members) == 1
 
 
+@pytest.mark.parametrize("queries", [2, 3, 5])
+def test_few_queries_tie_all_candidates(queries: int) -> None:
+    """No candidate is worse than the best by so few queries, whatever the values."""
+    dataset, held_out = _held_out(queries)
+    random = np.random.default_rng(0).normal(size=(20, held_out.repetitions, dataset.n_documents))
+    selection = Selection(held_out, [*random, _noisy(held_out, dataset, 0, 0.0)], [2] * 21)
+    assert all(selection.tied_with_best())
+
+
 def test_equal_scores_within_queries_get_no_weight() -> None:
     """A candidate with equal scores within each query is a member only if there is no other."""
     dataset, held_out = _held_out(40)

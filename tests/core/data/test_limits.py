@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.data.options import FREE_BYTES, Limits
+from core.data.options import FREE_BYTES, Columns, Limits, ReadingOptions
 from core.data.reading import JudgedFile, read_file
 from core.data.trec.run import read_run
 from core.errors import DatasetError
@@ -23,10 +23,17 @@ MEBIBYTE = 2**20
 ROW = b"1 qid:1 1:0.5\n"
 
 
-def _read(folder: Path, content: bytes, limits: Limits | None = None) -> None:
+def _read(
+    folder: Path, content: bytes, limits: Limits | None = None, options: ReadingOptions | None = None
+) -> None:
     path = folder / "f"
     path.write_bytes(content)
-    read_file(JudgedFile(path, "f"), limits=limits)
+    read_file(JudgedFile(path, "f"), options, limits)
+
+
+def _table(n_features: int) -> bytes:
+    names = ",".join(f"f{n}" for n in range(n_features))
+    return f"label,query,{names}\n1,q{',1' * n_features}\n".encode()
 
 
 def _zstd(content: bytes) -> bytes:
@@ -94,13 +101,22 @@ def test_lines_of_a_run_are_bounded(tmp_path: Path) -> None:
     ("content", "found"),
     [
         (b"1 qid:1 1:1 12:1\n", "feature ids of at most 11, but found '12:1'"),
-        (b"label,query," + b",".join(b"f%d" % n for n in range(10)) + b"\n1,q" + b",1" * 10, "found 12"),
+        (_table(12), "at most 11 features, but the columns and their lists hold 12"),
+        (_table(30), "at most 11 features, but found 32 columns"),
     ],
 )
 def test_features_are_bounded(tmp_path: Path, content: bytes, found: str) -> None:
     """The largest id of sparse text and the columns of a table are bounded."""
     with pytest.raises(DatasetError, match=found):
         _read(tmp_path, content, Limits(features=11))
+
+
+def test_only_features_count(tmp_path: Path) -> None:
+    """Columns with other roles and ignored columns do not count."""
+    names = [f"f{n}" for n in range(30)]
+    _read(tmp_path, _table(11), Limits(features=11))
+    for columns in (Columns(ignore=tuple(names[11:])), Columns(document_columns=tuple(names[11:]))):
+        _read(tmp_path, _table(30), Limits(features=11), ReadingOptions(columns=columns))
 
 
 @pytest.mark.parametrize("id", [2_000_000_000, 2**31, 2**64, 10**400])

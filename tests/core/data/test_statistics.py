@@ -51,6 +51,7 @@ def test_statistics_count_queries_documents_and_labels() -> None:
         "queries_with_one_label": 3,
         "texts": [],
         "query_columns": {},
+        "categorical_features": [],
     }
 
 

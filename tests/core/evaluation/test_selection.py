@@ -46,7 +46,15 @@ def test_equal_systems_are_tied() -> None:
     assert [found.tied for found in against_best([np.array([0.2]), np.array([0.3])])] == [True, True]
 
 
+def test_systems_that_differ_on_fewer_than_six_queries_are_tied() -> None:
+    """Equal differences on few queries, which metrics with few values have by chance, are no evidence."""
+    best = np.full(20, 0.5)
+    other = np.where(np.arange(20) < 5, 0.25, best)
+    assert [found.p for found in against_best([best, other])] == [None, 1.0]
+    assert [found.tied for found in against_best([best[:2], other[:2]])] == [True, True]
+
+
 def test_a_constant_loss_is_no_tie() -> None:
     """A system that is worse by the same amount on every query is not tied."""
-    best = np.array([0.5, 0.75, 0.25, 0.5])
+    best = np.array([0.5, 0.75, 0.25] * 2)
     assert [found.tied for found in against_best([best, best - 0.125])] == [True, False]

@@ -11,10 +11,12 @@ from core.inspection.permutation import Within
 from core.inspection.shuffling import shuffle
 from core.metrics import conventions
 from core.scorers import Member, Sum, TreeModel
+from core.scorers.network_file import write_network
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.types import Float32Array, Float64Array
 from tests.core.inspection.forests import forest_of, judged, staircase, stump
+from tests.core.scorers.networks import random_network
 
 METRIC = "ndcg@5"
 
@@ -105,6 +107,21 @@ def test_importance_equals_the_difference_after_shuffling_by_hand(within: Within
             means.append(np.nanmean(before - measured(shuffled)) * (-1 if metric == "arp" else 1))
         assert each.mean == pytest.approx(np.mean(means), rel=1e-9)
         assert each.standard_error == pytest.approx(np.std(means, ddof=1) / np.sqrt(3), rel=1e-9)
+
+
+@pytest.mark.parametrize("within", _KINDS)
+@pytest.mark.parametrize("indicators", [False, True])
+def test_the_importance_of_a_linear_scorer_is_that_of_its_scores(within: Within, indicators: bool) -> None:
+    """Only the term of the shuffled feature is scored again, which gives the importance of a sum of it."""
+    network = random_network(4, missing_indicators=indicators, seed=5)
+    dataset, permutations = judged(60, 4, seed=1), Permutations(2, within, seed=4)
+    content = write_network(network)
+    sum_model = Sum.of([Member("web:1", content, ("f0", "f1", "f2", "f3"), 1.0)])
+    _, of_sum = permutation_importance(sum_model, dataset, METRIC, permutations=permutations)
+    _, of_network = permutation_importance(network, dataset, METRIC, permutations=permutations)
+    assert [each.feature for each in of_network] == [each.feature for each in of_sum]
+    means = [each.mean for each in of_sum]
+    assert [each.mean for each in of_network] == pytest.approx(means, abs=1e-12)
 
 
 def test_a_sum_has_the_importance_of_its_scores() -> None:

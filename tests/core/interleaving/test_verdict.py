@@ -239,9 +239,11 @@ def test_a_busy_user_counts_once() -> None:
     assert by_user.delta_lower < 0.1
 
 
-def test_one_user_gives_no_interval() -> None:
-    """An interval of width 0 would look certain."""
-    (pair,) = _verdict([1.0, 1.0, -1.0], ["one"] * 3).pairs
+@pytest.mark.parametrize("n_users", [1, 7])
+def test_few_users_give_no_interval(n_users: int) -> None:
+    """The bootstrap of few users would look more certain than it is."""
+    users = [f"u{index % n_users}" for index in range(21)]
+    (pair,) = _verdict([1.0, 1.0, -1.0] * 7, users).pairs
     assert pair.delta == pytest.approx(1 / 6)
     assert (pair.delta_lower, pair.delta_upper) == (None, None)
 

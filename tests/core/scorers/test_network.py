@@ -139,6 +139,15 @@ def test_used_features_are_those_with_a_weight() -> None:
     np.testing.assert_array_equal(sparse.score(features), sparse.score(changed))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_terms_of_a_linear_scorer_add_up_to_its_scores(kind: str) -> None:
+    """Each term reads one feature, with its indicator."""
+    network, features = random_network(4, kind=kind, missing_indicators=True), random_features(50, 4)
+    terms = [network.term(feature).score(features[:, [feature]]) for feature in range(4)]
+    expected = network.score(features) - float(network.layers[0].bias[0])
+    np.testing.assert_allclose(np.sum(terms, axis=0), expected, rtol=1e-12, atol=1e-12)
+
+
 def test_kind_parameters_and_steps_of_a_network() -> None:
     """A network without hidden layers is linear; the steps grow with the number of parameters."""
     assert (random_network(3).kind, random_network(3, (2,)).kind) == ("linear", "mlp")

@@ -136,15 +136,16 @@ def test_a_reader_misses_nothing(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_ids_are_not_used_again(store: Store) -> None:
-    """After the newest event was removed, the next one has another id."""
-    _add(store, 1)
-    (first,) = _events(store)
+def test_the_newest_event_is_kept(store: Store) -> None:
+    """A reader that continues after old events were removed notices it, as the newest id never decreases."""
+    for number in range(3):
+        _add(store, number)
+    first, second, third = (event.id for event in _events(store))
     with store.begin() as tx:
-        assert tx.events.remove_before(utc_now() + timedelta(seconds=1), 10) == 1
-    _add(store, 2)
-    (second,) = _events(store)
-    assert second.id > first.id
+        assert tx.events.remove_before(utc_now() + timedelta(seconds=1), 10) == 2
+        assert tx.events.latest_id() == third
+        assert [tx.events.gap(each) for each in (0, first)] == [Gap(0, third), Gap(first, third)]
+        assert [tx.events.gap(each) for each in (second, third)] == [None, None]
 
 
 @pytest.mark.both_stores

@@ -455,12 +455,19 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert f" --data-dir {stack.data_dir}`" in printed
     newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
     correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
-    train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
-    job = rankery(stack, *train, "--loss", "lambdarank", "--name", "clicked", *QUICK, "--json").document[
-        "job"
-    ]
+    source = (trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
+    train = ("train", *source, "--loss", "lambdarank", "--name", "clicked", *QUICK)
+    job = rankery(stack, *train, "--json").document["job"]
     assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
-    assert job["result"]["naive"]["data"] == "validation"
+    naive = job["result"]["naive"]
+    assert naive["data"] == "validation"
+    assert naive["sentence"] in rankery(stack, *train).output
+    assert naive["sentence"] in rankery(stack, "jobs", "show", job["id"]).output
+    assert rankery(stack, "click-logs", "fit", "simulated clicks", "--model", "pbm").code == 0
+    (fitted,) = rankery(stack, "jobs", "list", "--kind", "click-model", "--json").document
+    shown = rankery(stack, "jobs", "show", fitted["id"]).output
+    assert "only in JSON" in shown
+    assert "{" not in shown
     assert rankery(stack, "train", "none", "--clicks", "absent").sentence.startswith("there is no click log")
 
 

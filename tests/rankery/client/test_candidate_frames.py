@@ -37,6 +37,21 @@ def test_rows_are_gathered_and_scores_are_in_their_order() -> None:
     assert (by_row.column("row").to_pylist(), by_row.column("rank").to_pylist()) == ([0, 1, 2], [2, 1, 1])
 
 
+def test_several_usual_columns_of_a_role_are_refused() -> None:
+    """Without a query all rows would be one list; a column of lists may be a feature of the model."""
+    frame = FRAME.assign(qid=1)
+    with pytest.raises(DataUnusable, match="query, qid could each be the query; name one in columns="):
+        prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+    prepare_candidates(
+        frame, FEATURES, {"query": "qid", "ignore": "query"}, "web:1", allow_absent_features=False
+    )
+    embedded = FRAME.assign(query_id=FRAME["query"], query=[[1.0]] * 3)
+    candidates = prepare_candidates(
+        embedded, [*FEATURES, "query.0"], None, "web:1", allow_absent_features=False
+    )
+    assert candidates.table.column_names == ["query_id", "document_id", "query", *FEATURES]
+
+
 def test_other_columns_are_left_out_with_one_warning() -> None:
     """Undeclared columns raise one warning, and ignored columns raise none."""
     frame = FRAME.assign(label=1, market="de")
@@ -141,8 +156,18 @@ def test_a_column_that_may_have_the_documents_is_named() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "document" in scores_table(frame, {"document": "sku"}).column_names
-        scores_table(frame.rename(columns={"sku": "doc"}))
+        scores_table(frame.rename(columns={"sku": "docno"}))
+        assert scores_table(frame.assign(doc_id=["x", "y"], url="u"))["document"].to_pylist() == ["x", "y"]
         scores_table(frame.drop(columns="sku"))
+
+
+@pytest.mark.parametrize(("name", "role"), [("docid", "document"), ("qid", "query")])
+def test_ids_of_a_run_are_not_guessed(name: str, role: str) -> None:
+    """A frame of PyTerrier has numbers and ids of documents, and ids and texts of queries."""
+    frame = FRAME.assign(score=1.0, **{name: [7, 8, 9]})
+    with pytest.raises(DataUnusable, match=f"{role}, {name} could each be the {role}; name one"):
+        scores_table(frame)
+    assert scores_table(frame, {role: name})[role].to_pylist() == ["7", "8", "9"]
 
 
 @pytest.mark.parametrize(

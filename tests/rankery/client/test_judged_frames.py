@@ -1,11 +1,13 @@
 """Mistakes in judged frames, named by row and column before anything is sent."""
 
+import decimal
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas
 import polars
+import pyarrow as pa
 import pytest
 
 from core.data.options import COLUMN_LISTS, ROLES
@@ -52,6 +54,7 @@ def test_a_frame_has_the_roles_of_the_service() -> None:
         ({"label": ["0", "2", "x", "0", "1"], "brand": 1.0}, None, r"row 2 .*, column 'label'.*found 'x'"),
         ({"bm25": ["3", "2", "?", "5", "4"], "brand": 1.0}, None, r"row 2 .*, column 'bm25'.*found '\?'"),
         ({"bm25": [3.0, "high", 1.0, 5.0, 4.0]}, None, r"row 1 \(index 11\), column 'bm25'.*found 'high'"),
+        ({"query": ["1", 1, 1, 2, 2]}, None, r"convert ids to texts: frame\['query'\]\.astype\(str\)"),
         ({"bm25": ["a", "b", 1.0, "c", "d"]}, None, r"row 2 \(index 12\), column 'bm25': expected a text"),
         ({"query": ["a", None, "a", "b", "b"]}, None, r"row 1 .*, column 'query': the query is missing"),
         ({}, None, r"row 1 \(index 11\), column 'brand': texts differ within query 'a' \('x', 'y'\)"),
@@ -186,3 +189,20 @@ def test_scores_with_a_reordered_index_raise_a_warning(
     with warnings.catch_warnings(record=True, action="always") as caught:
         warn_if_reordered(scores, None if queries is None else np.array(list(queries)))
     assert [warning.category for warning in caught] == [DataWarning] * is_reordered
+
+
+def test_whole_decimals_keep_their_digits() -> None:
+    """Databases return 64-bit ids as decimals; fractions and larger numbers become float64."""
+    digits = [decimal.Decimal(9007199254740993), None]
+    table = pa.table(
+        {
+            "document": digits,
+            "price": [decimal.Decimal("1.5"), None],
+            "size": pa.array([10**30, None], pa.decimal128(38, 0)),
+        }
+    )
+    assert as_table(table).to_pydict() == {
+        "document": [9007199254740993, None],
+        "price": [1.5, None],
+        "size": [1e30, None],
+    }

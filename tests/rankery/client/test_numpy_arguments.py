@@ -1,4 +1,4 @@
-"""Numbers and arrays of numpy and pandas as arguments, where Python's numbers and lists are usual."""
+"""Numbers of numpy, arrays and single texts as arguments, where Python's numbers and lists are usual."""
 
 import json
 from typing import Any
@@ -31,10 +31,16 @@ def test_numbers_and_arrays_are_written_as_json() -> None:
     assert json.loads(json_body(request)) == plain
 
 
-@pytest.mark.parametrize("value", [{"ndcg@10"}, {np.int64(4): 3}, object()])
+def test_keys_may_be_numbers_of_numpy() -> None:
+    """A map of labels, such as one made of two columns, has the keys of Python's numbers."""
+    spec = {"items": [{"label_map": {np.int64(4): np.float32(3.0), np.float32(0.5): 0}}]}
+    assert json.loads(json_body(spec)) == {"items": [{"label_map": {"4": 3.0, "0.5": 0}}]}
+
+
+@pytest.mark.parametrize("value", [{"ndcg@10"}, {(4, 5): 3}, object()])
 def test_other_values_are_refused_by_type(value: Any) -> None:
     """The error is one of the client, not of the JSON library."""
-    with pytest.raises(InvalidArgument, match=r"cannot be written as JSON: .*(set|int64|object)"):
+    with pytest.raises(InvalidArgument, match=r"cannot be written as JSON: .*(set|tuple|object)"):
         json_body({"metrics": value})
 
 
@@ -102,3 +108,26 @@ def test_numbers_of_a_training_may_be_those_of_numpy() -> None:
             client.submit_all([{"kind": "train"}], repeats=repeats)
     assert requests[0] == requests[1]
     assert requests[2] == requests[3]
+
+
+@pytest.mark.parametrize("call", ["train", "evaluate", "compare"])
+def test_one_metric_may_be_a_text(call: str) -> None:
+    """It is the only metric, and that of early stopping."""
+    requests = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(json.loads(request.content))
+        return httpx.Response(422, json={"title": "Not valid", "status": 422, "detail": "see above"})
+
+    client = Client("http://rankery.test", transport=httpx.MockTransport(answer), retries=0)
+    arguments: dict[str, Any] = {
+        "train": {"model_name": "web", "dataset": "ds_1", "early_stopping": 3},
+        "evaluate": {"system": "web:1", "dataset": "ds_1"},
+        "compare": {"dataset": "ds_1", "systems": ["web:1", "web:2"]},
+    }
+    for metrics in ("ndcg@3", ("ndcg@3",)):
+        with pytest.raises(RankeryApiError):
+            getattr(client, call)(**arguments[call], metrics=metrics)
+    assert requests[0] == requests[1]
+    assert requests[0]["metrics"] == ["ndcg@3"]
+    assert requests[0].get("early_stopping", {}).get("metric", "ndcg@3") == "ndcg@3"

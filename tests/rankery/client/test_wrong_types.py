@@ -1,5 +1,7 @@
-"""Arguments of a wrong type, refused before anything is sent."""
+"""Arguments of a wrong type, closed clients and pickled objects, refused before anything is sent."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -10,12 +12,13 @@ import pandas
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
-from rankery.client import Client
+from rankery.client import Client, Job
 from rankery.client.arguments import clicks_field
 from rankery.client.frames.candidates import prepare_candidates
 from rankery.client.frames.runs import scores_table
 from rankery.client.model_text import with_feature_names
-from rankery.errors import InvalidArgument, WrongType
+from rankery.errors import ClientClosed, InvalidArgument, WrongType
+from tests.rankery.answers import job_document
 
 FRAME = pandas.DataFrame({"query": ["a", "a"], "label": [0, 1], "bm25": [1.0, 2.0], "score": [2.0, 1.0]})
 TEXT: Any = "query"
@@ -93,3 +96,24 @@ def test_an_unknown_order_is_refused(client: Client) -> None:
     """The client refuses the order, since scores by rank do not fit the rows of the frame."""
     with pytest.raises(InvalidArgument, match="order must be 'rank' or 'rows', not 'row'"):
         client.rank("web", FRAME, order="row")  # type: ignore[call-overload]
+
+
+def test_a_closed_client_names_the_way_out() -> None:
+    """Each call of the client and of its objects fails with the same error of the library."""
+    answers = httpx.MockTransport(lambda _: httpx.Response(200, json=job_document()))
+    with Client("http://rankery.test", transport=answers) as client:
+        job = client.job("job_1")
+    for call in (job.refresh, client.jobs().first, lambda: next(iter(client.events()))):
+        with pytest.raises(ClientClosed, match=r"client of http://rankery.test is closed: make another one"):
+            call()
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_objects_of_the_client_are_not_pickled(copied: Callable[[object], object]) -> None:
+    """The error has the way out; a shallow copy shares the connections."""
+    client = Client("http://rankery.test")
+    job = Job.of(job_document(), client.transport)
+    for kept in (client, job, client.jobs()):
+        with pytest.raises(WrongType, match="keep the id, and fetch the object"):
+            copied(kept)
+    assert copy.copy(job).id == "job_1"

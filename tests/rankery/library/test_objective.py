@@ -9,6 +9,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pytest
+import xgboost
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit
 
@@ -260,6 +261,17 @@ def test_positions_are_refused(judged: Judged) -> None:
     """Only LightGBM's own objective supports positions."""
     with pytest.raises(InvalidArgument, match="position"):
         boosted(rankery.lightgbm.objective("lambdarank"), data(judged, position=np.zeros(len(judged.y), int)))
+
+
+def test_trainings_of_xgboost_are_refused(judged: Judged) -> None:
+    """The error names the trainings of LightGBM that take the loss or metric."""
+    documents = xgboost.DMatrix(judged.X, judged.y)
+    documents.set_group(judged.group)
+    with pytest.raises(InvalidArgument, match=r"for lightgbm\.train, .* not for XGBoost"):
+        xgboost.train({}, documents, 2, obj=rankery.lightgbm.objective("lambdarank"))
+    measured = {"evals": [(documents, "train")], "custom_metric": rankery.lightgbm.metric("ndcg@3")}
+    with pytest.raises(InvalidArgument, match=r"for lightgbm\.train, .* not for XGBoost"):
+        xgboost.train({"objective": "rank:ndcg"}, documents, 2, **measured)
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,17 @@ def test_a_failed_fit_leaves_the_estimator_unfitted(estimator: Any, judged: Judg
         estimator.score(judged.X, judged.y, group=judged.group)
 
 
+def test_a_failed_fit_forgets_the_earlier_model(judged: Judged) -> None:
+    """The earlier model would score features in the order of the failed fit."""
+    frame = pandas.DataFrame(judged.X).rename(columns=str)
+    ranker = RankeryRanker(**SMALL).fit(frame, judged.y, group=judged.group)
+    reordered = frame[frame.columns[::-1]]
+    with pytest.raises(InvalidArgument, match="labels"):
+        ranker.fit(reordered, judged.y - 5, group=judged.group)
+    with pytest.raises(NotFittedError):
+        ranker.predict(reordered)
+
+
 def test_rows_may_be_in_any_order(judged: Judged) -> None:
     """Rows with query ids can be in any order; the model uses queries in order of first appearance."""
     order = np.argsort(np.arange(len(judged.y)) % 3, kind="stable")
@@ -256,6 +267,11 @@ def test_a_pickle_predicts_alike(judged: Judged) -> None:
         ({}, {"group": [3], "eval_set": (np.eye(3), [0, 1, 2])}, "give eval_group"),
         ({}, {"group": [3], "eval_set": [1, 2, 3], "eval_group": [3]}, "eval_set: must be one pair"),
         ({"early_stopping_rounds": 5}, {"group": [3]}, "early_stopping_rounds: needs an eval_set"),
+        (
+            {"early_stopping_rounds": 5},
+            {"group": [3], "eval_set": (np.eye(3), [0, 0, 0]), "eval_group": [3]},
+            "early_stopping: ndcg@10 is undefined on the validation data",
+        ),
         ({"loss": "lambdamart"}, {"group": [3]}, "unknown loss"),
         ({"num_leaves": 1}, {"group": [3]}, "hyperparameters.num_leaves: must be"),
         ({"hyperparameters": {"num_leaves": 3}}, {"group": [3]}, "num_leaves is a separate argument"),

@@ -64,7 +64,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
     h("ul.click-verdicts", ...differences.map(verdict)),
     whiskers(`Estimated ${metric}`, [{ rows }]),
     hint(
-      `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${clustersLabel(clusters, lists)}.`,
+      `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; ${intervalsLabel(clusters, lists)}.`,
     ),
     supportTable(systems, named),
   ];
@@ -72,6 +72,17 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
 
 /** Maximum number of clusters: if there are more users or lists, the service draws this number of groups of lists. */
 const MAX_CLUSTERS = 20_000;
+
+/** Minimum number of users, or of lists in a log without users, for intervals and verdicts. */
+const MIN_CLUSTERS = 8;
+
+/** Return "intervals by bootstrap over 1,204 users". @param {number} clusters @param {number} lists */
+export function intervalsLabel(clusters, lists) {
+  const label = clustersLabel(clusters, lists);
+  return clusters < MIN_CLUSTERS
+    ? `no intervals from ${label}, because they need at least ${MIN_CLUSTERS}`
+    : `intervals by bootstrap over ${label}`;
+}
 
 /** Return what the bootstrap draws: "1,204 users". @param {number} clusters @param {number} lists */
 export function clustersLabel(clusters, lists) {
@@ -110,7 +121,7 @@ function supportTable(systems, named) {
     h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
     hint(
-      `A verdict needs at least six users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
+      `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),
   );
 }

@@ -75,7 +75,7 @@ function row({ job: { id, created_at: at, spec, result }, logged, estimate }, lo
     h("a", { href: clickLogPage(spec.click_log_id) }, logs.get(spec.click_log_id) ?? "log"),
     result.metric,
     missing ? metric(value) : h("strong", metric(value)),
-    `${metric(lower)} to ${metric(upper)}`,
+    lower === null ? "none" : `${metric(lower)} to ${metric(upper)}`,
     metric(logged.value),
     estimatorName(result.estimator),
     supportLabel(missing),

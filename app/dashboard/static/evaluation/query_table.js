@@ -7,7 +7,7 @@ import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
 import { h, hint, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
-import { count, counted, metric, short } from "../page/format.js";
+import { count, counted, metric, numberText, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
 const LABEL = "Values of single queries";
@@ -106,7 +106,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     Object.assign(selection, pending, changes);
     pending = {};
     for (const name of /** @type {const} */ (["min", "max"])) {
-      if (name in changes) limits[name].value = selection[name] && short(Number(selection[name]));
+      if (name in changes) limits[name].value = selection[name] && numberText(Number(selection[name]));
     }
     changed(selection);
     read();

@@ -1,5 +1,5 @@
 /** Scales of axes: from values to shares of a length and back, with round ticks. @module */
-import { count, fixed, short } from "../page/format.js";
+import { count, fixed, short, withMinus } from "../page/format.js";
 
 const STEPS = [1, 2, 2.5, 5, 10];
 const MAX_DIGITS = 6;
@@ -112,11 +112,9 @@ function tickFormat(step, largest) {
   return (value) => (decimals || largest < 1000 ? fixed(value, decimals) : count(Math.round(value)));
 }
 
-/** @param {string} text of a number */
-const withMinus = (text) => text.replace(/^-/, "−");
-
 /**
  * Return a logarithmic scale with ticks at 1, 2 and 5 times each power of ten, or only at the powers if fewer ticks fit.
+ * A range with fewer than two of them has the ticks of a linear scale.
  *
  * @param {number} low
  * @param {number} high
@@ -136,14 +134,18 @@ function logScale(low, high, most) {
       .filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
   };
   const fine = ticksAt([1, 2, 5]);
-  const ticks = fine.length <= most ? fine : ticksAt([1]);
+  const few = fine.length <= most ? fine : ticksAt([1]);
+  const ticks = few.length > 1 ? few : fine;
+  /** @param {number} value */
+  const format = (value) => short(Number(value.toPrecision(3)));
+  const labelled = ticks.length > 1 ? { ticks, format } : exactScale(low, high, { most });
   return {
     low,
     high,
-    ticks: ticks.length > 1 ? ticks : fine.length > 1 ? fine : [low, high],
+    ticks: labelled.ticks,
     share: (value) => Math.log(value / low) / width,
     value: (share) => low * Math.exp(share * width),
-    format: (value) => short(Number(value.toPrecision(3))),
+    format: labelled.format,
   };
 }
 

@@ -71,7 +71,12 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
     rowHead(h("span.name", name), detail && h("small", detail)),
     h("td.whisker-cell", whisker(interval, scale, [reference])),
     counted && h("td.number.queries", count(queries)),
-    h("td.number", h("strong", metric(interval?.mean)), " ", h("small", intervalLabel(interval))),
+    h(
+      "td.number",
+      h("strong", metric(interval?.mean)),
+      " ",
+      h("small", interval && (intervalLabel(interval) || "no interval")),
+    ),
   );
 }
 

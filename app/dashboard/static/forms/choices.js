@@ -4,7 +4,7 @@ import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
 import { get, getOnce, Problem } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
-import { counted, short, joined } from "../page/format.js";
+import { counted, joined, numberText } from "../page/format.js";
 import { follow } from "../page/stream.js";
 
 /** Offer the presets of metric contracts in a form, and describe the chosen one. @param {HTMLFormElement} form */
@@ -55,7 +55,8 @@ function labelsToReplace(datasets, others) {
   const add = (label, documents) => documentsByLabel.set(label, (documentsByLabel.get(label) || 0) + documents);
   for (const { statistics } of datasets) {
     for (const { label, documents } of statistics?.labels || []) {
-      if (typeof label === "number" && (label < 0 || others.includes(short(label)))) add(short(label), documents);
+      if (typeof label === "number" && (label < 0 || others.includes(numberText(label))))
+        add(numberText(label), documents);
     }
     if (statistics?.label_range?.missing) add(MISSING, statistics.label_range.missing);
   }

@@ -3,6 +3,7 @@
  * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
  * @module
  */
+import { failureBox } from "../page/content.js";
 import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, missingScope, replace, requireScope } from "../page/dom.js";
@@ -159,7 +160,6 @@ function clearErrors(form) {
  * @param {unknown} error
  */
 export function showError(form, error) {
-  form.removeAttribute("aria-busy"); // a form whose choices could not be read is shown without them
   if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const unplaced = [];
   for (const problem of deepest(problemsOf(error))) {
@@ -171,6 +171,25 @@ export function showError(form, error) {
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
   for (const details of findAll(form, "details:has([aria-invalid])", HTMLDetailsElement)) details.open = true;
   (faulty[0] || find(form, ".summary")).focus();
+}
+
+/**
+ * Show why the choices of a form could not be read, with a button that loads the page again. The form is shown without
+ * them.
+ *
+ * @param {HTMLFormElement} form
+ * @param {unknown} error
+ */
+export function showUnread(form, error) {
+  form.removeAttribute("aria-busy");
+  const summary = find(form, ".summary");
+  replace(
+    summary,
+    failureBox(error, () => location.reload()),
+  );
+  summary.className = "summary";
+  summary.setAttribute("role", "alert");
+  summary.hidden = false;
 }
 
 /** @param {Problem | Unavailable} error @returns {FieldProblem[]} */
@@ -273,7 +292,7 @@ export function bindDialogs(prepare = {}) {
     const dialog = document.getElementById(`${name}-dialog`);
     if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
     if (!prepared.has(name))
-      prepare[name]?.().catch((error) => showError(find(dialog, "form", HTMLFormElement), error));
+      prepare[name]?.().catch((error) => showUnread(find(dialog, "form", HTMLFormElement), error));
     prepared.add(name);
     dialog.showModal();
     const [first] = findAll(dialog, "form :is(input, select, textarea):not(:disabled)", HTMLElement);

@@ -121,6 +121,19 @@ function extend(history, more) {
 /** @param {object} one @param {object} other */
 const namesOf = (one, other) => [...new Set([...Object.keys(one), ...Object.keys(other)])];
 
+/** Return the iterations at which a metric was measured on any data. @param {LearningCurves} history @param {string} name */
+const measuredAt = ({ iterations, curves }, name) =>
+  iterations.filter((_, index) => Object.values(curves).some((values) => typeof values[name]?.[index] === "number"));
+
+/** Return the words below curves with fewer than two points, else "". @param {Job} job @param {number[]} iterations measured */
+export function curveNote(job, iterations) {
+  const word = iterationWord(job);
+  const isOpen = isActive(job);
+  if (!iterations.length) return isOpen ? `Waiting for the first ${word}.` : `No ${word} was recorded.`;
+  if (iterations.length > 1) return "";
+  return `Measured at ${word} ${count(iterations[0])} only${isOpen ? " so far" : ""}.`;
+}
+
 /** @returns {{node: HTMLElement, update: (job: Job, history: LearningCurves) => void}} */
 export function learningCurve() {
   const tabs = metricTabs([], choose, "Metric or loss of the curve");
@@ -153,14 +166,12 @@ export function learningCurve() {
   function draw(job, history) {
     const names = metricsOf(history);
     const word = iterationWord(job);
-    figure.node.hidden = names.length === 0;
-    note.hidden = names.length > 0;
-    if (names.length === 0) {
-      const isOpen = job.status === "running" || job.status === "queued";
-      setText(note, isOpen ? `Waiting for the first ${word}.` : `No ${word} was recorded.`);
-      return;
-    }
     const name = [chosen, job.main_metric?.name ?? ""].find((candidate) => names.includes(candidate)) ?? names[0];
+    const words = curveNote(job, measuredAt(history, name));
+    figure.node.hidden = names.length === 0;
+    note.hidden = !words;
+    setText(note, words);
+    if (names.length === 0) return;
     tabs.show(name, names);
     figure.draw(curveFigure(history, name, word));
     setAttribute(figure.plot, "data-points", history.iterations.length);

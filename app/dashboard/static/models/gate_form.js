@@ -5,7 +5,7 @@ import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
 import { h, replace } from "../page/dom.js";
-import { short } from "../page/format.js";
+import { numberText } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
 export function gateForm(gate, cancel) {
@@ -49,7 +49,7 @@ function judgmentRules(gate, dataset) {
           ["better", "significantly better"],
         ]),
       ),
-      field("p-value below", text("/p", gate ? short(gate.p) : "0.05", "number"), "shows a difference"),
+      field("p-value below", text("/p", gate ? numberText(gate.p) : "0.05", "number"), "shows a difference"),
       field(
         "Largest drop in a segment",
         text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
@@ -141,7 +141,7 @@ function estimationFields(rule, features) {
       field("Largest weight", text("/counterfactual/clip", rule?.clip ?? "", "number"), "no limit unless given"),
       field(
         "Non-inferiority margin",
-        text("/counterfactual/margin", short(rule?.margin ?? 0), "number"),
+        text("/counterfactual/margin", numberText(rule?.margin ?? 0), "number"),
         "0: must be significantly better",
       ),
     ),

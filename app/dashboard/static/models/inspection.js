@@ -4,7 +4,7 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
 import { offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
-import { onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
@@ -196,7 +196,7 @@ async function inspectionForm(model, found) {
     const waiting = items.find(isActive);
     if (waiting) follow(waiting);
   } catch (error) {
-    showError(form, error);
+    showUnread(form, error);
   }
 
   /** Follow a job until it ends, and hide the form meanwhile. @param {Job} job */

@@ -207,6 +207,24 @@ export const categoriesIn = (candidates) =>
   );
 
 /**
+ * Remove the texts that a model refused because its features are numbers, so that they count as missing, as in an
+ * evaluation.
+ *
+ * @param {Candidate[]} candidates
+ * @param {unknown} error the refusal of their ranking
+ * @returns {string[]} the features, empty if the error has another reason
+ */
+export function removeRefusedTexts(candidates, error) {
+  const pointers = error instanceof Problem ? error.errors.map(({ pointer }) => pointer) : [];
+  const names = [...categoriesIn(candidates)].filter((name) => {
+    const end = `/features/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return pointers.some((pointer) => pointer.endsWith(end));
+  });
+  for (const { features } of candidates) for (const name of names) features[name] = null;
+  return names;
+}
+
+/**
  * Return the value of a field: null if it is empty, the text of a category, else a number, NaN for other texts.
  *
  * @param {string} text

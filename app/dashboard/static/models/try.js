@@ -11,6 +11,7 @@ import {
   contributions,
   rankRequest,
   readCandidates,
+  removeRefusedTexts,
   rankDocuments,
   valueOfField,
 } from "./scored.js";
@@ -308,6 +309,24 @@ export async function tryView(model) {
   }
 
   /**
+   * Rank documents of the chosen dataset, where a category may be a number of the model.
+   *
+   * @param {import("./scored.js").Candidate[]} candidates
+   * @returns {Promise<string[]>} features whose categories count as missing
+   */
+  async function rankUnchanged(candidates) {
+    table.take(candidates);
+    try {
+      await rank();
+      return [];
+    } catch (error) {
+      const removed = removeRefusedTexts(candidates, error);
+      if (!removed.length) throw error;
+      return [...removed, ...(await rankUnchanged(candidates))];
+    }
+  }
+
+  /**
    * Read the documents of a query in the chosen dataset, and rank them unchanged.
    *
    * @param {string} wanted a query's ID, empty for the proposed query
@@ -326,9 +345,14 @@ export async function tryView(model) {
         total > candidates.length
           ? `The first ${counted(candidates.length, "document")} of ${total}`
           : counted(total, "document");
-      replace(words, searched && [h("strong", searched), ": "], `${documents}.`);
-      table.take(candidates);
-      await rank();
+      const numbers = (await rankUnchanged(candidates)).join(", ");
+      if (choice !== latestChoice) return;
+      replace(
+        words,
+        searched && [h("strong", searched), ": "],
+        `${documents}.`,
+        numbers && ` Categories of ${numbers} count as missing: the model has numbers there.`,
+      );
       form.hidden = false;
       replace(problem);
     } catch (error) {

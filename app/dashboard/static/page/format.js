@@ -8,6 +8,9 @@ const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "
 /** @param {number | null | undefined} value */
 export const count = (value) => (value === null || value === undefined ? "–" : COUNT.format(value));
 
+/** Return the text of a number with a minus sign as wide as a plus. @param {string} text */
+export const withMinus = (text) => text.replace(/^-/, "−");
+
 /**
  * Return a number with a fixed count of decimals and a minus sign as wide as a plus; a number that rounds to zero has no sign.
  *
@@ -16,7 +19,7 @@ export const count = (value) => (value === null || value === undefined ? "–" :
  */
 export function fixed(value, digits) {
   const text = value.toFixed(digits);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+  return Number(text) === 0 ? text.replace("-", "") : withMinus(text);
 }
 
 /**
@@ -52,14 +55,16 @@ export function pValue(value) {
  */
 export function lossValue(value) {
   if (typeof value !== "number") return "–";
-  return value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7)
-    ? value.toExponential(4)
-    : LOSS.format(value);
+  const hasExponent = value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7);
+  return withMinus(hasExponent ? value.toExponential(4) : LOSS.format(value));
 }
+
+/** Return a number for a form, with at most six digits, and all digits of a whole part. @param {number} value */
+export const numberText = (value) => String(Math.abs(value) < 1e6 ? Number(value.toPrecision(6)) : wholeOf(value));
 
 /** Return a hyperparameter or statistic with at most six digits, and all digits of a whole part. @param {unknown} value */
 export function short(value) {
-  if (typeof value === "number") return String(Math.abs(value) < 1e6 ? Number(value.toPrecision(6)) : wholeOf(value));
+  if (typeof value === "number") return withMinus(numberText(value));
   return value === null || value === undefined
     ? "–"
     : typeof value === "object"

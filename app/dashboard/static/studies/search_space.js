@@ -2,7 +2,7 @@
 import { checkBox, field, textInput } from "../forms/controls.js";
 import { parameterOf } from "../forms/schema_fields.js";
 import { findAll, h, hint, replace } from "../page/dom.js";
-import { short } from "../page/format.js";
+import { numberText } from "../page/format.js";
 import { parameterName } from "./labels.js";
 
 /**
@@ -164,7 +164,7 @@ function row({ pointer, type, low, high, log, choices, selected, unselected, wor
       textInput({
         inputmode: "decimal",
         "data-part": part,
-        value: value === undefined ? "" : short(value),
+        value: value === undefined ? "" : numberText(value),
         "aria-label": `${name}, ${part === "low" ? "from" : "to"}`,
       }),
     );

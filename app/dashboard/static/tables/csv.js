@@ -71,7 +71,7 @@ function plain(cell) {
   const exact = cell.querySelector("time")?.dateTime || cell.querySelector("[data-unread]")?.getAttribute("title");
   if (exact) return exact;
   const text = cell.textContent.trim();
-  const number = text.replaceAll(",", "").replace("−", "-");
+  const number = text.replaceAll(",", "").replaceAll("−", "-");
   return cell.matches(".number") && number !== "" && !Number.isNaN(Number(number)) ? number : text;
 }
 

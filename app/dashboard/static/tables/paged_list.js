@@ -11,16 +11,17 @@ const NO_PROJECT = "-";
 export const parameters = () => new URLSearchParams(location.search);
 
 /**
- * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared.
+ * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared. The browser's Back
+ * returns to the list before a choice; typed text adds no entry to the history.
  *
  * @param {HTMLFormElement} form its controls name their parameter: `data-filter="prefix"`
  * @param {() => void} changed called after the URL has changed
  */
 export function followFilters(form, changed) {
   let typing = 0;
-  const applyFilters = () => {
+  const applyFilters = (isChoice = false) => {
     clearTimeout(typing);
-    writeFilters(form);
+    writeFilters(form, isChoice);
     changed();
   };
   const all = controls(form);
@@ -28,10 +29,17 @@ export function followFilters(form, changed) {
   const isEarly = all.some((control) => control.value && control.value !== valueInUrl(control));
   for (const control of all) control.value ||= valueInUrl(control);
   if (isEarly) applyFilters();
+  addEventListener("popstate", () => {
+    // A dialog changes the fragment only.
+    if (controls(form).every((control) => control.value.trim() === valueInUrl(control))) return;
+    clearTimeout(typing);
+    for (const control of controls(form)) control.value = valueInUrl(control);
+    changed();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
     // Put a choice into the URL immediately: options that are offered later are selected by the URL.
-    if (target instanceof HTMLSelectElement) return applyFilters();
+    if (target instanceof HTMLSelectElement) return applyFilters(true);
     clearTimeout(typing);
     typing = setTimeout(applyFilters, TYPING_MILLISECONDS);
   });
@@ -116,8 +124,8 @@ function controls(form) {
 /** @param {HTMLSelectElement} select @param {string} value */
 const hasOption = (select, value) => [...select.options].some((option) => option.value === value);
 
-/** Set the parameters of the URL to the filters of a form. @param {HTMLFormElement} form */
-function writeFilters(form) {
+/** Set the parameters of the URL to the filters of a form. @param {HTMLFormElement} form @param {boolean} isChoice */
+function writeFilters(form, isChoice) {
   const query = parameters();
   query.delete("cursor");
   for (const control of controls(form)) {
@@ -126,7 +134,9 @@ function writeFilters(form) {
     if (value) query.set(control.dataset.filter ?? "", value);
     else query.delete(control.dataset.filter ?? "");
   }
-  history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+  const url = `${location.pathname}${query.size ? `?${query}` : ""}`;
+  if (isChoice) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
 }
 
 /** Check whether the first page of the list is shown. */

@@ -19,15 +19,24 @@ const select = elementById("key", HTMLSelectElement);
 const names = new Map();
 
 select.addEventListener("change", () => {
-  history.replaceState(null, "", select.value ? `?key=${encodeURIComponent(select.value)}` : location.pathname);
+  history.pushState(null, "", select.value ? `?key=${encodeURIComponent(select.value)}` : location.pathname);
+  show();
+});
+addEventListener("popstate", () => {
+  select.value = requestedKey() ?? "";
   show();
 });
 open();
 
+/** Return the key that the URL names. */
+function requestedKey() {
+  return new URLSearchParams(location.search).get("key");
+}
+
 async function open() {
   try {
     for (const { id, name } of await getAll("/v1/keys?limit=200")) names.set(id, name);
-    const wanted = new URLSearchParams(location.search).get("key");
+    const wanted = requestedKey();
     if (wanted && !names.has(wanted)) names.set(wanted, wanted);
     select.append(...[...names].map(([value, name]) => h("option", { value, selected: value === wanted }, name)));
     show();

@@ -9,7 +9,7 @@ import {
   offerReadyUnselected,
   readOffered,
 } from "../forms/choices.js";
-import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindDialogs, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator } from "../page/api.js";
@@ -156,7 +156,7 @@ async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset");
   const offer = offerEvaluationDatasets(find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement), wanted);
   /** @param {string[]} references */
-  const offerDatasets = (references) => offer(references).catch((error) => showError(form, error));
+  const offerDatasets = (references) => offer(references).catch((error) => showUnread(form, error));
   const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), offerContracts(form)]);
   onSubmit(form, async () => {
     const [picker] = await offered;

@@ -1,7 +1,7 @@
 /** `/evaluations`: the list of evaluations, and the form that starts one. @module */
 import { intervalLabel } from "../figures/whiskers.js";
 import { offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
-import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindDialogs, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
@@ -76,7 +76,7 @@ async function offerChoices() {
   let datasetOffered = Promise.resolve();
   /** @param {string[]} references */
   const chosen = (references) => {
-    datasetOffered = offer(references).catch((error) => showError(form, error));
+    datasetOffered = offer(references).catch((error) => showUnread(form, error));
   };
   const offered = Promise.all([offerSystems(input, { runs: true, chosen }), offerContracts(form)]);
   onSubmit(form, async () => {

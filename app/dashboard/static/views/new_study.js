@@ -1,7 +1,7 @@
 /** `/studies/new`: the form that submits a study. @module */
 import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
 import { runsOf } from "../forms/cost.js";
-import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { openPage, studyPage } from "../page/addresses.js";
 import { creator, getOnce } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
@@ -20,7 +20,7 @@ onSubmit(form, async () => {
   const { id } = await create("/v1/studies", requestOf());
   openPage(studyPage(id));
 });
-await prepare().catch((error) => showError(form, error));
+await prepare().catch((error) => showUnread(form, error));
 for (const event of ["input", "change", "click"]) form.addEventListener(event, showSize);
 form.removeAttribute("aria-busy");
 showSize();

@@ -1,7 +1,7 @@
 /** `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training. @module */
 import { showOnly } from "../page/content.js";
 import { keyedList, pagedTable } from "../tables/table.js";
-import { onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
@@ -95,7 +95,7 @@ async function refresh() {
 function openForm() {
   dialog.showModal();
   times.show();
-  offerTrainings().catch((error) => showError(form, error));
+  offerTrainings().catch((error) => showUnread(form, error));
 }
 
 async function offerTrainings() {

@@ -7,7 +7,7 @@ import { offerContracts, readOffered } from "../forms/choices.js";
 import { budgetLabel, costLabel, iterationsOf, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
 import { fillControls, readEarlier, setControl } from "../forms/earlier.js";
 import { bindOptionGroups } from "../forms/option_groups.js";
-import { bindChoices, choose, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, choose, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
 import { gridOf, MAX_GRID_POINTS, offerLosses } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
@@ -29,7 +29,7 @@ let measured = null;
 
 onSubmit(form, send);
 bindChoices(form);
-await prepare().catch((error) => showError(form, error));
+await prepare().catch((error) => showUnread(form, error));
 const showChanges = bindOptionGroups(form);
 for (const event of ["input", "change"]) form.addEventListener(event, show);
 form.removeAttribute("aria-busy");

@@ -173,17 +173,19 @@ def _width(estimate: SystemEstimate) -> float:
     return estimate.upper - estimate.lower
 
 
-@pytest.mark.parametrize("n_users", [1, 2, 5, 6])
-def test_a_verdict_needs_six_users(n_users: int) -> None:
-    """Two users agree by chance half the time, which the bootstrap would report as certain."""
+@pytest.mark.parametrize("n_users", [1, 2, 7, 8])
+def test_a_verdict_and_an_interval_need_eight_users(n_users: int) -> None:
+    """Between two users, the bootstrap finds an interval that contains the truth in half of the logs."""
     log = _random_log(0, 4_000)
     log = replace(log, list_users=(np.arange(4_000) % n_users).astype(np.int32))
     estimates = evaluate_rankings(log, [ranking_of("new", BEST)], rank_weights("dcg@4"), "item_position")
-    missing = f"the number of independent users or lists is {n_users}, below 6"
-    assert estimates.estimated[1].estimate.missing == (missing if n_users < 6 else None)
+    missing = f"the number of independent users or lists is {n_users}, below 8"
+    estimate = estimates.estimated[1].estimate
+    assert estimate.missing == (missing if n_users < 8 else None)
+    assert (estimate.lower is None) == (n_users < 8)
     (difference,) = counterfactual_result("dcg@4", "item_position", estimates).differences
-    assert (difference.lower is None) == (n_users == 1)
-    assert (difference.better is None) == (n_users < 6)
+    assert (difference.lower is None) == (n_users < 8)
+    assert (difference.better is None) == (n_users < 8)
 
 
 def test_support_below_the_floor_gives_no_verdict() -> None:

@@ -36,7 +36,7 @@ def test_the_values_are_those_of_a_counterfactual_evaluation() -> None:
 def test_few_clicks_support_no_verdict() -> None:
     """The reason names the effective sample size."""
     judged = synthetic_dataset(10, seed=1, documents_per_query=6, n_features=3)
-    log, truth = simulate(judged, [judged.matrix[:, 0]], UserModel(), SimulationPlan(lists=20))
+    log, truth = simulate(judged, [judged.matrix[:, 0]], UserModel(), SimulationPlan(lists=40))
     correction = ClickCorrection("ips", propensities=tuple(truth.propensities))
     held_out = HeldOutClicks(training_data(log, judged).dataset, correction, rank_weights("dcg@3"))
     assert "the effective sample size is" in (held_out.missing() or "")

@@ -15,9 +15,10 @@ from core.clicks.models import (
     relevance_interval,
 )
 from core.clicks.models.components import rank_movement
-from core.clicks.models.evaluation import Evaluation, _sentence
+from core.clicks.models.evaluation import Evaluation, _differences, _sentence
 from core.clicks.models.layout import QueryBlocks
 from core.errors import InvalidInput
+from core.types import Float64Array
 from tests.core.clicks.models.sessions import Session, as_log, draw_sessions
 from tests.core.clicks.models.simulation import simulated
 
@@ -120,6 +121,35 @@ def test_the_first_of_models_that_do_not_differ_has_the_highest_log_likelihood()
         "No model is significantly best: `dbn` has the highest log-likelihood,"
         " but no model differs significantly from it."
     )
+
+
+def _evaluation(model: str, by_list: Float64Array) -> Evaluation:
+    return Evaluation(model, float(by_list.mean()), 1.5, 1.5, np.empty((0, 3)), by_list)
+
+
+@pytest.mark.parametrize("n_users", [2, 5, 20])
+def test_intervals_of_differences_contain_the_truth_where_users_differ_in_lists(n_users: int) -> None:
+    """Users with more lists count more, but a user remains one unit."""
+    rng = np.random.default_rng(n_users)
+    contained = 0
+    for _ in range(400):
+        users = np.repeat(np.arange(n_users), np.minimum(rng.zipf(1.7, n_users), 100)).astype(np.int32)
+        by_list = rng.normal(size=len(users)) + 0.5 * rng.normal(size=n_users)[users]
+        zero = _evaluation("pbm", np.zeros(len(users)))
+        ((_, lower, upper),) = _differences([zero, _evaluation("ctr", by_list)], users)
+        contained += lower <= 0.0 <= upper
+    assert contained / 400 > 0.86
+
+
+def test_differences_of_equal_models_are_rarely_significant() -> None:
+    """The best of many models is chosen from the data, so that all pairs count."""
+    rng = np.random.default_rng(0)
+    significant = 0
+    for _ in range(400):
+        models = [_evaluation(f"m{number}", rng.normal(size=100)) for number in range(8)]
+        models.sort(key=lambda each: -each.log_likelihood)
+        significant += any(upper < 0.0 for _, _, upper in _differences(models, None))
+    assert significant / 400 < 0.06
 
 
 def test_intervals_have_users_as_units() -> None:

@@ -112,6 +112,14 @@ def test_queries_and_events_of_ubi_may_be_two_files(read: Read) -> None:
     assert plain(read(lines(*events), lines(*queries)).log) == [whole[0], whole[1], whole[2]]
 
 
+def test_repeated_search_hits_are_counted_among_all_hits(read: Read) -> None:
+    """A query that was sent twice repeats its hits; those of the first remain."""
+    query = {"query_id": "3", "user_query": "bags", "query_response_hit_ids": ["x", "y"]}
+    reading = read(lines(query, query, event("click", "3", "y", 2)))
+    findings = {finding.code: finding for finding in examine_log(reading.log, reading.report)}
+    assert findings["repeated-impressions"].title.startswith("2 of 5 rows repeat a document of their list")
+
+
 def test_events_without_any_query_name_the_file_of_queries(read: Read) -> None:
     """Only UBI's queries have the texts that belong to the query ids of such events."""
     with pytest.raises(DatasetError, match="file `queries`, on the command line by `--queries`"):
@@ -139,6 +147,24 @@ def test_sessions_are_lists(read: Read) -> None:
     ]
     np.testing.assert_array_equal(reading.log.gains, [0, 1, 1, 0, 5])
     assert reading.report.format == "sessions"
+
+
+def test_ids_of_json_are_those_of_datasets(read: Read) -> None:
+    """`7`, `7.0` and the texts of both are one id of a document or query."""
+    text = lines(
+        {"query": 5.0, "documents": [7, 8.0], "clicks": ["7.0", 8]},
+        {"query": "5", "documents": ["7", {"id": 8.0}]},
+    )
+    assert plain(read(text).log) == [
+        ("5", [("7", 1, True), ("8", 2, True)]),
+        ("5", [("7", 1, False), ("8", 2, False)]),
+    ]
+
+
+def test_a_search_without_results_is_left_out(read: Read) -> None:
+    """Each format with lists has searches that found nothing."""
+    found = {"query": "shoes", "documents": ["a"]}
+    assert plain(read(lines({"query": "hats", "documents": []}, found)).log) == plain(read(lines(found)).log)
 
 
 def test_an_empty_user_is_unknown(read: Read) -> None:

@@ -277,3 +277,32 @@ def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
         read(TABLE, actions={"add/remove": -1})
     with pytest.raises(DatasetError, match="expected sessions, lines of JSON objects, but found a table"):
         read(TABLE, format="sessions")
+
+
+def test_ids_are_those_of_datasets(read: Read) -> None:
+    """`7` and `7.0` are one id, as pandas writes whole numbers with a point beside missing values."""
+    text = "query,document,rank,action\n5.0,7.0,1,impression\n5.0,8.0,2,impression\n5,8,,click\n"
+    lists = [("5", [("7", 1, False), ("8", 2, True)])]
+    assert plain(read(text).log) == lists
+
+
+def test_numbers_with_a_point_are_ids_by_their_digits(read: Read) -> None:
+    """Arrow writes large numbers with an exponent; NaN is a missing user, and a fraction is no id."""
+    columns: dict[str, list[float]] = {
+        "query": [5.0, 5.0],
+        "document": [4006381333931.0, 7.0],
+        "click": [0, 1],
+        "user": [float("nan"), float("nan")],
+    }
+    reading = read(parquet(columns))
+    assert plain(reading.log) == [("5", [("4006381333931", 1, False), ("7", 2, True)])]
+    assert reading.log.list_users is None
+    with pytest.raises(DatasetError, match=r"column document: expected an id, .*, but found '7\.5'"):
+        read(parquet(columns | {"document": [7.5, 7.0]}))
+
+
+def parquet(columns: dict[str, list[float]]) -> bytes:
+    """Write columns as Parquet."""
+    stream = io.BytesIO()
+    pq.write_table(pa.table(dict(columns)), stream)
+    return stream.getvalue()

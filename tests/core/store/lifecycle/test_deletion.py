@@ -8,6 +8,7 @@ from sqlalchemy.orm import object_session
 from core.errors import NotFound
 from core.store import Store, Study, new_id
 from core.store.artifacts.keys import evaluation_key, model_key, ranking_key
+from core.store.clock import utc_now
 from core.store.lifecycle.deletion import (
     Actor,
     Deletion,
@@ -130,6 +131,11 @@ def schedule(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[
     return "schedule", scheduled(store, init_model=results.model.reference)
 
 
+def schedule_by_name(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
+    """Let a schedule use the latest version of the model's name."""
+    return "schedule", scheduled(store, kind="drift", model=results.model.name)
+
+
 def scheduled(store: Store, **fields: object) -> str:
     """Add a paused schedule of a training with the given fields; return its id."""
     job = {"kind": "train", "dataset": "clicks", **fields}
@@ -196,7 +202,7 @@ def experiment(_: Store, factory: ObjectFactory, results: TrainingResults) -> tu
     "hold",
     [
         *(alias, comparison, active_job, continued_training, distillation, ensemble),
-        *(schedule, interleaving, study, experiment),
+        *(schedule, schedule_by_name, interleaving, study, experiment),
     ],
 )
 @pytest.mark.parametrize("mode", [PERMANENT, TO_TRASH])
@@ -228,6 +234,20 @@ def test_an_active_job_stays(store: Store, factory: ObjectFactory) -> None:
         tx.jobs.claim(job.id, "w", 15)
     assert "is running" in delete(store, "job", job.id).refused[0].holders[0].reason
     assert factory.job().id != job.id
+
+
+def test_a_schedule_holds_the_latest_version_of_a_name(store: Store, factory: ObjectFactory) -> None:
+    """Earlier versions are deleted; once the latest is in the trash, the one before is needed."""
+    ids = [factory.model(factory.job()).id for _ in range(3)]
+    schedule_id = scheduled(store, kind="drift", model="web")
+    found = delete(store, "model", *ids[::2])
+    assert (found.requested, holders(found)) == ([ids[0]], {("schedule", schedule_id)})
+    with store.begin() as tx:
+        tx.models.get(ids[2]).deleted_at = utc_now()
+    assert holders(delete(store, "model", ids[1], mode=PERMANENT)) == {("schedule", schedule_id)}
+    with store.begin() as tx:
+        tx.schedules.delete(schedule_id)
+    assert not delete(store, "model", ids[1]).refused
 
 
 def test_a_schedule_holds_its_click_log(store: Store) -> None:
