@@ -1,5 +1,6 @@
-"""Array types shared by all of core."""
+"""Types shared by all of core."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -15,3 +16,5 @@ UInt16Array = npt.NDArray[np.uint16]
 UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]
 Precision = Literal["float32", "float64"]
+# Called with the work done so far and the total.
+OnProgress = Callable[[int, int], None]

@@ -104,8 +104,8 @@ class WorkerSettings(DaskSettings, StoreSettings):
     max_unpacked_ratio: int = Field(
         MAX_RATIO,
         ge=1,
-        description="Maximum ratio of unpacked to packed size, above 64 MiB unpacked; also of arrays to file,"
-        " for arrays above 1 GiB",
+        description="Maximum ratio of unpacked to compressed size, above 64 MiB unpacked; also of arrays to"
+        " file, for arrays above 1 GiB",
     )
     max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Maximum number of documents in a dataset")
     max_features: int = Field(MAX_FEATURES, ge=1, description="Maximum number of features in a dataset")

@@ -87,7 +87,10 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
         tx.projects.claim_name(requested["model_name"], project)
         return spec
     except InvalidInput as invalid:
-        problems = (_at_schedule_pointer(problem) for problem in invalid.problems)
+        problems = (
+            InputProblem(_SCHEDULE_POINTERS.get(problem.pointer, problem.pointer), problem.detail)
+            for problem in invalid.problems
+        )
         raise InvalidInput(*problems).below("/job") from invalid
 
 
@@ -186,7 +189,3 @@ def _newest_ids(tx: Transaction, names: Mapping[str, str], project: str | None) 
     if problems:
         raise InvalidInput(*problems)
     return dataset_ids
-
-
-def _at_schedule_pointer(problem: InputProblem) -> InputProblem:
-    return InputProblem(_SCHEDULE_POINTERS.get(problem.pointer, problem.pointer), problem.detail)

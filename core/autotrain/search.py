@@ -13,7 +13,7 @@ from core.errors import InvalidInput
 from core.scorers import Member, Sum, write_sum
 from core.types import Float64Array
 
-OnProgress = Callable[[str, int, int], None]
+OnPhaseProgress = Callable[[str, int, int], None]
 WAVE = 4  # candidates tried in parallel, compared with earlier waves only
 _TRAINING_SHARE = 0.9  # share of the time budget for trials and final trainings
 _EXPECTED_MEMBERS = 6
@@ -190,7 +190,7 @@ def auto_train(
     *,
     threads: int = 1,
     candidates: Sequence[Candidate] | None = None,
-    on_progress: OnProgress | None = None,
+    on_progress: OnPhaseProgress | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> AutoTrained:
     """Find the best ranking model within a time budget.

@@ -22,7 +22,7 @@ from core.training.boosting import bin_features
 from core.training.labels import check_labels
 from core.training.memory import memory_need
 from core.training.models import EndTraining
-from core.types import Float64Array, Int64Array
+from core.types import Float64Array, Int64Array, OnProgress
 
 Status = Literal["complete", "stopped", "out-of-time"]
 _Best = tuple[int, Float64Array, Float64Array]  # iteration, scores and values
@@ -191,7 +191,7 @@ class Trials:
         *,
         time_left: Callable[[], float],
         rivals: Sequence[Float64Array] = (),
-        on_fold: Callable[[int, int], None] | None = None,
+        on_fold: OnProgress | None = None,
         kept: KeptScores | None = None,
         is_first: bool = False,
     ) -> Tried:

@@ -15,7 +15,7 @@ from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import deviations_of_interval
 from core.parameters import Names, check, parameter
-from core.types import Float32Array, Float64Array, Int32Array
+from core.types import Float32Array, Float64Array, Int32Array, OnProgress
 
 _MIN_ORDERED_SHARE = 0.1
 _MIN_ORDERED_Z_SCORE = 5.0
@@ -156,7 +156,7 @@ def estimate_propensities(
     log: ClickLog,
     plan: PropensityPlan,
     features: Float32Array | None = None,
-    on_resample: Callable[[int, int], None] = lambda _done, _total: None,
+    on_resample: OnProgress = lambda _done, _total: None,
     threads: int = 1,
 ) -> Propensities:
     """Estimate the propensities of the first ranks.

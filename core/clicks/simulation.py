@@ -1,6 +1,6 @@
 """Simulation of click logs on judged documents with known true parameters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.losses.ranks import descending_order
 from core.parameters import check, parameter
-from core.types import Float64Array, FloatArray, Int32Array, Int64Array
+from core.types import Float64Array, FloatArray, Int32Array, Int64Array, OnProgress
 
 _LISTS_PER_CHUNK = 65_536  # a chunk of ten ranks takes about 40 MB
 _QUERIES, _CLICKS = 0, 1  # streams of random numbers
@@ -80,7 +80,7 @@ def simulate(
     rankers: Sequence[FloatArray],
     users: UserModel,
     plan: SimulationPlan,
-    on_chunk: Callable[[int, int], None] = lambda _done, _total: None,
+    on_chunk: OnProgress = lambda _done, _total: None,
 ) -> tuple[ClickLog, Truth]:
     """Draw a click log and return it with its true parameters.
 

@@ -2,7 +2,6 @@
 
 import mmap
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -14,9 +13,9 @@ import pyarrow as pa
 
 from core.data.options import Limits
 from core.errors import DatasetError
+from core.types import OnProgress
 
 Bytes = npt.NDArray[np.uint8]
-Progress = Callable[[int, int], None]
 
 _CHUNK_BYTES = 2**20
 
@@ -39,7 +38,7 @@ def mapped_bytes(
     path: Path,
     file: str,
     limits: Limits,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     *,
     expected: str = "judged documents",
 ) -> Bytes:
@@ -100,7 +99,7 @@ def _decompress(
     decompressed: IO[bytes],
     file: str,
     limits: Limits,
-    on_progress: Progress | None,
+    on_progress: OnProgress | None,
 ) -> int:
     written = 0
     with pa.OSFile(str(path), "r") as source, pa.CompressedInputStream(source, compression.codec) as stream:

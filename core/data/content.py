@@ -98,25 +98,27 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     if judgments:
         return judgments
     at = _first_data_position(text, file)
-    lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
+    sample = text[at : at + _SAMPLE_BYTES].tobytes()
+    lines = [line for line in _lines(sample) if _DATA_LINE.match(line)][:_SAMPLE_LINES]
     tokens = [line.partition(b"#")[0].split() for line in lines]
     line = 1 + _line_feeds(text[:at])
     foreign = _markup_name(lines) or _run_description(tokens) or _separator_description(lines[0])
     if foreign:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {foreign}", file=file, line=line)
-    shown = _shown(lines[0])
+    excerpt = _excerpt(lines[0])
     if any(_has_query(row) for row in tokens):
-        return Content("letor", line=line, text=shown)
+        return Content("letor", line=line, text=excerpt)
     if any(_has_pairs(row) for row in tokens):
-        return Content("lightgbm", line=line, text=shown)
+        return Content("lightgbm", line=line, text=excerpt)
     delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
     judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
     if judged and not has_query_sizes:
-        return Content("trec-qrels", line=line, text=shown)  # the qrels reader reports errors in later lines
+        # The qrels reader reports errors in later lines.
+        return Content("trec-qrels", line=line, text=excerpt)
     table = None if delimiter else _table_description(lines[0], has_comments=line > 1)
     if table:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {table}", file=file, line=line)
-    return Content("csv" if delimiter else "unknown", delimiter, line, shown)
+    return Content("csv" if delimiter else "unknown", delimiter, line, excerpt)
 
 
 def binary_kind(text: Bytes) -> str | None:
@@ -141,7 +143,7 @@ def _detect_qrels(start: bytes) -> Content | None:
         if line.strip() and not _is_comment(line.split())
     ]
     if lines and all(_is_judgment(line.split()) for _, line in lines[:_SAMPLE_LINES]):
-        return Content("trec-qrels", line=lines[0][0], text=_shown(lines[0][1]))
+        return Content("trec-qrels", line=lines[0][0], text=_excerpt(lines[0][1]))
     return None
 
 
@@ -167,10 +169,6 @@ def _lines(sample: bytes) -> list[bytes]:
     if len(lines) > 1 and len(sample) == _SAMPLE_BYTES:
         lines.pop()  # cut off by the end of the sample
     return lines
-
-
-def _data_lines(sample: bytes) -> list[bytes]:
-    return [line for line in _lines(sample) if _DATA_LINE.match(line)][:_SAMPLE_LINES]
 
 
 def _markup_name(lines: list[bytes]) -> str | None:
@@ -210,7 +208,7 @@ def _is_comment(tokens: list[bytes]) -> bool:
 
 
 def _is_judgment(tokens: list[bytes]) -> bool:
-    return len(tokens) == 4 and tokens[1] in (b"0", b"1", b"Q0") and _is_whole(tokens[3])
+    return len(tokens) == 4 and tokens[1] in (b"0", b"1", b"Q0") and tokens[3].removeprefix(b"-").isdigit()
 
 
 def _has_relevance(tokens: list[bytes]) -> bool:
@@ -231,10 +229,6 @@ def _delimiter(start: bytes) -> str | None:
     return delimiter if count else None
 
 
-def _is_whole(token: bytes) -> bool:
-    return token.removeprefix(b"-").isdigit()
-
-
 def is_number(token: str | bytes) -> bool:
     """Return whether Python reads a token as a number."""
     try:
@@ -244,5 +238,5 @@ def is_number(token: str | bytes) -> bool:
     return True
 
 
-def _shown(line: bytes) -> str:
+def _excerpt(line: bytes) -> str:
     return shortened(line.decode(errors="backslashreplace").strip())

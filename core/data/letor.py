@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.data.compression import Progress
 from core.data.dataset import RankingDataset
 from core.data.file_text import FileText
 from core.data.grouping import Grouping, group_rows, permute_rows
@@ -20,7 +19,7 @@ from core.data.spans import span_texts
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.text.bytes_kernel import Text
-from core.types import Int32Array, Int64Array
+from core.types import Int32Array, Int64Array, OnProgress
 from rankery.identifiers import EXPECTED, NormalisedIds, SeveralSpellings, normalise_column
 
 
@@ -31,7 +30,7 @@ def read_letor(
     limits: Limits | None = None,
     *,
     threads: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Reading:
     """Parse LETOR text.
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from core.data.compression import Progress
 from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, Span
 from core.data.letor import document_ids, document_names, feature_names
@@ -13,7 +12,7 @@ from core.data.result import Reading
 from core.data.rows import Rows
 from core.errors import DatasetError
 from core.text.bytes_kernel import Text
-from core.types import Int64Array
+from core.types import Int64Array, OnProgress
 
 _MAX_DIGITS = 13  # of the size of a query
 
@@ -26,7 +25,7 @@ def read_lightgbm(
     limits: Limits | None = None,
     *,
     threads: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Reading:
     """Parse LightGBM's text of pairs `id:value`. Ids may start at 0; then the first feature is f0.
 

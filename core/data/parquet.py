@@ -1,7 +1,7 @@
 """Read and write stored datasets: one Parquet row per document, with columns as in `parquet_layout`."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, BinaryIO, cast
@@ -15,7 +15,7 @@ from core.data.features import new_matrix
 from core.data.parquet_layout import Layout
 from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
-from core.types import Float32Array, Float64Array, FloatArray
+from core.types import Float32Array, Float64Array, FloatArray, OnProgress
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
 _ROW_GROUP_ROWS = (1_024, 65_536)  # minimum and maximum; the minimum limits the per-column cost of wide data
@@ -23,9 +23,7 @@ _TEXT_ROWS = 16_384  # rows whose texts are in memory at a time
 _BLOCK_ROWS = 256  # rows transposed at a time; a block fits in the CPU cache
 
 
-def write_parquet(
-    dataset: RankingDataset, file: BinaryIO, on_progress: Callable[[int, int], None] | None = None
-) -> None:
+def write_parquet(dataset: RankingDataset, file: BinaryIO, on_progress: OnProgress | None = None) -> None:
     """Write a dataset so that `read_parquet` returns bit-identical values.
 
     Args:

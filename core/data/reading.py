@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.data.compression import Progress, mapped_bytes
+from core.data.compression import mapped_bytes
 from core.data.content import Content, content_of
 from core.data.dataset import RankingDataset
 from core.data.letor import read_letor
@@ -24,6 +24,7 @@ from core.data.tables.roles import unjudged_columns
 from core.data.tables.table import Table
 from core.data.trec.qrels import read_qrels
 from core.errors import DatasetError
+from core.types import OnProgress
 
 _EXPECTED = {
     "auto": "LETOR, LightGBM, CSV or Parquet data, or TREC qrels",
@@ -105,7 +106,7 @@ def read_file(
     limits: Limits | None = None,
     *,
     threads: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     form: FileForm | None = None,
 ) -> Reading:
     """Read judged documents from a file, and from its query file if there is one.

@@ -6,7 +6,6 @@ from itertools import islice
 
 import numpy as np
 
-from core.data.compression import Progress
 from core.data.features import new_matrix
 from core.data.file_text import FileText, Span
 from core.data.letor_kernel import (
@@ -27,7 +26,7 @@ from core.data.letor_kernel import (
 from core.data.options import Limits
 from core.errors import DatasetError
 from core.ranges import over_ranges, use_threads
-from core.types import Float32Array, Int32Array, Int64Array
+from core.types import Float32Array, Int32Array, Int64Array, OnProgress
 
 CHUNK_BYTES = 2**22
 _CHUNKS_PER_THREAD = 4  # in one kernel call: balances the load, and keeps progress reports frequent
@@ -81,7 +80,7 @@ class Rows:
         reject_repeated: bool,
         limits: Limits,
         threads: int,
-        on_progress: Progress | None,
+        on_progress: OnProgress | None,
     ) -> None:
         self._source = source
         self._has_queries = has_queries

@@ -12,7 +12,7 @@ from core.errors import ModelError
 from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
 from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
-from core.export.target import S
+from core.export.target import AnySource
 from core.export.text import EXACT, c_literal, decimal, replay_code, within_tolerance
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
@@ -228,7 +228,7 @@ _COLUMNS = re.compile(r"^static const int columns\[\] = \{\n    ([\d, ]+)\n\};",
 _WEIGHT = re.compile(r"^    return (\S+) \* score\(chosen\);", re.MULTILINE)
 
 
-class _C(SourceCode[S]):
+class _C(SourceCode[AnySource]):
     """A C99 file of a model.
 
     Attributes:
@@ -241,10 +241,10 @@ class _C(SourceCode[S]):
     agreement: ClassVar[str]
 
     @abstractmethod
-    def code(self, source: S, function: str) -> str:
+    def code(self, source: AnySource, function: str) -> str:
         """Return the code after the names of features; its last function, `function`, scores a document."""
 
-    def write(self, source: S) -> bytes:
+    def write(self, source: AnySource) -> bytes:
         """Write the comment, the includes, the names of features and the code."""
         lines = textwrap.wrap(_CONTRACT % self.missing, _WIDTH - len(" * "), break_on_hyphens=False)
         prefix = prefix_of(source.name)
@@ -258,7 +258,7 @@ class _C(SourceCode[S]):
         )
         return f"{head}{self.code(source, f'double {prefix}_score')}".encode()
 
-    def instructions(self, source: S) -> str:
+    def instructions(self, source: AnySource) -> str:
         """Return the compiler command, and Python code that replays the golden vectors by ctypes."""
         function = f"library.{prefix_of(source.name)}_score"
         library = f'library = ctypes.CDLL("./model.so")\n{function}.restype = ctypes.c_double'

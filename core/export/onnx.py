@@ -16,7 +16,7 @@ from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.sums.target import SumEngine, SumSource, SumTarget, describe_arithmetics, loaded_trees
-from core.export.target import S, Source, Target
+from core.export.target import AnySource, Source, Target
 from core.export.text import replay_code, within_tolerance
 from core.export.thresholds import LARGEST, floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
@@ -32,7 +32,7 @@ _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 _ROWS = 256  # small, because rank-gauss expands each feature of a document to 63 numbers
 
 
-class _Onnx(Target[S]):
+class _Onnx(Target[AnySource]):
     """A format of ONNX graphs.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Onnx(Target[S]):
     options = frozenset({"model_name", "feature_names"})
     tolerance: ClassVar[str]
 
-    def instructions(self, source: S) -> str:
+    def instructions(self, source: AnySource) -> str:
         """Return Python code that replays the golden vectors."""
         code = replay_code(
             "import json\nimport numpy as np\nimport onnxruntime\n\n"

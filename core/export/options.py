@@ -42,7 +42,8 @@ class ExportOptions:
 
     def before(self, *version: int) -> bool:
         """Return whether the engine is older than a version."""
-        return self.target_version is not None and _version_numbers(self.target_version) < version
+        target = self.target_version
+        return target is not None and tuple(map(int, target.split("."))) < version
 
     def check(self, supported: frozenset[str], format: str) -> None:
         """Refuse options that the format does not support, and malformed values.
@@ -105,7 +106,3 @@ class ExportOptions:
 
 
 OPTIONS = tuple(ExportOptions.__dataclass_fields__)
-
-
-def _version_numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))

@@ -24,7 +24,7 @@ from core.export.networks.target import (
 )
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import S, Target
+from core.export.target import AnySource, Target
 from core.export.text import float32_text, nested_texts
 from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
@@ -36,7 +36,7 @@ _ELASTICSEARCH = "the Learning to Rank plugin of Elasticsearch"
 _OPENSEARCH = "the Learning to Rank plugin of OpenSearch"
 
 
-class _Plugin(Target[S]):
+class _Plugin(Target[AnySource]):
     """A body of the plugin's request `_createmodel`.
 
     Attributes:
@@ -47,7 +47,7 @@ class _Plugin(Target[S]):
     media_type = "application/json"
     negative_scores_advice: ClassVar[str]
 
-    def instructions(self, source: S) -> str:
+    def instructions(self, source: AnySource) -> str:
         """Return the requests that store a model and rescore by it."""
         return f"""\
 The feature set `{source.feature_set}` must have these features: see `features` in any line of `golden.jsonl`.

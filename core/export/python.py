@@ -13,7 +13,7 @@ from core.errors import ModelError
 from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
 from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
-from core.export.target import S
+from core.export.target import AnySource
 from core.export.text import replay_code, within_tolerance
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
@@ -191,7 +191,7 @@ _MEMBER_FUNCTION = re.compile(r"^def _member_\d+\(\):\n(.*?)^    return score\n"
 _INDICATORS = "    units += [0.0 if isfinite(values[feature]) else 1.0 for feature in INDICATORS]\n"
 
 
-class _Python(SourceCode[S]):
+class _Python(SourceCode[AnySource]):
     """A Python module of a model.
 
     Attributes:
@@ -204,10 +204,10 @@ class _Python(SourceCode[S]):
     imports: ClassVar[str]
 
     @abstractmethod
-    def code(self, source: S) -> tuple[str, str]:
+    def code(self, source: AnySource) -> tuple[str, str]:
         """Return the constants after the names of features, and `score`'s body with its functions."""
 
-    def write(self, source: S) -> bytes:
+    def write(self, source: AnySource) -> bytes:
         """Write the module."""
         tables, body = self.code(source)
         return _CODE.format(

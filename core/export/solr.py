@@ -30,7 +30,7 @@ from core.export.networks.target import (
 )
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import S, Target
+from core.export.target import AnySource, Target
 from core.export.text import decimal, float32_text, java_float, nested_texts
 from core.export.thresholds import before_slack
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
@@ -44,7 +44,7 @@ _NORM = f"{_LTR}.norm.StandardNormalizer"
 _ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
 
 
-class _Solr(Target[S]):
+class _Solr(Target[AnySource]):
     """A model for Solr's model store.
 
     Attributes:
@@ -58,22 +58,22 @@ class _Solr(Target[S]):
     model: ClassVar[str]
 
     @abstractmethod
-    def params(self, source: S) -> str:
+    def params(self, source: AnySource) -> str:
         """Return the members of the model's `params` as JSON text."""
 
     @abstractmethod
-    def defaults(self, source: S) -> list[str | None]:
+    def defaults(self, source: AnySource) -> list[str | None]:
         """Return the `defaultValue` of each feature; None to leave it out."""
 
     @abstractmethod
-    def advice(self, source: S) -> str:
+    def advice(self, source: AnySource) -> str:
         """Return the advice on default values in `features.json`, with a leading space; "" for none."""
 
-    def norms(self, source: S) -> list[dict[str, Any]]:
+    def norms(self, source: AnySource) -> list[dict[str, Any]]:
         """Return the JSON members of each feature of the model besides its name: the normalizer, if any."""
         return [{}] * len(source.features)
 
-    def write(self, source: S) -> bytes:
+    def write(self, source: AnySource) -> bytes:
         """Return the model as JSON for the model store."""
         head = {
             "class": f"{_LTR}.model.{self.model}",
@@ -85,7 +85,7 @@ class _Solr(Target[S]):
         }
         return f'{json.dumps(head)[:-1]}, "params": {{{self.params(source)}}}}}\n'.encode()
 
-    def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
+    def companions(self, source: AnySource, content: bytes) -> Mapping[str, bytes]:
         """Return a template of `features.json`, and the wrapper of a model too large for ZooKeeper."""
         features = [
             {
@@ -108,7 +108,7 @@ class _Solr(Target[S]):
             )
         return files
 
-    def notes(self, source: S, content: bytes) -> list[str]:
+    def notes(self, source: AnySource, content: bytes) -> list[str]:
         """Return a warning for a model too large for ZooKeeper."""
         if len(content) <= ZOOKEEPER_BYTES:
             return []
@@ -119,7 +119,7 @@ class _Solr(Target[S]):
             )
         ]
 
-    def instructions(self, source: S) -> str:
+    def instructions(self, source: AnySource) -> str:
         """Return the requests that store the features and the model, and that rank by the model."""
         return f"""\
 `features.json` is a template that reads each feature from the field with its name.{self.advice(source)}

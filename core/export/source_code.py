@@ -16,7 +16,7 @@ from core.export.networks.evaluation import score_in_doubles
 from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import S, Target
+from core.export.target import AnySource, Target
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget, require_expressible
 from core.scorers import InputTransform, Layer, Network
 from core.scorers.network_file import NORMS
@@ -26,7 +26,7 @@ _ROW = re.compile(r"^ +[{(](-?\d+), ([^ ,]+), (\d), (\d+)[})],$", re.MULTILINE)
 _ROOT = re.compile(r"^ +(\d+),$", re.MULTILINE)
 
 
-class SourceCode(Target[S]):
+class SourceCode(Target[AnySource]):
     """Source code of a model of any kind.
 
     Attributes:

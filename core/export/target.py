@@ -44,10 +44,10 @@ class Source(ABC):
         return {name: column for column, name in enumerate(self.features)}
 
 
-S = TypeVar("S", bound=Source)
+AnySource = TypeVar("AnySource", bound=Source)
 
 
-class Target(ABC, Generic[S]):
+class Target(ABC, Generic[AnySource]):
     """A format for one kind of model, such as forests.
 
     Attributes:
@@ -68,7 +68,7 @@ class Target(ABC, Generic[S]):
     options: ClassVar[frozenset[str]]
     limits: ClassVar[tuple[str, ...]]
 
-    def check(self, source: S) -> None:
+    def check(self, source: AnySource) -> None:
         """Refuse a model that the format cannot express; the default accepts every model.
 
         Raises:
@@ -76,7 +76,7 @@ class Target(ABC, Generic[S]):
         """
 
     @abstractmethod
-    def write(self, source: S) -> bytes:
+    def write(self, source: AnySource) -> bytes:
         """Write the file.
 
         Raises:
@@ -84,14 +84,14 @@ class Target(ABC, Generic[S]):
         """
 
     @abstractmethod
-    def instructions(self, source: S) -> str:
+    def instructions(self, source: AnySource) -> str:
         """Return Markdown that loads the file into the engine and replays the golden vectors there."""
 
-    def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
+    def companions(self, source: AnySource, content: bytes) -> Mapping[str, bytes]:
         """Return the additional files of the archive by name."""
         return {}
 
-    def notes(self, source: S, content: bytes) -> list[str]:
+    def notes(self, source: AnySource, content: bytes) -> list[str]:
         """Return notes for users of this export."""
         return []
 

@@ -22,7 +22,7 @@ from core.export.nodes import Nodes, Split
 from core.export.onnx import OnnxNetwork
 from core.export.options import ExportOptions
 from core.export.sums.target import MembersTarget, SumSource, WrittenMember
-from core.export.target import S, Source, Target
+from core.export.target import AnySource, Source, Target
 from core.export.text import nested_texts
 from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
@@ -45,14 +45,14 @@ _WEIGHTED = re.compile(r"^            (?:\+ )?([^ ]+) \* (.+)$", re.MULTILINE)
 _UNSUPPORTED = frozenset({"log1p", "rank-gauss"})
 
 
-class _Vespa(Target[S]):
+class _Vespa(Target[AnySource]):
     """A model in a rank profile."""
 
     name = "vespa"
     reader = "Vespa"
     options = frozenset({"model_name", "feature_names"})
 
-    def check(self, source: S) -> None:
+    def check(self, source: AnySource) -> None:
         """Refuse a model that the format cannot express, and names of features that Vespa does not accept."""
         super().check(source)
         check_names(source.features)
@@ -143,14 +143,14 @@ float32 leaves; see `parity.json`.
 """
 
 
-class _VespaProfile(_Vespa[S]):
+class _VespaProfile(_Vespa[AnySource]):
     """A model whose rank profile is a separate file."""
 
-    def models(self, source: S) -> str:
+    def models(self, source: AnySource) -> str:
         """Return the part of the instructions on files for the folder `models`; "" without such files."""
         return ""
 
-    def instructions(self, source: S) -> str:
+    def instructions(self, source: AnySource) -> str:
         """Return the instructions: paths in the application package, and the deployment."""
         models, profile = self.models(source), profile_name(source.name)
         return f"""\

@@ -1,6 +1,6 @@
 """Partial dependence of a model's scores on one feature, with all other features unchanged."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +11,7 @@ from core.data import RankingDataset
 from core.data.categories import Categories
 from core.inspection.shuffling import shuffle
 from core.scorers import ScoringModel
-from core.types import Float32Array, Int64Array
+from core.types import Float32Array, Int64Array, OnProgress
 
 BAND = (0.1, 0.9)
 PERCENTILES = 101  # number of percentiles from 0 to 100
@@ -96,7 +96,7 @@ def partial_dependence(
     grid: Grid = Grid(),
     *,
     threads: int = 1,
-    on_step: Callable[[int, int], None] | None = None,
+    on_step: OnProgress | None = None,
 ) -> list[PartialDependence]:
     """Compute the partial dependence on each feature: set it to each of its quantiles in a sample.
 

@@ -14,7 +14,7 @@ from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, Metric, parse_metric
 from core.scorers import Network, ScoringModel, TreeModel
 from core.scoring.model_text import ModelText
-from core.types import Float64Array, Int64Array
+from core.types import Float64Array, Int64Array, OnProgress
 
 Within = Literal["query", "dataset"]
 RESAMPLES = 1_000  # bootstrap resamples for each interval
@@ -64,7 +64,7 @@ def permutation_importance(
     permutations: Permutations = Permutations(),
     *,
     threads: int = 1,
-    on_step: Callable[[int, int], None] | None = None,
+    on_step: OnProgress | None = None,
 ) -> tuple[Summary, list[PermutationImportance]]:
     """Compute the permutation importance of each feature.
 

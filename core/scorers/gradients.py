@@ -112,12 +112,12 @@ class IntegrationPath:
 
     Attributes:
         network: The network.
-        back: See `packed_transposed`.
+        transposed: See `packed_transposed`.
         slopes: (width,) change of the first layer's sums along the path.
     """
 
     network: Network
-    back: PackedNetwork
+    transposed: PackedNetwork
     slopes: Float64Array
 
     def mean_gradient(self) -> Float64Array:
@@ -164,8 +164,8 @@ class IntegrationPath:
             points,
             packed.layout,
             packed.weights,
-            self.back.layout,
-            self.back.weights,
+            self.transposed.layout,
+            self.transposed.weights,
             ACTIVATION_CODES[self.network.activation],
             places,
             np.empty(size),

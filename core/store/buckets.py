@@ -13,6 +13,7 @@ from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, 
 from core.names import is_visible
 from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
 from core.store.faults import DISK_FULL, failure_reason
+from core.types import OnProgress
 
 SCHEME = "s3://"
 _POINTER = "/folder"
@@ -59,9 +60,7 @@ class Buckets:
         )
 
     @contextlib.contextmanager
-    def opened(
-        self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None = None
-    ) -> Iterator[OpenFile]:
+    def opened(self, folder: str, name: str, on_bytes: OnProgress | None = None) -> Iterator[OpenFile]:
         """Copy an object to a temporary file and open the copy.
 
         Args:
@@ -87,9 +86,7 @@ class Buckets:
                 raise DatasetError.changed(name)
             yield OpenFile(Path(copy.name), int(before["size"]), _modified_at(before), ())
 
-    def _copy(
-        self, path: str, size_bytes: int, copy: Any, on_bytes: Callable[[int, int], None] | None
-    ) -> None:
+    def _copy(self, path: str, size_bytes: int, copy: Any, on_bytes: OnProgress | None) -> None:
         for start in range(0, size_bytes, _RANGE_BYTES):
             stop = min(start + _RANGE_BYTES, size_bytes)
             content = self._range(path, start, stop)

@@ -1,12 +1,13 @@
 """Judged files in folders of the machine and in buckets, which are read without an upload."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from core.data.folders import DataRoots, FoundFiles, OpenFile
 from core.errors import DatasetError
 from core.store.buckets import SCHEME, Buckets
+from core.types import OnProgress
 
 
 class DataFiles:
@@ -33,9 +34,7 @@ class DataFiles:
         return self._folders.find(folder, pattern)
 
     @contextlib.contextmanager
-    def opened(
-        self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None = None
-    ) -> Iterator[Path]:
+    def opened(self, folder: str, name: str, on_bytes: OnProgress | None = None) -> Iterator[Path]:
         """Open a file that `find` found; objects of buckets are copied first.
 
         Args:
@@ -55,7 +54,7 @@ class DataFiles:
                 raise DatasetError.changed(name)
 
     def _open(
-        self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None
+        self, folder: str, name: str, on_bytes: OnProgress | None
     ) -> contextlib.AbstractContextManager[OpenFile]:
         if folder.startswith(SCHEME):
             return self._buckets.opened(folder, name, on_bytes)

@@ -36,39 +36,39 @@ from core.store.trash.trash import Trash
 
 
 class Transaction:
-    """A database transaction with its repositories, in groups by subject.
+    """A database transaction with its repositories.
 
     Attributes:
-        datasets: Data: datasets.
-        click_logs: Data: click logs.
-        uploads: Data: resumable uploads.
-        artifacts: Data: checksums of artifacts, and the artifacts that rows refer to.
-        jobs: Jobs: jobs with their attempts and iterations.
-        workers: Jobs: workers.
-        models: Models: models and versions.
-        aliases: Models: movable names of models, and their promotion gates.
-        evaluations: Results: evaluations.
-        rankings: Results: rankings.
-        comparisons: Results: comparisons.
-        inspections: Results: inspections.
-        interleavings: Results: interleavings, their lists and clicks.
-        served: Results: rankings that were served, and the events on them.
-        drift: Results: drift reports, and the artifacts with scoring requests that they read.
-        studies: Plans: studies and their trials.
-        experiments: Plans: experiments and their trainings.
-        candidates: Plans: candidates of automatic trainings.
-        schedules: Plans: schedules and their runs.
-        api_keys: Access: API keys and browser sessions.
-        quotas: Access: limits of API keys.
-        audit: Access: audit log.
-        idempotency: Access: responses kept for repeated requests.
-        events: Events: events.
-        webhooks: Events: webhooks and the deliveries to them.
-        projects: All kinds: project assignment and counts.
-        search: All kinds: search by id or name.
-        trash: All kinds: deletion, trash and retention.
-        counters: Numbers: monotonic counters.
-        statistics: Numbers: numbers of objects.
+        datasets: Datasets.
+        click_logs: Click logs.
+        uploads: Resumable uploads.
+        artifacts: Checksums of artifacts, and the artifacts that rows refer to.
+        jobs: Jobs with their attempts and iterations.
+        workers: Workers.
+        models: Models and versions.
+        aliases: Movable names of models, and their promotion gates.
+        evaluations: Evaluations.
+        rankings: Rankings.
+        comparisons: Comparisons.
+        inspections: Inspections.
+        interleavings: Interleavings, their lists and clicks.
+        served: Rankings that were served, and the events on them.
+        drift: Drift reports, and the artifacts with scoring requests that they read.
+        studies: Studies and their trials.
+        experiments: Experiments and their trainings.
+        candidates: Candidates of automatic trainings.
+        schedules: Schedules and their runs.
+        api_keys: API keys and browser sessions.
+        quotas: Limits of API keys.
+        audit: Audit log.
+        idempotency: Responses kept for repeated requests.
+        events: Events.
+        webhooks: Webhooks and the deliveries to them.
+        projects: Project assignment and counts.
+        search: Search by id or name.
+        trash: Deletion, trash and retention.
+        counters: Monotonic counters.
+        statistics: Numbers of objects.
         notifies_clients: Whether the commit counts as a change, for clients that wait for changes. False for
             changes that no page shows, such as the renewal of a lease. A commit with an event always counts.
     """

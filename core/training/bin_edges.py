@@ -5,7 +5,7 @@ only on its values, so they are computed for one block of columns at a time and 
 """
 
 import ctypes
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import lightgbm
@@ -13,9 +13,7 @@ import numpy as np
 from lightgbm import basic
 
 from core.data.features import Features
-from core.types import Float32Array, Float64Array, Int32Array
-
-OnProgress = Callable[[int, int], None]
+from core.types import Float32Array, Float64Array, Int32Array, OnProgress
 
 _SAMPLED_VALUES = 2**20  # nonzero values in a block of columns: 12 MB
 _BATCH_COLUMNS = 8

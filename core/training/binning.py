@@ -14,9 +14,9 @@ import lightgbm
 import numpy as np
 
 from core.data import RankingDataset
-from core.training.bin_edges import CATEGORICAL, FeatureBlocks, OnProgress, bin_edges, progress_from
+from core.training.bin_edges import CATEGORICAL, FeatureBlocks, bin_edges, progress_from
 from core.training.hyperparameters import Hyperparameters
-from core.types import Int64Array
+from core.types import Int64Array, OnProgress
 
 _FILE = "bins"
 _log = logging.getLogger(__name__)
@@ -135,8 +135,9 @@ class Binning:
         total = training.n_documents + (validation.n_documents if validation else 0)
         binned = {"train": self._bins(training, self._key("training"), None, self._progress_from(0, total))}
         if validation is not None:
-            key, count = self._key("training", "validation"), self._progress_from(training.n_documents, total)
-            binned["validation"] = self._bins(validation, key, binned["train"], count)
+            key = self._key("training", "validation")
+            report = self._progress_from(training.n_documents, total)
+            binned["validation"] = self._bins(validation, key, binned["train"], report)
         if self.on_progress is not None:
             self.on_progress(total, total)
         return binned

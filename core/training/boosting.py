@@ -9,7 +9,6 @@ import lightgbm
 from core.data import RankingDataset
 from core.errors import InvalidInput
 from core.ranges import use_threads
-from core.training.bin_edges import OnProgress
 from core.training.binning import Binning, Bins, CachedBins
 from core.training.checkpoint import Checkpoint
 from core.training.findings import Growth
@@ -20,7 +19,7 @@ from core.training.measure import Measure
 from core.training.models import EndTraining, IterationReport, TrainingCheckpoint
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import METRICS
-from core.types import Float64Array
+from core.types import Float64Array, OnProgress
 
 Snapshot = Callable[[], TrainingCheckpoint]
 OnScores = Callable[[int, Float64Array], None]

@@ -8,9 +8,10 @@ from core.data.reading import JudgedFile, read_file
 from core.data.result import Reading
 from core.store import Dataset
 from core.store.data_files import DataFiles
+from core.types import OnProgress
 from worker.job.digests import upload_digest
 from worker.job.downloads import Downloads
-from worker.job.folder_files import FolderFiles, Progress, options_json
+from worker.job.folder_files import FolderFiles, options_json
 from worker.job.run import JobRun
 
 
@@ -40,7 +41,7 @@ class AddressFiles:
     ) -> None:
         self._exits.__exit__(kind, error, trace)
 
-    def digest(self, on_progress: Progress) -> str:
+    def digest(self, on_progress: OnProgress) -> str:
         """Download all files, and return the digest of their checksums and of the options.
 
         Raises:
@@ -58,7 +59,7 @@ class AddressFiles:
         self._exits.enter_context(self._folder_files)
         return self._folder_files.digest(on_progress)
 
-    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: OnProgress) -> Reading:
         """Read the dataset.
 
         Raises:

@@ -1,7 +1,7 @@
 """Read datasets from several files of a folder, on the disk or in a bucket."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -13,13 +13,12 @@ from core.data.reading import FileForm, JudgedFile, form_of_file
 from core.data.result import Reading
 from core.store import Dataset
 from core.store.data_files import DataFiles
+from core.types import OnProgress
 from worker.dask.cluster import cluster_client
 from worker.job.dask_reading import DaskReader
 from worker.job.digests import files_digest
 from worker.job.part_reading import LocalReader, PartReader, PartTask
 from worker.job.run import JobRun
-
-Progress = Callable[[int, int], None]
 
 _STEPS = 1_000  # progress steps of all files
 _READING_STEPS = 900  # the other steps are for joining the files
@@ -60,7 +59,7 @@ class FolderFiles:
         self._parts.clear()
         self._spool.__exit__(kind, error, trace)
 
-    def digest(self, on_progress: Progress) -> str:
+    def digest(self, on_progress: OnProgress) -> str:
         """Read all files, and return the digest of their checksums and of the options.
 
         Raises:
@@ -76,7 +75,7 @@ class FolderFiles:
         self._parts = self._spool.parts()
         return files_digest([part.sha256 for part in self._parts], self._options)
 
-    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: OnProgress) -> Reading:
         """Join the files into one dataset.
 
         Raises:
@@ -109,7 +108,7 @@ class FolderFiles:
 class _Fractions:
     """Total progress of files that are read concurrently."""
 
-    def __init__(self, n_files: int, on_progress: Progress) -> None:
+    def __init__(self, n_files: int, on_progress: OnProgress) -> None:
         self._fractions = [0.0] * n_files
         self._on_progress = on_progress
 

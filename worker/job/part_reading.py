@@ -9,6 +9,7 @@ from core.data.part_files.part import Part, read_part
 from core.data.reading import FileForm, JudgedFile
 from core.store.artifacts.checksums import file_sha256
 from core.store.data_files import DataFiles
+from core.types import OnProgress
 
 TakePart = Callable[[int, Part], None]
 OnFraction = Callable[[int, float], None]
@@ -32,7 +33,7 @@ class PartTask:
     options: dict[str, Any]
     limits: Limits
 
-    def read(self, files: DataFiles, threads: int, on_progress: Callable[[int, int], None]) -> Part:
+    def read(self, files: DataFiles, threads: int, on_progress: OnProgress) -> Part:
         """Read the file.
 
         Args:

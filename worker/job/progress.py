@@ -1,14 +1,14 @@
 """Report the progress of counted steps."""
 
 import time
-from collections.abc import Callable
 
+from core.types import OnProgress
 from worker.job.reporter import Reporter
 
 _PERCENT = 100
 
 
-def counting(reporter: Reporter, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
+def counting(reporter: Reporter, phase: str, steps: int | None = None) -> OnProgress:
     """Return a callback that reports completed and total steps as progress with the remaining time.
 
     Args:
@@ -37,6 +37,6 @@ def remaining_seconds(elapsed_seconds: float, done: int, total: int) -> float:
     return elapsed_seconds * (total - done) / done
 
 
-def counting_percent(reporter: Reporter, phase: str) -> Callable[[int, int], None]:
+def counting_percent(reporter: Reporter, phase: str) -> OnProgress:
     """Return a callback that reports a count in percent of its total; see `counting`."""
     return counting(reporter, phase, _PERCENT)

@@ -15,18 +15,17 @@ from core.store import Dataset
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import query_sizes_key, upload_key
+from core.types import OnProgress
 from worker.job.address_files import AddressFiles
 from worker.job.digests import synthetic_digest, upload_digest
 from worker.job.folder_files import FolderFiles, options_json
 from worker.job.run import JobRun
 
-Progress = Callable[[int, int], None]
-
 
 class DatasetSource(Protocol):
     """A source from which a dataset is read."""
 
-    def digest(self, on_progress: Progress) -> str:
+    def digest(self, on_progress: OnProgress) -> str:
         """Return the digest that determines the content.
 
         Args:
@@ -34,7 +33,7 @@ class DatasetSource(Protocol):
         """
         ...
 
-    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: OnProgress) -> Reading:
         """Read or generate the dataset.
 
         Args:
@@ -96,11 +95,11 @@ class Synthetic:
     def __init__(self, source: dict[str, Any]) -> None:
         self._source = source
 
-    def digest(self, on_progress: Progress) -> str:
+    def digest(self, on_progress: OnProgress) -> str:
         """Return the digest that determines the content."""
         return synthetic_digest(self._source)
 
-    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: OnProgress) -> Reading:
         """Generate the dataset."""
         generate = _GENERATORS[self._source.get("generator", "polynomial")]
         arguments = {
@@ -121,12 +120,12 @@ class Upload:
         self._options = reading_options(options_json(row.source))
         self._artifacts = artifacts
 
-    def digest(self, on_progress: Progress) -> str:
+    def digest(self, on_progress: OnProgress) -> str:
         """Return the digest that determines the content."""
         sizes_sha256 = None if self._sizes_name is None else self._checksum(self._sizes_key)
         return upload_digest(self._sha256 or self._checksum(self._key), sizes_sha256, self._options)
 
-    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: OnProgress) -> Reading:
         """Read the dataset."""
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(self._artifacts.local(self._key))
@@ -154,7 +153,7 @@ class FolderFile:
         self._roots = data_roots
         self._version: tuple[int, ...] | None = None
 
-    def digest(self, on_progress: Progress) -> str:
+    def digest(self, on_progress: OnProgress) -> str:
         """Return the digest that determines the content.
 
         Raises:
@@ -163,7 +162,7 @@ class FolderFile:
         with self._open_unchanged() as file, file.path.open("rb") as content:
             return upload_digest(file_sha256(content), None, self._options)
 
-    def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
+    def read(self, limits: Limits, threads: int, on_progress: OnProgress) -> Reading:
         """Read the dataset.
 
         Raises:

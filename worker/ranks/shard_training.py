@@ -9,7 +9,7 @@ import numpy as np
 from core.data import RankingDataset
 from core.machine import return_memory
 from core.ranges import use_threads
-from core.training.bin_edges import FeatureBlocks, OnProgress, progress_from
+from core.training.bin_edges import FeatureBlocks, progress_from
 from core.training.binning import writable_names
 from core.training.checkpoint import Checkpoint
 from core.training.grower import Grower, lightgbm_parameters
@@ -18,7 +18,7 @@ from core.training.measure import Measure
 from core.training.shared_bins import edges_from_bytes
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import METRICS
-from core.types import Float32Array, Float64Array, Int64Array
+from core.types import Float32Array, Float64Array, Int64Array, OnProgress
 from worker.ranks.collectives import Collectives
 from worker.ranks.parts import Part
 

@@ -45,7 +45,10 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         findings += ranked.findings_json or ()
         rankings.append((system, stored))
     run.reporter.phase("comparing")
-    values = _by_metric(evaluations)
+    values = {
+        name: np.column_stack([evaluation.per_query[name] for evaluation in evaluations])
+        for name in evaluations[0].metrics
+    }
     directions = {name: metric.higher_is_better for name, metric in evaluations[0].metrics.items()}
     names = [system.name for system in spec.systems]
     comparison = compare_systems(
@@ -107,13 +110,6 @@ def _evaluate(run: JobRun, measures: Measures, ranked: ScoredDataset) -> Evaluat
         seed=measures.seed,
         threads=run.threads,
     )
-
-
-def _by_metric(evaluations: list[Evaluation]) -> dict[str, Float64Array]:
-    return {
-        name: np.column_stack([evaluation.per_query[name] for evaluation in evaluations])
-        for name in evaluations[0].metrics
-    }
 
 
 def values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:

@@ -9,12 +9,11 @@ import lightgbm
 
 from core.data import RankingDataset
 from core.training import TrainedModel, TrainingCheckpoint, TrainingSpec, train
-from core.training.bin_edges import OnProgress
 from core.training.binning import SharedBins
 from core.training.boosting import bin_features
 from core.training.checkpoint import Checkpoint
 from core.training.distribution import Distribution
-from core.types import Int64Array
+from core.types import Int64Array, OnProgress
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
 from worker.job.sums import fit_sum
@@ -156,7 +155,7 @@ def _binning_progress(run: JobRun) -> OnProgress:
     return report
 
 
-def _batch_progress(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
+def _batch_progress(run: JobRun, watch: TrainingWatch) -> OnProgress:
     """Return a callback that enters the phase of the watch, and reports the batches of long epochs."""
     has_begun = False
     reported_at = time.monotonic()

@@ -7,7 +7,7 @@ from core.errors import ArtifactDamaged
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
 from core.scorers import with_line_feeds
-from core.store import Transaction, new_id
+from core.store import new_id
 from core.store.artifacts.keys import model_key, model_upload_key
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.model_trial import try_model
@@ -42,7 +42,8 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         file.write(content)
     repair_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
-        feature_names = _stored_names(tx, sha256) or list(tried.feature_names)
+        stored_names = (model.feature_names for model in tx.models.with_checksum(sha256))
+        feature_names = next(stored_names, None) or list(tried.feature_names)
         tx.models.add(
             model_id,
             name=spec.model_name,
@@ -58,8 +59,3 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
             | {"names_in_file": names_in_file(feature_names, tried.feature_names)},
             explanation=asdict(tried.explainability),
         )
-
-
-def _stored_names(tx: Transaction, sha256: str) -> list[str] | None:
-    """Return the feature names of the first stored model with this file, None if there is none."""
-    return next((model.feature_names for model in tx.models.with_checksum(sha256)), None)

@@ -68,7 +68,8 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         "contract": contract.to_json(),
         # Store the version of a model: an alias may move.
         "init_model": request.init_model and _resolved_base(tx, request.init_model),
-        "labels_from": request.labels_from and _resolved_teacher(tx, request.labels_from),
+        "labels_from": request.labels_from
+        and PREFIX + tx.models.resolve(teacher_reference(request.labels_from)).reference,
     }
     return TrainJob.from_json(spec)
 
@@ -84,10 +85,6 @@ def _resolved_base(tx: Transaction, init_model: str) -> str:
     if model.kind == WeightedSum.kind:
         raise InvalidInput.at("/init_model", f"{model.reference} is a sum of models; begin with one of them")
     return model.reference
-
-
-def _resolved_teacher(tx: Transaction, labels_from: str) -> str:
-    return PREFIX + tx.models.resolve(teacher_reference(labels_from)).reference
 
 
 def _scorer_and_hyperparameters(

@@ -1,6 +1,5 @@
 """Assembly of a click log: sort the rows into lists, and write the columns."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +15,7 @@ from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
 from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, Rows
 from core.errors import DatasetError
 from core.names import first_names
-from core.types import Int32Array, Int64Array
-
-OnProgress = Callable[[int, int], None]
+from core.types import Int32Array, Int64Array, OnProgress
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from core.data.compression import Bytes, Progress
+from core.data.compression import Bytes
 from core.data.file_text import FileText
 from core.data.tables.problems import MAX_PROBLEMS
 from core.errors import DatasetError, DatasetProblem
 from core.names import shortened
+from core.types import OnProgress
 
 Json = dict[str, Any]
 
@@ -23,7 +24,7 @@ class InvalidLine(Exception):
     """A line has invalid JSON members; the message states the expected and the found value."""
 
 
-def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress: Progress | None) -> None:
+def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress: OnProgress | None) -> None:
     """Call a function with the object of each line; empty lines are skipped.
 
     Args:
@@ -165,7 +166,7 @@ def json_text(member: Any) -> str:
     return shortened(json.dumps(member))
 
 
-def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tuple[int, bytes]]:
+def _lines(text: Bytes, file: str, on_progress: OnProgress | None) -> Iterator[tuple[int, bytes]]:
     source, number = FileText(text, file), 0
     for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
         if stop - start > _BLOCK_BYTES + MAX_LINE_BYTES:

@@ -18,12 +18,13 @@ from core.clicks.reading.report import ReadingReport
 from core.clicks.reading.sessions import SessionReader
 from core.clicks.reading.table import OPEN_BANDIT, TableReader
 from core.clicks.reading.ubi import UbiReader
-from core.data.compression import Bytes, Progress, mapped_bytes
+from core.data.compression import Bytes, mapped_bytes
 from core.data.options import Limits
 from core.data.tables.delimited import DelimitedTable
 from core.data.tables.parquet_file import ParquetTable
 from core.data.tables.table import Table
 from core.errors import DatasetError
+from core.types import OnProgress
 
 _EXPECTED = "a click log"
 _READING_SHARE = 0.8  # of the progress; the rest is sorting
@@ -61,7 +62,7 @@ def read_click_log(
     folder: Path,
     options: LogOptions | None = None,
     limits: Limits | None = None,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> LogReading:
     """Read files of one click log, and write its columns into an empty folder.
 
@@ -104,7 +105,7 @@ class _Files:
     """Files to read, with their shared options."""
 
     def __init__(
-        self, files: Sequence[LogFile], options: LogOptions, limits: Limits, on_progress: Progress | None
+        self, files: Sequence[LogFile], options: LogOptions, limits: Limits, on_progress: OnProgress | None
     ) -> None:
         self._files = files
         self._options = options
@@ -128,21 +129,21 @@ class _Files:
         return report
 
     def read_table(
-        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: Progress | None
+        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: OnProgress | None
     ) -> None:
         """Read a long table."""
         table = self._table(text, content)
         TableReader(builder, self._options).read(table, self._options.columns, on_progress)
 
     def read_open_bandit(
-        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: Progress | None
+        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: OnProgress | None
     ) -> None:
         """Read a file of Open Bandit, whose rows are single impressions."""
         reader = TableReader(builder, self._options, rows_are_lists=True)
         reader.read(self._table(text, content), {**OPEN_BANDIT, **self._options.columns}, on_progress)
 
     def read_lines(
-        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: Progress | None
+        self, text: Bytes, content: Content, builder: LogBuilder, on_progress: OnProgress | None
     ) -> None:
         """Read lines of JSON objects."""
         if content.format == "ubi":
@@ -158,7 +159,7 @@ class _Files:
             return ParquetTable(text, content.file, self._limits)
         return DelimitedTable(text, content.file, content.delimiter)
 
-    def _progress(self, number: int) -> Progress | None:
+    def _progress(self, number: int) -> OnProgress | None:
         if self._on_progress is None:
             return None
         report, n_files = self._on_progress, len(self._files)
@@ -190,7 +191,7 @@ def _with_counts(report: ReadingReport, builder: LogBuilder, options: LogOptions
     )
 
 
-_Read = Callable[[_Files, Bytes, Content, LogBuilder, Progress | None], None]
+_Read = Callable[[_Files, Bytes, Content, LogBuilder, OnProgress | None], None]
 _READERS: Mapping[str, _Read] = MappingProxyType(
     {
         "table": _Files.read_table,

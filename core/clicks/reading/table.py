@@ -15,13 +15,12 @@ from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
-from core.data.compression import Progress
 from core.data.tables.cells import cell_text, kind_of, numbers, plain_texts
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError, InvalidInput
 from core.names import shortened
-from core.types import Float64Array, Int32Array, Int64Array
+from core.types import Float64Array, Int32Array, Int64Array, OnProgress
 from rankery.identifiers import EXPECTED, normalise_column
 
 _CLICK = "click"
@@ -92,7 +91,7 @@ class TableReader:
         # Query and user of the last row, and rank of the last impression of its list.
         self._last: tuple[int, int, int] | None = None
 
-    def read(self, table: Table, columns: Mapping[str, str], on_progress: Progress | None = None) -> None:
+    def read(self, table: Table, columns: Mapping[str, str], on_progress: OnProgress | None = None) -> None:
         """Read a table.
 
         Raises:

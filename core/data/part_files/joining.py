@@ -1,6 +1,6 @@
 """Join several files to one dataset; the rows of a query are gathered from all files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,7 @@ from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.table import line_unit
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, DatasetProblem
-from core.types import Float32Array, Float64Array, Int64Array
+from core.types import Float32Array, Float64Array, Int64Array, OnProgress
 
 _MAX_PROBLEMS = 100
 
@@ -32,7 +32,7 @@ def join_parts(
     parts: Sequence[Part],
     options: ReadingOptions,
     limits: Limits,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Reading:
     """Join parts to the dataset that a single file with all rows in this order would have.
 

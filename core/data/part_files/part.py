@@ -2,7 +2,6 @@
 
 import mmap
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from core.data.dataset import RankingDataset
 from core.data.options import Limits, ReadingOptions
 from core.data.parquet import write_parquet
 from core.data.reading import FileForm, JudgedFile, read_file
-from core.types import Int64Array
+from core.types import Int64Array, OnProgress
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ def read_part(
     limits: Limits,
     *,
     threads: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Part:
     """Read one of the files of a dataset.
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.data.compression import Progress
 from core.data.tables.cells import Kind
 from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError
+from core.types import OnProgress
 
 _KIND_NAMES = {
     "number": "numbers",
@@ -75,7 +75,7 @@ class AgreeingTable:
         return self._first.widths
 
     def blocks(
-        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+        self, positions: Sequence[int], problems: Problems, on_progress: OnProgress | None
     ) -> Iterator[Sequence[Any]]:
         """Yield the arrays of these columns."""
         return self._table.blocks(positions, problems, on_progress)

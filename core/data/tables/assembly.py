@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
-from core.data.compression import Progress
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_codes, permute_rows
@@ -25,7 +24,7 @@ from core.data.tables.table import Table, line_unit
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError
 from core.names import shortened
-from core.types import Float32Array, Int64Array
+from core.types import Float32Array, Int64Array, OnProgress
 from rankery.identifiers import SeveralSpellings
 
 
@@ -36,7 +35,7 @@ def read_table(
     *,
     query_sizes: Int64Array | None = None,
     labelled: bool = True,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Reading:
     """Build a dataset from a table.
 
@@ -107,7 +106,7 @@ class _Rows:
         self,
         table: Table,
         columns: SelectedColumns,
-        on_progress: Progress | None,
+        on_progress: OnProgress | None,
         boundaries: Int64Array | None = None,
     ) -> None:
         self._table = table
@@ -227,7 +226,7 @@ class _Rows:
         position = self._columns.roles.by_role.get(role)
         return () if position is None else (position,)
 
-    def _read(self, on_progress: Progress | None) -> None:
+    def _read(self, on_progress: OnProgress | None) -> None:
         positions = self._columns.positions
         first = 0
         for arrays in self._table.blocks(positions, self._cells.problems, on_progress):

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from core.data.compression import Bytes, Progress
+from core.data.compression import Bytes
 from core.data.content import is_number
 from core.data.file_text import FileText
 from core.data.tables.cells import Kind, kind_of_texts
@@ -19,6 +19,7 @@ from core.data.tables.problems import Problems
 from core.data.tables.record_kernel import after_break, measure_records, record_lines, record_stop
 from core.errors import DatasetError
 from core.names import shortened
+from core.types import OnProgress
 
 _BLOCK_BYTES = 2**23
 _SAMPLE_ROWS = 1_000
@@ -81,7 +82,7 @@ class DelimitedTable:
         return [1] * len(self.names)
 
     def blocks(
-        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+        self, positions: Sequence[int], problems: Problems, on_progress: OnProgress | None
     ) -> Iterator[Sequence[Any]]:
         """Yield the texts of these columns; add a problem for each row with a wrong number of cells."""
         names = [str(position) for position in range(len(self.names))]

@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as types
 
-from core.data.compression import Bytes, Progress
+from core.data.compression import Bytes
 from core.data.options import Limits
 from core.data.tables.cells import STRINGS, Kind, kind_of
 from core.data.tables.number_lists import list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
+from core.types import OnProgress
 
 _BATCH_ROWS = 16_384
 _BATCH_CELLS = 2**21  # list numbers per batch: 16 MB in float64
@@ -114,7 +115,7 @@ class ParquetTable:
         return 0
 
     def blocks(
-        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+        self, positions: Sequence[int], problems: Problems, on_progress: OnProgress | None
     ) -> Iterator[Sequence[Any]]:
         """Yield the arrays of these columns."""
         names = [self.names[position] for position in positions]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from core.data.compression import Progress
 from core.data.tables.cells import Kind
 from core.data.tables.problems import Problems
 from core.errors import LineUnit
+from core.types import OnProgress
 
 
 class Table(Protocol):
@@ -37,7 +37,7 @@ class Table(Protocol):
         ...
 
     def blocks(
-        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+        self, positions: Sequence[int], problems: Problems, on_progress: OnProgress | None
     ) -> Iterator[Sequence[Any]]:
         """Yield the Arrow arrays of these columns, in runs of rows that fit in memory.
 

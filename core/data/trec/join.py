@@ -131,7 +131,7 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
     # Stored rankings of earlier releases may contain `1.0`.
     dataset, run = (Texts(pc.coalesce(normalise_column(each.array).texts, each.array)) for each in ids)
     rows = _positions(dataset, run, queries, unique=True)
-    if not any(_has_blanks(each) for each in (dataset, run)):
+    if not any(pc.any(pc.match_substring_regex(each.array, _BLANK)).as_py() for each in (dataset, run)):
         return rows
     is_taken = np.zeros(len(dataset), np.bool_)
     is_taken[rows[rows >= 0]] = True
@@ -142,10 +142,6 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
 def _written(ids: Texts) -> Texts:
     """Return ids as run files spell them."""
     return Texts.of([encode_blanks(identifier) for identifier in ids])
-
-
-def _has_blanks(ids: Texts) -> bool:
-    return bool(pc.any(pc.match_substring_regex(ids.array, _BLANK)).as_py())
 
 
 def _positions(

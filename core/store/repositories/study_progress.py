@@ -180,7 +180,7 @@ class StudyProgress:
                 TrainJob.kind,
                 training,
                 dataset_ids=spec.dataset_ids,
-                priority=_priority(study),
+                priority=ConcludeJob(**_study_fields(study)).queue_priority,
                 key_id=study.key_id,
                 labels=Labels(tags=training.get("tags"), project=study.project),
             ).id
@@ -245,7 +245,3 @@ def _study_fields(study: Study) -> dict[str, Any]:
         "metrics": (study.spec["objective"]["metric"],),
         "priority": study.spec.get("priority") or "normal",
     }
-
-
-def _priority(study: Study) -> int:
-    return ConcludeJob(**_study_fields(study)).queue_priority

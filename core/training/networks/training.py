@@ -26,14 +26,13 @@ from core.training.networks.schedule import Schedule
 from core.training.sampling import derived_seed
 from core.training.spec import DiagnosticsPlan, TrainingSpec, check_numeric
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
-from core.types import Float32Array, Float64Array
+from core.types import Float32Array, Float64Array, OnProgress
 
 if TYPE_CHECKING:
     from core.training.networks.differentiation import Differentiation
 
 Snapshot = Callable[[], NetworkCheckpoint]
 OnEpoch = Callable[[IterationReport, Snapshot], None]
-OnBatch = Callable[[int, int], None]
 OnScores = Callable[[int, Float64Array], None]
 Check = Callable[[], None]
 _DROPOUT = 103  # purpose of random choices, see `core.training.networks.batches`
@@ -79,7 +78,7 @@ def train_network(
     on_iteration: OnEpoch | None = None,
     threads: int = 1,
     resume: NetworkCheckpoint | None = None,
-    on_batch: OnBatch | None = None,
+    on_batch: OnProgress | None = None,
     check: Check = _do_nothing,
     on_scores: OnScores | None = None,
 ) -> TrainedNetwork:
@@ -163,7 +162,7 @@ class _NetworkTraining:
         if resume is not None:
             self._network.restore(resume.weights, resume.optimizer)
 
-    def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> TrainedNetwork:
+    def run(self, on_iteration: OnEpoch | None, on_batch: OnProgress | None) -> TrainedNetwork:
         with suppress(EndTraining):
             self._run_epochs(on_iteration, on_batch)
         weights = self._best_weights or self._network.weights()
@@ -175,7 +174,7 @@ class _NetworkTraining:
             propensities=self._binding.propensities,
         )
 
-    def _run_epochs(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> None:
+    def _run_epochs(self, on_iteration: OnEpoch | None, on_batch: OnProgress | None) -> None:
         while not self._history.is_complete:
             epoch = len(self._history.reports) + 1
             loss = self._train_epoch(epoch, on_batch)
@@ -188,7 +187,7 @@ class _NetworkTraining:
                 on_iteration(report, self._snapshot())
 
     @np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
-    def _train_epoch(self, epoch: int, on_batch: OnBatch | None) -> float:
+    def _train_epoch(self, epoch: int, on_batch: OnProgress | None) -> float:
         """Take a step on each batch; return the mean loss of the queries.
 
         The loss of a query is measured before the step on its batch.

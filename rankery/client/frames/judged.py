@@ -152,7 +152,9 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         query or "",
     }
     others = [
-        name for name in names if name not in with_role and not _is_usual_text(name) and name != document
+        name
+        for name in names
+        if name not in with_role and _usual_spelling(name) not in _USUAL_TEXTS and name != document
     ]
     declared = declared_categories(frame)
     categorical = []
@@ -196,10 +198,6 @@ def _index_hint(frame: Any, role: str) -> str:
 
 def _suggested_name(role: str, names: Sequence[str]) -> str:
     return next((hint for usual in USUAL_NAMES[role][:4] if (hint := suggestion(usual, names))), "")
-
-
-def _is_usual_text(name: str) -> bool:
-    return _usual_spelling(name) in _USUAL_TEXTS
 
 
 def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:

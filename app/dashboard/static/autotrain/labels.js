@@ -47,22 +47,19 @@ function sumRow(items, conclusion) {
   const { value, interval } = heldOut;
   const summed = items.filter(({ weight }) => weight > 0);
   const bytes = summed.reduce((sum, { size_bytes: size }) => sum + (size ?? 0), 0);
+  const untrained = { hyperparameters: null, iterations: null, seconds: 0, folds: 0, planned_folds: 0 };
   return [
     {
+      ...untrained,
       number: SUM,
       name: `sum of ${members.length} candidates`,
       loss: { name: "" },
       scorer: { kind: "sum" },
-      hyperparameters: null,
       status: "complete",
       reason: null,
       value,
       interval,
       tied_with_best: null,
-      folds: 0,
-      planned_folds: 0,
-      iterations: null,
-      seconds: 0,
       size_bytes: bytes || null,
       weight: 1,
     },

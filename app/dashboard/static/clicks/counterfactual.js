@@ -104,7 +104,6 @@ export const supportLabel = (missing) => (missing ? h("span.missing-support", `n
 /** @param {SystemEstimate[]} systems @param {(name: string) => Node} named */
 function supportTable(systems, named) {
   const numbers = numberHeads("Effective sample size", "Largest weight", "Clipped", "Unsupported");
-  const minEffectiveSize = 100;
   /** @param {SystemEstimate} system */
   const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
     h(
@@ -122,7 +121,7 @@ function supportTable(systems, named) {
     h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
     hint(
-      `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least ${minEffectiveSize}. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
+      `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),
   );
 }

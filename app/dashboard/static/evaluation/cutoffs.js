@@ -61,7 +61,7 @@ export function cutoffPanel(words) {
     family = name;
     const cutoffs = families.get(name) ?? [];
     tabs.show(name, [...families.keys()]);
-    setText(title, `${displayName(name)}@k against k`);
+    setText(title, `${name.length <= 4 ? name.toUpperCase() : name}@k against k`);
     replace(numbers, table(systems, name, cutoffs));
     figure.draw(cutoffFigure(systems, name, cutoffs));
     setAttribute(figure.plot, "data-cutoffs", cutoffs.length);
@@ -87,9 +87,6 @@ function cutoffsByMetric(spellings) {
 /** Minimum number of cutoffs for a curve; fewer values are readable without a figure. */
 const MIN_CUTOFFS = 4;
 
-/** @param {string} name */
-const displayName = (name) => (name.length <= 4 ? name.toUpperCase() : name);
-
 /**
  * Return the figure of the systems; the bands are drawn first, then the lines, then the baselines.
  *
@@ -113,12 +110,10 @@ function cutoffFigure(systems, name, cutoffs) {
   });
   const styles = measured.map(({ slot }, index) => (single ? { colour: "accent" } : lineStyle(slot ?? index)));
   const lines = measured.map((system, index) => line(system, { ...styles[index], width: 2.25, dots: true, size: 3 }));
+  const band = { kind: /** @type {const} */ ("band"), dash: null, unnamed: true, opacity: single ? 1 : 0.55 };
   const bands = lines.map((each, index) => ({
     ...each,
-    dash: null,
-    unnamed: true,
-    opacity: single ? 1 : 0.55,
-    kind: /** @type {const} */ ("band"),
+    ...band,
     y: [],
     low: values(measured[index], "lower"),
     high: values(measured[index], "upper"),

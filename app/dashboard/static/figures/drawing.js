@@ -85,7 +85,9 @@ function mark(series, frame) {
     line: () => lines(series, places),
     step: () => [svg("path.line", { d: linePath(places, true), "stroke-width": width })],
     points: () => [
-      ...(upright ? definedPlaces.map(([x]) => ruler(x, frame)) : []),
+      ...(upright
+        ? definedPlaces.map(([x]) => svg("line.ruler", { x1: x, x2: x, y1: frame.top, y2: frame.bottom }))
+        : []),
       svg("path.whisker", { d: intervals(series, frame) }),
       ...definedPlaces.map((place, index) =>
         svg("path", {
@@ -120,9 +122,6 @@ function lines({ width = 2, dots, size = DOT_PIXELS }, places) {
       svg("path.circle", { d: marked.map((place) => place && symbolPath("circle", place, size)).join("") }),
   ];
 }
-
-/** @param {number} x @param {Frame} frame */
-const ruler = (x, { top, bottom }) => svg("line.ruler", { x1: x, x2: x, y1: top, y2: bottom });
 
 /** Return the lower or the upper ends of the intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
 function side({ x, right, low = [], high = [], ...series }, key, frame) {

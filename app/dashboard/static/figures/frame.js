@@ -119,14 +119,11 @@ function frameWithMargin(figure, shown, width, view, margin) {
     const share = (ofRight && secondary ? secondary : y).share(value);
     return figure.y.reversed ? top + share * (bottom - top) : bottom - share * (bottom - top);
   };
+  const area = { top, bottom, start, end, slanted };
   return {
     width,
     height,
-    top,
-    bottom,
-    start,
-    end,
-    slanted,
+    ...area,
     x: atX,
     y: atY,
     ticks: {

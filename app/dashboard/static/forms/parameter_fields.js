@@ -279,7 +279,7 @@ export function gridOf(form) {
     size,
     axes: [...variedLosses, ...varied(otherAxes)],
     requests() {
-      const grid = gridTag(new Date());
+      const grid = new Date().toISOString().slice(0, 19).replace("T", " ");
       // The other losses have their default parameters: the fields belong to the chosen loss only.
       /** @type {{steps: [string, Json][], loss?: {name: string}}[]} */
       const variants = [
@@ -342,6 +342,3 @@ function tagOf(pointer) {
   const name = pointer.split("/").at(-1) ?? "";
   return name.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
 }
-
-/** Return the tag that all models of one grid share: the time of the submission. @param {Date} now */
-const gridTag = (now) => now.toISOString().slice(0, 19).replace("T", " ");

@@ -117,7 +117,8 @@ function shrinker(schemas) {
       const shrunk = shrink(content, property);
       const isRequested =
         isNullable(property) && isObject(content) && Object.values(content).some((each) => each !== null);
-      return isEmpty(shrunk) && !required.includes(name) && !isRequested ? [] : [[name, shrunk]];
+      const isEmpty = isObject(shrunk) && Object.keys(shrunk).length === 0;
+      return isEmpty && !required.includes(name) && !isRequested ? [] : [[name, shrunk]];
     });
     return Object.fromEntries(entries);
   };
@@ -128,9 +129,6 @@ const isNullable = ({ anyOf = [] }) => anyOf.some(({ type }) => type === "null")
 
 /** @param {unknown} value @returns {value is Record<string, unknown>} */
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** @param {unknown} value */
-const isEmpty = (value) => isObject(value) && Object.keys(value).length === 0;
 
 /** Check whether values are equal, in any order of their properties. @param {unknown} one @param {unknown} other */
 const same = (one, other) => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));

@@ -44,7 +44,7 @@ const featureValue = ({ value, text }) => text ?? short(value);
 function dependenceFigure(dependence, axis, scores) {
   const { feature, points, missing, percentiles } = dependence;
   const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
-  const mean = { name: "mean", colour: "accent" };
+  const mean = { name: "mean", colour: "accent", x };
   /** @type {import("../figures/frame.js").Axis} */
   const xAxis =
     axis === "ranks"
@@ -58,7 +58,6 @@ function dependenceFigure(dependence, axis, scores) {
       ...mean,
       name: "most documents",
       kind: /** @type {const} */ ("band"),
-      x,
       y: [],
       low: points.map(({ lower }) => lower),
       high: points.map(({ upper }) => upper),
@@ -67,7 +66,6 @@ function dependenceFigure(dependence, axis, scores) {
       ...mean,
       width: 2.25,
       dots: true,
-      x,
       y: points.map((point) => point.mean),
       words: points.map((point) => `${feature} ${featureValue(point)}, ${percent(point.share, 1)} at or below`),
     },
@@ -86,17 +84,8 @@ function dependenceFigure(dependence, axis, scores) {
 
 /** @param {Schemas["MissingResponse"]} missing @returns {Series} */
 function missingMark({ mean, lower, upper, share }) {
-  return {
-    name: `missing, ${percent(share, 1)}`,
-    kind: "points",
-    colour: "best",
-    symbol: "diamond",
-    size: 5,
-    x: [null],
-    y: [mean],
-    low: [lower],
-    high: [upper],
-  };
+  const style = /** @type {const} */ ({ kind: "points", colour: "best", symbol: "diamond", size: 5 });
+  return { name: `missing, ${percent(share, 1)}`, ...style, x: [null], y: [mean], low: [lower], high: [upper] };
 }
 
 /** Draw one stroke for each percentile of the values; equal percentiles share a stroke. @param {number[]} percentiles @returns {Series} */

@@ -49,7 +49,7 @@ function nameOf(table) {
 /** @param {HTMLTableElement} table @param {string} name */
 async function download(table, name) {
   try {
-    const rows = await (sources.get(table) ?? (() => rowsOf(table)))();
+    const rows = (await sources.get(table)?.()) ?? [...table.rows].filter((row) => row.cells.length > 1).map(cellsOf);
     const file = `${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`;
     saveFile(file, new Blob([csvText(rows)], { type: "text/csv" }));
     announce(`${name}: ${rows.length - 1} rows were downloaded.`);
@@ -57,9 +57,6 @@ async function download(table, name) {
     announce(`${name} could not be downloaded. ${refusal(error).message}`);
   }
 }
-
-/** Return the rows of a table as they are shown. @param {HTMLTableElement} table @returns {Row[]} */
-const rowsOf = (table) => [...table.rows].filter((row) => row.cells.length > 1).map(cellsOf);
 
 /** @param {HTMLTableRowElement} row @returns {Row} */
 export const cellsOf = (row) => [...row.cells].flatMap((cell) => [plain(cell), ...Array(cell.colSpan - 1).fill("")]);

@@ -76,7 +76,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
     const number = documents.every((row) => Number.isFinite(Number(text(row))));
     return {
       label: name,
-      key: `known ${name}`,
+      key: `column ${name}`,
       number,
       value: (row) => (text(row) === "" ? null : number ? Number(text(row)) : text(row)),
       cell: text,
