@@ -466,12 +466,12 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
     correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
     train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
-    train = (*train, "--loss", "lambdarank", "--name", "clicked", *QUICK)
-    job = rankery(stack, *train, "--json").document["job"]
+    named = (*train, "--loss", "lambdarank", "--name", "clicked", *QUICK)
+    job = rankery(stack, *named, "--json").document["job"]
     assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
     naive = job["result"]["naive"]
     assert naive["data"] == "validation"
-    assert naive["sentence"] in rankery(stack, *train).output
+    assert naive["sentence"] in rankery(stack, *named).output
     assert naive["sentence"] in rankery(stack, "jobs", "show", job["id"]).output
     assert rankery(stack, "click-logs", "fit", "simulated clicks", "--model", "pbm").code == 0
     (fitted,) = rankery(stack, "jobs", "list", "--kind", "click-model", "--json").document

@@ -299,6 +299,8 @@ def test_verdicts() -> None:
     assert found_better.sentence.startswith("best is better than worst: dcg@4 +0.")
     found_worse = by_names["logged", "worst"]
     assert (found_worse.better, found_worse.value < 0.0) == ("logged", True)
+    assert found_worse.lower is not None
+    assert found_worse.upper is not None
     gained = [-found_worse.value, -found_worse.upper, -found_worse.lower]
     assert found_worse.sentence == "logged is better than worst: dcg@4 +{:.4f} [+{:.4f}, +{:.4f}].".format(
         *gained
