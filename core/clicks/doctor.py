@@ -15,6 +15,7 @@ _MIXED_SHARE = 0.02  # share of lists that begin at rank 1 in a log with ranks f
 _MIN_MOVED_SHARE = 0.01  # share of the pairs that were shown at least twice
 _MAX_SINGLE_SHARE = 0.2  # share of lists that show a single document below rank 1
 _BOT_LISTS = 100
+_NUMBERED_USERS = "Users are numbered from 0, in the order of their first lists in the file."
 _BOT_MULTIPLE = 20  # multiple of the median user's lists
 _BURST_LISTS = 30
 _BURST_MILLISECONDS = 60_000
@@ -265,7 +266,7 @@ def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
             "warning",
             (len(many), int((lists > 0).sum()), "users"),
             (f"has {predicate}", f"have {predicate}"),
-            advice="Leave robots and monitors out of the log.",
+            advice=f"Leave robots and monitors out of the log. {_NUMBERED_USERS}",
             examples=tuple(f"user {user}: {lists[user]:,} lists" for user in many[:MAX_EXAMPLES].tolist()),
             example_kind="user",
         )
@@ -286,7 +287,8 @@ def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
                     f"has {_BURST_LISTS} lists or more within a minute",
                     f"have {_BURST_LISTS} lists or more within a minute",
                 ),
-                advice="This is faster than a person reads: check for robots, prefetching and retries.",
+                advice="This is faster than a person reads: check for robots, prefetching and retries."
+                f" {_NUMBERED_USERS}",
                 examples=tuple(
                     f"user {user}: {lists[user]:,} lists" for user in bursting[:MAX_EXAMPLES].tolist()
                 ),

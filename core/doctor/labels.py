@@ -38,7 +38,7 @@ def _single_label(dataset: RankingDataset, one: str, many: str) -> Finding:
         "error",
         (dataset.n_documents, dataset.n_documents, "documents"),
         (one, many),
-        advice="With a single label, no model can be evaluated, and none can be trained except on a click"
+        advice="With a single label, no model can be evaluated, and none learns anything except from a click"
         " log. Check which column is the label, and whether documents with other labels are missing. Existing"
         " models can still rank the documents.",
     )

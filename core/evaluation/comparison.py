@@ -237,7 +237,7 @@ def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | N
     for other, clause in (
         ("better", "it is better"),
         ("worse", "it is worse"),
-        ("no evidence", "there is no evidence"),
+        ("no evidence", "there is no evidence of a difference"),
     ):
         differing = [name for name, test in metrics.items() if test is not None and test.verdict == other]
         if differing and other != first:

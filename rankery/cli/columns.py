@@ -12,7 +12,7 @@ _OPTION = "--columns"
 _LABEL_MAP = "--label-map"
 _ROLES = (
     *("label", "query", "document", "query_weight", "document_weight"),
-    *("query_text", "document_title", "document_url"),
+    *("query_text", "document_title", "document_url", "click", "action"),
 )
 _LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 # Column roles as the table reader and its errors spell them.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _SHOWN_EXAMPLES = 5
+_USER = "user"
 
 
 def counts(statistics: Mapping[str, Any]) -> str:
@@ -93,4 +94,6 @@ def _examples(finding: Mapping[str, Any]) -> str:
     counts_examples = str(finding["unit"]).startswith(str(finding["example_kind"])[:-1])
     is_cut = len(examples) > _SHOWN_EXAMPLES or (counts_examples and finding["count"] > len(examples))
     more = ", …" if is_cut else ""
-    return f"[dim]{finding['example_kind']}[/dim] {shown}{more}"
+    kind = finding["example_kind"]
+    label = "" if kind == _USER else f"[dim]{kind}[/dim] "  # examples of users begin with the word
+    return f"{label}{shown}{more}"

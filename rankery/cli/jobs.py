@@ -199,9 +199,7 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
     nested = []
     for name, value in (job.result or {}).items():
         shown = value["sentence"] if isinstance(value, dict) and "sentence" in value else value
-        if isinstance(shown, dict) or (
-            isinstance(shown, list) and any(isinstance(item, dict) for item in shown)
-        ):
+        if any(isinstance(part, dict) for part in (shown if isinstance(shown, list) else [shown])):
             nested.append(name)
         else:
             yield name.replace("_", " "), shown

@@ -37,6 +37,8 @@ Reference = Annotated[
 _Name = Annotated[str, typer.Argument(help="The model's name.")]
 _Alias = Annotated[str, typer.Option(help="Name of the alias.")]
 _CHAMPION = "champion"
+_IMPORTED = "imported"
+_SUM = "sum"
 
 
 @models.command("list")
@@ -63,8 +65,8 @@ def list_models(
             model.reference,
             ", ".join(model.aliases),
             model.kind,
-            model.loss["name"] if model.loss else model.source,
-            plain(model.best_iteration),
+            model.loss["name"] if model.loss else _IMPORTED if model.source == _IMPORTED else "",
+            "" if model.kind == _SUM else plain(model.best_iteration),
             ", ".join(
                 filter(None, [_means(dict(islice((model.metrics or {}).items(), 1))), severity_counts(model)])
             ),
@@ -326,8 +328,9 @@ def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "source", model.source
     yield "loss", model.loss and _settings({"": model.loss["name"], **model.loss, "name": None}).lstrip()
     yield "kind", model.kind
-    yield "scorer", model.scorer and _settings({**model.scorer, "kind": None})
-    yield "hyperparameters", model.hyperparameters and _settings(model.hyperparameters)
+    if model.kind != _SUM:  # its models and weights are the members
+        yield "scorer", model.scorer and _settings({**model.scorer, "kind": None})
+    yield "hyperparameters", _settings(model.hyperparameters or {}) or None
     yield from model.sizes().items()
     yield "features", len(model.feature_names)
     yield "test metrics", model.metrics and _means(model.metrics)

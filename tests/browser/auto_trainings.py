@@ -52,6 +52,16 @@ def succeeded(store: Store) -> str:
             sha256="0" * 64,
             size_bytes=83_068,
             scorer={"kind": "sum", "models": list(members), "weights": [0.731, 12.34]},
+            lineage={
+                "job_id": claimed.id,
+                "datasets": {},
+                "init_model": None,
+                "spec": {"kind": "auto-train", **AUTO_TRAIN},
+                "seed": 42,
+                "rankery": "0.1.0",
+                "libraries": {},
+                "machine": "x86_64",
+            },
         )
         for number, weight in enumerate(members.values()):
             tx.candidates.change(claimed.id, number, weight=weight, size_bytes=81_234 - 79_400 * number)

@@ -213,7 +213,7 @@ class CandidateTrials:
         with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
             np.savez(file, scores=tried.scores, content=np.frombuffer(tried.content, np.uint8))
         reasons = {
-            "stopped": "significantly worse than the best candidate so far",
+            "stopped": "significantly worse on the same queries than the best candidate so far",
             "out-of-time": BUDGET_EXHAUSTED,
         }
         held_out = self.trials.held_out

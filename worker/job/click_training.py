@@ -34,7 +34,7 @@ class NaiveComparison:
         by_clicks: Whether the labels of `data` are clicks, held out from the training clicks.
         estimated: Whether the metric is estimated from held-out clicks by the propensities of their ranks.
         missing: Reason why the clicks do not suffice for an estimate, or None.
-        corrected: Mean of the corrected model over the queries, or over the lists of clicks; or None.
+        corrected: Mean of the corrected model over queries, or over lists of clicks; None if undefined.
         naive: Mean of the naive model, None if undefined.
         p_value: p-value of the paired t-test, None for fewer than two queries or lists.
         queries: Number of queries, or of lists of clicks, on which the metric is defined.

@@ -83,7 +83,7 @@ def _difference(
     lower, upper = interval_of(second.resampled - first.resampled, clusters)
     value, corrected = b.value - a.value, _if_supported(second) - _if_supported(first)
     missing = next((system for system in (a, b) if system.missing), None)
-    numbers = f"{metric} {value:+.4f} [{lower:+.4f}, {upper:+.4f}]"
+    numbers = _gain(metric, value, lower, upper)
     better: str | None = None
     if missing:
         sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
@@ -92,13 +92,20 @@ def _difference(
             f"No verdict on {b.name} against {a.name}: {numbers}, but {_unreliable_shares(a, b)}, which may"
             " reverse it."
         )
-    elif lower > 0.0 or upper < 0.0:
-        better, worse = (b.name, a.name) if lower > 0.0 else (a.name, b.name)
-        sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
+    elif lower > 0.0:
+        better = b.name
+        sentence = f"{b.name} is better than {a.name}: {numbers}."
+    elif upper < 0.0:
+        better = a.name
+        sentence = f"{a.name} is better than {b.name}: {_gain(metric, -value, -upper, -lower)}."
     else:
         sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
     reported_lower, reported_upper = reported_interval(lower, upper)
     return Difference(a.name, b.name, value, reported_lower, reported_upper, corrected, better, sentence)
+
+
+def _gain(metric: str, value: float, lower: float, upper: float) -> str:
+    return f"{metric} {value:+.4f} [{lower:+.4f}, {upper:+.4f}]"
 
 
 def _unreliable_shares(a: SystemEstimate, b: SystemEstimate) -> str:

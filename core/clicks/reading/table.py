@@ -62,11 +62,15 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
         free = (column for column in detected if column not in roles.values())
         if role not in roles and (column := next(free, None)) is not None:
             roles[role] = column
-    for role, needed in (("document", ("document",)), ("click", ("click", "action"))):
+    for needed in (("document",), ("click", "action")):
         if not roles.keys() & set(needed):
-            expected = f"expected a column for the {role}, such as {ROLES[role][0]}"
-            hint = f"found {listed(table.names)}; name it in columns"
-            raise DatasetError.at(f"{expected}, but {hint}", file=table.file, line=table.header_line)
+            expected = " or ".join(f"a column for the {one}, such as {ROLES[one][0]}" for one in needed)
+            fields = " or ".join(f"columns.{one}" for one in needed)
+            raise DatasetError.at(
+                f"expected {expected}, but found {listed(table.names)}; name it in {fields}",
+                file=table.file,
+                line=table.header_line,
+            )
     return roles
 
 

@@ -52,18 +52,11 @@ class AsyncAliasCalls(AsyncCalls):
         names = [name] if name is not None else [model["name"] async for model in self._aliased_names()]
         listing: Listing[GateView] = Listing()
         for one in sorted(names):
-<<<<<<< HEAD
-            for alias in await self.aliases(one):
-                if alias.gated:
-                    listing.append(await self.gate(one, alias.alias))
-        return listing
-=======
             document = await self._alias_list(one)
             gated = [alias["alias"] for alias in document["items"] if alias["gated"]]
             for alias in sorted((*gated, *document.get("gates_without_version", ()))):
-                found.append(await self.gate(one, alias))
-        return found
->>>>>>> fourth-e
+                listing.append(await self.gate(one, alias))
+        return listing
 
     def _aliased_names(self) -> AsyncPages[Any]:
         return AsyncPages(self.transport, "/v1/model-names", lambda one: one, fields="name")

@@ -55,18 +55,11 @@ class AliasCalls(Calls):
         names = [name] if name is not None else [model["name"] for model in self._aliased_names()]
         listing: Listing[GateView] = Listing()
         for one in sorted(names):
-<<<<<<< HEAD
-            for alias in self.aliases(one):
-                if alias.gated:
-                    listing.append(self.gate(one, alias.alias))
-        return listing
-=======
             document = self._alias_list(one)
             gated = [alias["alias"] for alias in document["items"] if alias["gated"]]
             for alias in sorted((*gated, *document.get("gates_without_version", ()))):
-                found.append(self.gate(one, alias))
-        return found
->>>>>>> fourth-e
+                listing.append(self.gate(one, alias))
+        return listing
 
     def _aliased_names(self) -> Pages[Any]:
         return Pages(self.transport, "/v1/model-names", lambda one: one, fields="name")

@@ -105,6 +105,9 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     visit.fit("auto-train", (1440, PHONE))
 
     conclusion.get_by_role("link", name="Model", exact=True).click()
+    expect(page.get_by_role("region", name="Conclusion of the training")).to_have_text(
+        re.compile("better than LightGBM's default trees")
+    )
     members = page.get_by_role("region", name="Members")
     expect(members.locator("tbody tr")).to_have_text(
         [re.compile(r"trees by lambdarank.*0\.731"), re.compile(r"linear by lambdarank.*12\.34")]

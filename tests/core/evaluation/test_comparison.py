@@ -163,10 +163,14 @@ def test_a_different_result_of_another_metric_is_reported() -> None:
     """The first metric decides; the sentence names the metrics with another result."""
     generator = np.random.default_rng(1)
     a, b = generator.random(N), generator.random(N)
-    values = {"ndcg@10": np.column_stack((a, a + 0.1)), "mrr": np.column_stack((b, b - 0.1))}
-    (pair,) = compare_systems(["a", "b"], values, {"ndcg@10": True, "mrr": True}, permutations=2_000).pairs
+    values = {
+        "ndcg@10": np.column_stack((a, a + 0.1)),
+        "mrr": np.column_stack((b, b - 0.1)),
+        "map": np.column_stack((a, a)),
+    }
+    (pair,) = compare_systems(["a", "b"], values, dict.fromkeys(values, True), permutations=2_000).pairs
     assert pair.verdict == "better"
-    assert pair.sentence.endswith("By mrr it is worse.")
+    assert pair.sentence.endswith("By mrr it is worse. By map there is no evidence of a difference.")
 
 
 def _against(reference: int, correction: Correction = "holm") -> Comparison:

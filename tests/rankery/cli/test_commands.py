@@ -431,6 +431,16 @@ def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_pat
     shown = rankery(stack, "click-logs", "show", "clicks.csv").output
     assert "impression: 4, click: 2" in shown
     assert "The lists have no users" in shown
+    busy = "".join(f"s{number},shoes,a,1,0,bot\n" for number in range(150))
+    others = "".join(f"t{number},shoes,a,1,1,u{number}\n" for number in range(9))
+    path.write_text(f"list,query,document,rank,click,user\n{busy}{others}")
+    crowded = rankery(stack, "click-logs", "upload", path, "--name", "crowded").output
+    assert re.search(r"^ +user 0: 150 lists$", crowded, re.MULTILINE)
+    path.write_text("query,document,rank,event\nshoes,a,1,click\n")
+    assert (
+        """name it in --columns '{"click": …}' or --columns '{"action": …}'"""
+        in rankery(stack, "click-logs", "upload", path).sentence
+    )
     path.write_text("query,document,rank,click\nshoes,a,first,0\n")
     wrong = rankery(stack, "click-logs", "upload", path)
     assert (wrong.code, "file clicks.csv, line 2, column rank" in wrong.sentence) == (1, True)
@@ -455,13 +465,13 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert f" --data-dir {stack.data_dir}`" in printed
     newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
     correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
-    source = (trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
-    train = ("train", *source, "--loss", "lambdarank", "--name", "clicked", *QUICK)
-    job = rankery(stack, *train, "--json").document["job"]
+    train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
+    named = (*train, "--loss", "lambdarank", "--name", "clicked", *QUICK)
+    job = rankery(stack, *named, "--json").document["job"]
     assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
     naive = job["result"]["naive"]
     assert naive["data"] == "validation"
-    assert naive["sentence"] in rankery(stack, *train).output
+    assert naive["sentence"] in rankery(stack, *named).output
     assert naive["sentence"] in rankery(stack, "jobs", "show", job["id"]).output
     assert rankery(stack, "click-logs", "fit", "simulated clicks", "--model", "pbm").code == 0
     (fitted,) = rankery(stack, "jobs", "list", "--kind", "click-model", "--json").document

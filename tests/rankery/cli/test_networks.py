@@ -121,7 +121,10 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
     assert again.spec["scorer"]["hidden"] == [4]
     assert sum_model.kind == "sum"
     assert sum_model.card().facts["members"] == "1 × net:1, 0.5 × net:2"
-    assert "1 × net:1, 0.5 × net:2" in rankery(stack, "models", "show", "both-nets").output
+    of_sum = rankery(stack, "models", "show", "both-nets").output
+    assert "1 × net:1, 0.5 × net:2" in of_sum
+    assert "scorer" not in of_sum
+    assert "hyperparameters" not in of_sum
     assert straight.spec["scorer"]["kind"] == "linear"
 
     shown = rankery(stack, "models", "show", "net:1").output.splitlines()
@@ -132,6 +135,9 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
     assert "epochs" in properties
     listed = rankery(stack, "models", "list").output
     assert [row[1] for row in map(str.split, listed.splitlines()) if row[:1] == ["line:1"]] == ["linear"]
+    assert [row[1:-1] for row in map(str.split, listed.splitlines()) if row[:1] == ["both-nets:1"]] == [
+        ["sum"]
+    ]
 
 
 def test_trees_and_networks_are_in_one_grid(stack: EmbeddedStack, data: Path) -> None:

@@ -173,7 +173,7 @@ def test_everything_is_printed_in_one_place() -> None:
 def test_a_leaderboard_is_readable_in_a_narrow_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In 80 columns names and reasons wrap; neither they nor the intervals are truncated."""
+    """In 80 columns names and reasons wrap, and nothing is truncated; unmeasured candidates share a line."""
     monkeypatch.setenv("COLUMNS", "80")
     candidate = {
         "number": 0,
@@ -190,11 +190,14 @@ def test_a_leaderboard_is_readable_in_a_narrow_terminal(
         "weight": 0.27,
         "tied_with_best": True,
     }
-    show(leaderboard([CandidateView.model_validate(candidate)], "ndcg@10"))
+    untried = candidate | {"status": "not-tried", "value": None, "interval": None, "weight": 0.0}
+    others = [CandidateView.model_validate(untried | {"name": name}) for name in ("stumps", "larger net")]
+    show(leaderboard([CandidateView.model_validate(candidate), *others], "ndcg@10"))
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
     assert "0.8663 to 0.8912" in printed
     assert "…" not in printed
+    assert printed.endswith("not-tried: the time budget was used up (stumps, larger net)\n")
 
 
 def test_the_best_single_feature_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,10 @@
 /** The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model. @module */
 import { timesLabel } from "./labels.js";
 import { signed, verdictChip } from "../evaluation/verdict.js";
-import { evaluationPage, modelPage } from "../page/addresses.js";
-import { dataTable, h, hint, numberHeads, rowHead } from "../page/dom.js";
+import { evaluationPage, jobApi, modelPage } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { failureBox } from "../page/content.js";
+import { dataTable, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
 import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -19,6 +21,29 @@ export function conclusionPart(conclusion, { result, spec }) {
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
     times && hint(times),
   );
+}
+
+/**
+ * Return a panel with the conclusion of an automatic training, hidden until it is read and if there is none.
+ *
+ * @param {string} job id of the training
+ */
+export function conclusionPanel(job) {
+  const node = h("section.panel.conclusion", { "aria-labelledby": "conclusion-title", hidden: true });
+  const heading = h("h2", { id: "conclusion-title" }, "Conclusion of the training");
+  show();
+  return node;
+
+  async function show() {
+    try {
+      const { conclusion } = await get(jobApi(job, "/candidates"));
+      node.hidden = !conclusion;
+      if (conclusion) replace(node, heading, h("p.sentence", conclusion.sentence));
+    } catch (error) {
+      replace(node, heading, failureBox(error, show));
+      node.hidden = false;
+    }
+  }
 }
 
 /** @param {string} model @param {string | null | undefined} evaluation */

@@ -34,6 +34,8 @@ export function membersPanel(model) {
     { "aria-labelledby": "members-title" },
     h("h2", { id: "members-title" }, "Members"),
     h("table", tableHead("Model", numberHeads("Weight")), h("tbody", ...membersOf(model).map(row))),
-    hint("The score is the sum of the members' raw scores, each times its weight."),
+    hint(
+      "The score is the sum of the members' raw scores, each times its weight. Their scales differ, so weights are no shares.",
+    ),
   );
 }

@@ -1,4 +1,5 @@
 /** `/models/{ref}`: one version of a model in several views, chosen by #view=. @module */
+import { conclusionPanel } from "../autotrain/conclusion.js";
 import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
@@ -117,7 +118,7 @@ function lineagePanel(model) {
   const head = h("h2", "Lineage");
   const checksum = /** @type {Fact} */ (["SHA-256 of the model file", h("code.digest", sha256)]);
   const imported = source === "imported";
-  const automatic = lineage?.spec.kind === "auto-train";
+  const automatic = isAutomatic(model);
   if (!lineage)
     return h(
       "section.panel",
@@ -199,9 +200,13 @@ function reproductionResult(job) {
   return problemBox({ title: "Comparison of the files", detail: outcomeDetail(job) });
 }
 
+/** Return whether an automatic training made a model. @param {Model} model */
+const isAutomatic = ({ lineage }) => lineage?.spec.kind === "auto-train";
+
 /** @param {Model} model */
 async function aboutView(model) {
   return [
+    isAutomatic(model) && conclusionPanel(model.job_id),
     descriptionPanel(model),
     trainsByEpochs(model.kind) && networkPanel(model),
     model.kind === "sum" && membersPanel(model),

@@ -299,7 +299,14 @@ def test_verdicts() -> None:
     assert found_better.better == "best"
     assert found_better.value == pytest.approx(_truth(BEST, by_rank) - _truth(WORST, by_rank), abs=0.1)
     assert found_better.sentence.startswith("best is better than worst: dcg@4 +0.")
-    assert by_names["logged", "worst"].better == "logged"
+    found_worse = by_names["logged", "worst"]
+    assert (found_worse.better, found_worse.value < 0.0) == ("logged", True)
+    assert found_worse.lower is not None
+    assert found_worse.upper is not None
+    gained = [-found_worse.value, -found_worse.upper, -found_worse.lower]
+    assert found_worse.sentence == "logged is better than worst: dcg@4 +{:.4f} [+{:.4f}, +{:.4f}].".format(
+        *gained
+    )
     same = by_names["best", "again"]
     assert (same.value, same.lower, same.upper, same.better) == (0.0, 0.0, 0.0, None)
     assert same.sentence.startswith("No significant difference between best and again")

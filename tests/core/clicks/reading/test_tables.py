@@ -250,7 +250,11 @@ def test_teams_are_small_whole_numbers(read: Read) -> None:
     [
         ("", "expected a click log, but the file is empty"),
         ("query,rank,clicked\nq,1,0\n", "a column for the document"),
-        ("query,document,rank\nq,a,1\n", "a column for the click"),
+        (
+            "query,document,rank\nq,a,1\n",
+            "a column for the click, such as click or a column for the action, such as action, but found"
+            r" query, document, rank; name it in columns\.click or columns\.action",
+        ),
         ("PK\x03\x04rest", "a ZIP archive"),
         ("just some words\n", "expected a click log: JSON lines, a table"),
         ("query,document,rank,click\nq,a,-1,0\n", "at least one impression with a query"),
