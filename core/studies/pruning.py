@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from core.evaluation.paired import MIN_DIFFERING_QUERIES
 from core.types import Float64Array, Int64Array
 
 # One-sided p-value: probability, per finished fold, that a trial as good as the best is pruned by chance.
@@ -18,7 +19,8 @@ MEDIAN_WARMUP_ITERATIONS = 10
 def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_better: bool) -> bool:
     """Return whether a trial is significantly worse than the best trial, over queries.
 
-    Optuna's `WilcoxonPruner` decides, by a one-sided Wilcoxon signed-rank test of the paired values.
+    Optuna's `WilcoxonPruner` decides, by a one-sided Wilcoxon signed-rank test of the paired values. Fewer
+    than six differing queries are no evidence.
 
     Args:
         best: (n_queries,) values of the best trial, NaN where undefined.
@@ -28,7 +30,7 @@ def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_b
     import optuna
 
     shared = np.flatnonzero(~(np.isnan(best) | np.isnan(current)))
-    if not len(shared):
+    if np.count_nonzero(best[shared] != current[shared]) < MIN_DIFFERING_QUERIES:
         return False
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize" if higher_is_better else "minimize")

@@ -155,7 +155,7 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
         assert naive["metric"] == "dcg@5"
         assert naive["missing"] is None
         assert naive["corrected"] > naive["naive"]
-        assert naive["sentence"].endswith("This result is valid only if the propensities are.")
+        assert naive["sentence"].endswith("; the lists of one user count as independent.")
         assert finding["severity"] == "info"
     else:
         assert naive["metric"] == "ndcg@5"

@@ -26,6 +26,7 @@ from core.store import Transaction
 from core.store.artifacts.keys import candidate_key
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
+from core.studies.pruning import WILCOXON_P
 from core.training.checkpoint import ARCHIVE_ERRORS
 from worker.job.progress import remaining_seconds
 from worker.job.run import JobRun, spent_seconds_of
@@ -213,7 +214,8 @@ class CandidateTrials:
         with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
             np.savez(file, scores=tried.scores, content=np.frombuffer(tried.content, np.uint8))
         reasons = {
-            "stopped": "significantly worse on the same queries than the best candidate so far",
+            "stopped": "worse on the same queries than the best candidate so far, by a Wilcoxon test at"
+            f" p < {WILCOXON_P}",
             "out-of-time": BUDGET_EXHAUSTED,
         }
         held_out = self.trials.held_out

@@ -81,7 +81,7 @@ class NaiveComparison:
             f" {self.naive:.4f} naive ({self.queries:,} {self._unit}{p})."
         )
         if self.estimated:
-            text += " This result is valid only if the propensities are."
+            text += " It is valid only if the propensities are; the lists of one user count as independent."
         elif self.by_clicks:
             text += " These data are clicks with the same position bias: compare the models on judgments."
         return text

@@ -44,6 +44,8 @@ def test_the_wilcoxon_test_uses_shared_queries() -> None:
     assert not is_worse_than_best(worse, best, higher_is_better=True)
     disjoint = np.where(np.arange(60) < 30, np.nan, worse)
     assert not is_worse_than_best(np.where(np.arange(60) < 30, best, np.nan), disjoint, higher_is_better=True)
+    assert is_worse_than_best(best[:6], worse[:6], higher_is_better=True)
+    assert not is_worse_than_best(best[:5], worse[:5], higher_is_better=True)
 
 
 def test_a_pruned_trial_is_estimated_by_its_difference_on_shared_folds() -> None:
