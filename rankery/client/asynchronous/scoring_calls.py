@@ -338,7 +338,10 @@ class AsyncScoringCalls(AsyncCalls):
             queries = as_queries(table.slice(first, end - first))
             for batch in batches(queries, max_rows, MAX_BYTES, MAX_QUERIES):
                 body = without_none({"queries": batch, "top_k": top_k, **served_fields})
-                response = await self.transport.request("POST", _rank_path(model_id), json=body)
+                try:
+                    response = await self.transport.request("POST", _rank_path(model_id), json=body)
+                except RankeryApiError as error:
+                    raise with_locations(error, batch, ()) from None
                 ranked += document_of(response)["queries"]
         return as_response_table(table, ranked)
 

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 from uuid import UUID
 
+import httpx
 import numpy as np
 import pandas
 import polars
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from core.data.tables.cells import category_texts
+from rankery.client import Client
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.interleaved import as_queries
@@ -64,6 +66,25 @@ def test_whole_floats_are_ids() -> None:
         prepare_candidates(
             frame.assign(document=[1.0, 0.5, 2.0]), FEATURES, None, "web:1", allow_absent_features=False
         )
+
+
+def test_a_refused_candidate_of_an_interleaving_is_named() -> None:
+    """Requests have the rows of a frame by query; the pointer is of one request only."""
+    pointer = "/queries/0/documents/1/features/age"
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(
+                200, json={"id": "mdl_1", "name": "web", "version": 1, "feature_names": FEATURES}
+            )
+        return httpx.Response(422, json={"errors": [{"pointer": pointer, "detail": "is beyond the range"}]})
+
+    expected = "document 'z' of query 'a', feature 'age': is beyond the range"
+    with (
+        Client("http://rankery.test", transport=httpx.MockTransport(answer)) as client,
+        pytest.raises(RankeryApiError, match=expected),
+    ):
+        client.rank("web", FRAME, interleaving="itl_1")
 
 
 def test_several_usual_columns_of_a_role_are_refused() -> None:
