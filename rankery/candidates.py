@@ -34,6 +34,8 @@ def read_candidates(
     """
     try:
         with path.open("rb") as file:
+            if not file.seekable():
+                raise FileUnusable(f"{path} is a pipe; write it to a file")
             first = file.read(64).removeprefix(BOM_UTF8).lstrip()
     except OSError as error:
         raise FileUnusable(f"{path} cannot be read: {error.strerror}") from None

@@ -55,10 +55,13 @@ def mapped_bytes(
         expected: Expected content of the file, for messages.
 
     Raises:
-        DatasetError: When the file is empty, or compressed data are damaged, truncated or too large.
+        DatasetError: When the file is empty or a pipe, or compressed data are damaged, truncated or too
+            large.
         OSError: When the file cannot be opened, or the disk is full.
     """
     with path.open("rb", buffering=0) as stream:
+        if not stream.seekable():
+            raise DatasetError.at("expected a regular file, but found a pipe; write it to a file", file=file)
         start = stream.read(4)
         if not start:
             raise DatasetError.at(f"expected {expected}, but the file is empty", file=file)

@@ -198,11 +198,13 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
     yield "problem", job.problem and (job.problem.detail or job.problem.title)
     nested = []
     for name, value in (job.result or {}).items():
-        shown = value["sentence"] if isinstance(value, dict) and "sentence" in value else value
-        if any(isinstance(part, dict) for part in (shown if isinstance(shown, list) else [shown])):
-            nested.append(name)
+        parts = value if isinstance(value, list) else [value]
+        if not any(isinstance(part, dict) for part in parts):
+            yield name.replace("_", " "), value
+        elif all("sentence" in part for part in parts):
+            yield name.replace("_", " "), " ".join(part["sentence"] for part in parts)
         else:
-            yield name.replace("_", " "), shown
+            nested.append(name)
     yield "only in JSON", ", ".join(nested) or None
     for data, metrics in (job.metrics or {}).items():
         yield f"{data} metrics", ", ".join(f"{name} {number(value)}" for name, value in metrics.items())

@@ -79,6 +79,9 @@ class _CountingFile(FileIO):
     def __init__(self, path: Path, on_bytes: OnBytes) -> None:
         super().__init__(path)
         self._on_bytes = on_bytes
+        if not self.seekable():  # a second attempt could not send it again
+            self.close()
+            raise FileUnusable(f"{path} is a pipe; write it to a file")
 
     def read(self, size: int | None = -1, /) -> Any:
         content = super().read(-1 if size is None else size)

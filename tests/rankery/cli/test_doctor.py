@@ -1,12 +1,18 @@
 """`rankery doctor` on files, without a service."""
 
 import hashlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rankery.candidates import read_candidates
+from rankery.client.uploads import Upload
+from rankery.doctor import examine_files
+from rankery.errors import UserError
 from rankery.keys import open_store
 from tests.rankery.cli.commands import JUDGED, run
 
@@ -214,3 +220,22 @@ def test_a_folder_is_examined_by_its_parts(tmp_path: Path) -> None:
     assert document["corpus"].endswith("Printed numbers are for orientation only.")
     assert run("doctor", fold, tmp_path).code == 2
     assert "folders in it: Fold1" in run("doctor", tmp_path).sentence
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: examine_files([path], []),
+        lambda path: read_candidates(path, ["f1"]),
+        lambda path: Upload({"file": path}, {}).opened(lambda _: None).__enter__(),
+    ],
+    ids=["check", "rank", "upload"],
+)
+def test_a_pipe_is_refused(read: Callable[[Path], object]) -> None:
+    """A file is read several times, and sent again after a lost connection; a pipe gives its bytes once."""
+    reader, writer = os.pipe()
+    os.write(writer, JUDGED[:1000].encode())
+    os.close(writer)
+    with pytest.raises(UserError, match="a pipe; write it to a file"):
+        read(Path(f"/dev/fd/{reader}"))
+    os.close(reader)
