@@ -34,11 +34,11 @@ def read_letor(
 ) -> Reading:
     """Parse LETOR text.
 
-    Features may have any order; absent features are 0, `nan` is missing, `inf` infinite. Ids start at 1, or
-    at 0 where a row has feature 0. Each feature is named by its id, so that names agree between files.
-    Numbers are rounded to float64 and then to float32. A document's id is X of a comment `#docid = X` or
-    `# X ...`, else its row number within the query. Pairs `key = value` of the comment become document
-    columns, at most 32.
+    Features may have any order; absent features are 0, `nan` and `NULL` are missing, `inf` is infinite. Ids
+    start at 1, or at 0 where a row has feature 0. Each feature is named by its id, so that names agree
+    between files. Numbers are rounded to float64 and then to float32. A document's id is X of a comment
+    `#docid = X` or `# X ...`, else its row number within the query. Pairs `key = value` of the comment
+    become document columns, at most 32.
 
     Args:
         text: (n_bytes,) the bytes of the file, read-only.

@@ -14,6 +14,7 @@ from core.text.decimal_kernel import MALFORMED as NO_DECIMAL
 DECIDED, UNDECIDED, INFINITE, TOO_LARGE, MALFORMED = range(5)
 
 _TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # half a step above the largest float32; rounds to infinity
+_INFINITE = 1.797e308  # files of Istella have the largest float64, in 12 digits, as an infinite value
 _PLUS, _MINUS = ord("+"), ord("-")
 _LOWER_CASE = 32  # the bit that distinguishes a lowercase letter from its uppercase one
 _ONE = np.uint64(1)
@@ -21,7 +22,7 @@ _ONE = np.uint64(1)
 
 @exact_inlined
 def read_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uint64, float]:
-    """Read the number, `nan` or `inf` that a token consists of.
+    """Read the number, `nan`, `null` or `inf` that a token consists of.
 
     Returns:
         The kind of the token, such as `DECIDED`, the end of the token, and the value. The value rounds to
@@ -44,7 +45,7 @@ def _read_unusual(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.u
         return _float32_kind(kind, value), stop, value
     negative = at < stop and text[at] == _MINUS
     word = at + np.uint64(negative or has_plus)
-    if _spells(text, word, stop, b"nan"):
+    if _spells(text, word, stop, b"nan") or _spells(text, at, stop, b"null"):
         return DECIDED, stop, np.nan
     if _spells(text, word, stop, b"inf") or _spells(text, word, stop, b"infinity"):
         return INFINITE, stop, -np.inf if negative else np.inf
@@ -55,7 +56,9 @@ def _read_unusual(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.u
 def _float32_kind(kind: int, value: float) -> int:
     if kind == CUT and _straddles(value):
         return UNDECIDED
-    return DECIDED if abs(value) < _TOO_LARGE else TOO_LARGE
+    if abs(value) < _TOO_LARGE:
+        return DECIDED
+    return TOO_LARGE if abs(value) < _INFINITE else INFINITE
 
 
 @exact_bare

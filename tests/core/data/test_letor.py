@@ -194,6 +194,21 @@ def test_infinite_features_are_kept() -> None:
     assert _read("1 qid:1 1:inf 2:-Infinity").matrix.tolist() == [[np.inf, -np.inf]]
 
 
+def test_istella_writes_the_largest_float64_for_infinite_features() -> None:
+    """Numbers between the ranges of float32 and float64 are still refused."""
+    read = _read("1 qid:1 1:1.79769313486e+308 2:-1.79769313486e+308 3:1.7976931348623157e308").matrix
+    assert read.tolist() == [[np.inf, -np.inf, np.inf]]
+    with pytest.raises(DatasetError, match="within float32's range of 3.4e38"):
+        _read("1 qid:1 1:1.79e308")
+
+
+def test_null_is_a_missing_feature() -> None:
+    """LETOR 4.0 has a variant of its files with NULL."""
+    assert np.isnan(_read("1 qid:1 1:NULL 2:null").matrix).all()
+    with pytest.raises(DatasetError, match="1:-NULL"):
+        _read("1 qid:1 1:-NULL")
+
+
 def test_a_query_id_may_hold_a_number_sign() -> None:
     """Text after a # inside the query id is neither a comment nor lost."""
     dataset = _read("1 qid:a#1 1:5 3:6\n")
