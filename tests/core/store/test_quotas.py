@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from core.errors import ByteQuotaExceeded, JobQuotaExceeded
+from core.errors import ByteQuotaExceeded, JobQuotaExceeded, JobQuotaTooSmall
 from core.store import Store
 
 
@@ -43,8 +43,11 @@ def test_a_key_has_separate_bounds(store: Store) -> None:
     with store.begin() as tx:
         key, _ = tx.api_keys.create("a", ["write"], max_active_jobs=2, max_stored_bytes=0)
         tx.quotas.allow_jobs(key.id, 0, adding=2)
-        with pytest.raises(JobQuotaExceeded, match="at most 2 jobs"):
+        with pytest.raises(JobQuotaTooSmall, match="3 jobs are needed, but at most 2"):
             tx.quotas.allow_jobs(key.id, 1000, adding=3)
+        tx.jobs.add("train", {}, key_id=key.id)
+        with pytest.raises(JobQuotaExceeded, match="at most 2 jobs"):
+            tx.quotas.allow_jobs(key.id, 1000, adding=2)
         with pytest.raises(ByteQuotaExceeded):
             tx.quotas.allow_bytes(key.id, None, 1)
 
