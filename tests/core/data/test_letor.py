@@ -198,7 +198,7 @@ def test_istella_writes_the_largest_float64_for_infinite_features() -> None:
     """Numbers between the ranges of float32 and float64 are still refused."""
     read = _read("1 qid:1 1:1.79769313486e+308 2:-1.79769313486e+308 3:1.7976931348623157e308").matrix
     assert read.tolist() == [[np.inf, -np.inf, np.inf]]
-    with pytest.raises(DatasetError, match="within float32's range of 3.4e38"):
+    with pytest.raises(DatasetError, match=r"within float32's range of 3.4e38"):
         _read("1 qid:1 1:1.79e308")
 
 

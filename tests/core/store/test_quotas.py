@@ -45,6 +45,9 @@ def test_a_key_has_separate_bounds(store: Store) -> None:
         tx.quotas.allow_jobs(key.id, 0, adding=2)
         with pytest.raises(JobQuotaTooSmall, match="needs 3 jobs, but at most 2"):
             tx.quotas.allow_jobs(key.id, 1000, adding=3)
+        tx.jobs.add("train", {}, key_id=key.id)
+        with pytest.raises(JobQuotaExceeded, match="at most 2 jobs"):
+            tx.quotas.allow_jobs(key.id, 1000, adding=2)
         with pytest.raises(ByteQuotaExceeded):
             tx.quotas.allow_bytes(key.id, None, 1)
 
