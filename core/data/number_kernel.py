@@ -14,7 +14,7 @@ from core.text.decimal_kernel import MALFORMED as NO_DECIMAL
 DECIDED, UNDECIDED, INFINITE, TOO_LARGE, MALFORMED = range(5)
 
 _TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # half a step above the largest float32; rounds to infinity
-_INFINITE = 1.797e308  # files of Istella have the largest float64, in 12 digits, as an infinite value
+INFINITE_FROM = 1.797e308  # files of Istella have the largest float64, in 12 digits, as an infinite value
 _PLUS, _MINUS = ord("+"), ord("-")
 _LOWER_CASE = 32  # the bit that distinguishes a lowercase letter from its uppercase one
 _ONE = np.uint64(1)
@@ -58,7 +58,7 @@ def _float32_kind(kind: int, value: float) -> int:
         return UNDECIDED
     if abs(value) < _TOO_LARGE:
         return DECIDED
-    return TOO_LARGE if abs(value) < _INFINITE else INFINITE
+    return INFINITE if INFINITE_FROM <= abs(value) < np.inf else TOO_LARGE
 
 
 @exact_bare

@@ -23,6 +23,7 @@ from core.data.letor_kernel import (
     fill,
     measure,
 )
+from core.data.number_kernel import INFINITE_FROM
 from core.data.options import Limits
 from core.errors import DatasetError
 from core.ranges import over_ranges, use_threads
@@ -207,9 +208,11 @@ class Rows:
         line = self._source.text[at : self._source.line_start(at + 1)]
         for offset, token in _tokens(line.tobytes(), self._has_queries):
             name, colon, number = token.rpartition(b":")
+            exact = np.nan if number.lower() == b"null" else float(number)
             with np.errstate(over="ignore"):
-                value = np.float32(float(number))
-            if np.isinf(value) and b"n" not in number.lower():
+                value = np.float32(exact)
+            is_word = b"n" in number.lower()
+            if np.isinf(value) and not is_word and not INFINITE_FROM <= abs(exact) < np.inf:
                 kind = VALUE_TOO_LARGE if colon else LABEL_INFINITE
                 yield _EXPECTED[kind], at + offset, at + offset + len(token)
             elif colon:

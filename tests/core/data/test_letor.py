@@ -198,13 +198,17 @@ def test_istella_writes_the_largest_float64_for_infinite_features() -> None:
     """Numbers between the ranges of float32 and float64 are still refused."""
     read = _read("1 qid:1 1:1.79769313486e+308 2:-1.79769313486e+308 3:1.7976931348623157e308").matrix
     assert read.tolist() == [[np.inf, -np.inf, np.inf]]
-    with pytest.raises(DatasetError, match=r"within float32's range of 3.4e38"):
-        _read("1 qid:1 1:1.79e308")
+    for number in ("1.79e308", "1e309"):
+        with pytest.raises(DatasetError, match=r"within float32's range of 3.4e38"):
+            _read(f"1 qid:1 1:{number}")
 
 
 def test_null_is_a_missing_feature() -> None:
     """LETOR 4.0 has a variant of its files with NULL."""
     assert np.isnan(_read("1 qid:1 1:NULL 2:null").matrix).all()
+    halfway = "1.00000005960464477539062500000000001"  # makes Python's float read the row again
+    read = _read(f"1 qid:1 1:NULL 2:{halfway} 3:1.79769313486e+308").matrix
+    np.testing.assert_array_equal(read, np.array([[np.nan, 1.0, np.inf]], np.float32))
     with pytest.raises(DatasetError, match="1:-NULL"):
         _read("1 qid:1 1:-NULL")
 
