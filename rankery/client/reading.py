@@ -168,8 +168,11 @@ def json_body(value: Any) -> bytes:
     try:
         try:
             return _encoded(value)
-        except (TypeError, ValueError):  # perhaps of keys, which json never passes to a function
-            return _encoded(_with_plain_keys(value))
+        except (TypeError, ValueError) as error:  # perhaps of keys, which json never passes to a function
+            try:
+                return _encoded(_with_plain_keys(value))
+            except RecursionError:
+                raise error from None  # the value contains itself
     except ValueError as error:
         for pointer, number in _numbers(value):
             if not math.isfinite(number):

@@ -14,7 +14,7 @@ from app import dashboard
 from app.dashboard import versioned_files
 
 FOLDER = Path(dashboard.__file__).parent
-MAX_BYTES = 108_000
+MAX_BYTES = 110_000
 HEADER_BYTES = 340  # response headers of a script, with the status line
 PAGES = [
     "/",
@@ -158,8 +158,8 @@ def test_pages_name_every_imported_script(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
-def test_a_first_visit_transfers_at_most_108_kb(client: Pages, page: str) -> None:
-    """Scripts and styles have at most 108 kB compressed, so a page with its responses stays below 150 kB."""
+def test_a_first_visit_transfers_at_most_110_kb(client: Pages, page: str) -> None:
+    """Scripts and styles have at most 110 kB compressed, so a page with its responses stays below 150 kB."""
     names = {
         "page/header.js",
         "page/theme.js",

@@ -13,6 +13,7 @@ from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, format_p, p_of_differences
 from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
+from core.names import query_count
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
@@ -78,7 +79,7 @@ class NaiveComparison:
         basis = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
         text = (
             f"{conclusion}: {self.metric} {basis} is {self.corrected:.4f} corrected and"
-            f" {self.naive:.4f} naive ({self.queries:,} {self._unit}{p})."
+            f" {self.naive:.4f} naive ({self._units}{p})."
         )
         if self.estimated:
             text += " It is valid only if the propensities are; the lists of one user count as independent."
@@ -89,6 +90,11 @@ class NaiveComparison:
     @property
     def _unit(self) -> str:
         return "lists" if self.by_clicks else "queries"
+
+    @property
+    def _units(self) -> str:
+        lists = "1 list" if self.queries == 1 else f"{self.queries:,} lists"
+        return lists if self.by_clicks else query_count(self.queries)
 
     @property
     def _is_significant(self) -> bool:

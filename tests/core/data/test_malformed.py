@@ -152,11 +152,11 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         None,
         "file f, line 2, column 9: expected a number such as 0.5, -2e-3 or nan after the colon, but found '1:0x1'",
     ),
-    "letor value NULL": (
-        OK + "1 qid:1 1:NULL",
+    "letor value none": (
+        OK + "1 qid:1 1:none",
         {},
         None,
-        "file f, line 2, column 9: expected a number such as 0.5, -2e-3 or nan after the colon, but found '1:NULL'",
+        "file f, line 2, column 9: expected a number such as 0.5, -2e-3 or nan after the colon, but found '1:none'",
     ),
     "letor value twice": (
         OK + "1 qid:1 1:1:1",

@@ -471,8 +471,9 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     assert job["spec"]["clicks"]["propensities"] == pytest.approx(estimates["propensities"])
     naive = job["result"]["naive"]
     assert naive["data"] == "validation"
-    assert naive["sentence"] in rankery(stack, *named).output
-    assert naive["sentence"] in rankery(stack, "jobs", "show", job["id"]).output
+    assert naive["sentence"] in " ".join(rankery(stack, *named).output.split())
+    shown = rankery(stack, "jobs", "show", job["id"]).output
+    assert naive["sentence"] in " ".join(shown.split())
     assert rankery(stack, "click-logs", "fit", "simulated clicks", "--model", "pbm").code == 0
     (fitted,) = rankery(stack, "jobs", "list", "--kind", "click-model", "--json").document
     shown = rankery(stack, "jobs", "show", fitted["id"]).output
