@@ -41,12 +41,14 @@ class TriedModel:
         scorer: Kind and structure, as trainings store them; None for trees.
         explainability: Whether the model's scores can be explained; the trial explains some scores unless
             that takes too long.
+        has_unassigned_categories: Whether a forest has lists of categories of unknown columns.
     """
 
     feature_names: tuple[str, ...]
     best_iteration: int
     scorer: dict[str, Any] | None
     explainability: Explainability
+    has_unassigned_categories: bool = False
 
 
 def try_file(content: bytes, max_features: int) -> TriedModel:
@@ -57,7 +59,9 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
     """
     if not is_safetensors(content):
         trial = try_out(_decoded(with_line_feeds(content)), max_features)
-        return TriedModel(trial.feature_names, trial.n_trees, None, trial.explainability)
+        return TriedModel(
+            trial.feature_names, trial.n_trees, None, trial.explainability, trial.has_unassigned_categories
+        )
     model = read_model(content)
     check_names(model.feature_names, max_features)
     if isinstance(model, Sum):

@@ -17,6 +17,7 @@ from core.errors import ModelError
 
 _LINE_PREFIX = "\npandas_categorical:"
 _PARAMETER = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
+_CODE = re.compile(r"-?\d{1,18}")
 _NO_CATEGORIES: Mapping[int, Categories] = MappingProxyType({})
 
 
@@ -38,8 +39,24 @@ def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categor
             `[0:1]` for numbers, `none` for a constant.
 
     Returns:
-        Categories by column; empty where the text has no lists, or not one list per categorical column: then
-        features are codes.
+        Categories by column; empty where the text has no lists, or lists that cannot be those of its
+        categorical columns: then features are codes. LightGBM also lists ordered categories, which are no
+        categorical columns, and no whole numbers that are categorical by parameter.
+
+    Raises:
+        ModelError: The line `pandas_categorical` is damaged.
+    """
+    lists, columns = listed_categories(tail), _columns(tail, feature_infos)
+    if len(columns) != len(lists):
+        return _NO_CATEGORIES
+    by_column = {column: _categories(each) for column, each in zip(columns, lists, strict=True)}
+    if any(_largest_code(feature_infos[column]) >= len(each.values) for column, each in by_column.items()):
+        return _NO_CATEGORIES
+    return MappingProxyType(by_column)
+
+
+def listed_categories(tail: str) -> list[list[Any]]:
+    """Return the lists of categories of a model text, or of its end; none without such a line.
 
     Raises:
         ModelError: The line `pandas_categorical` is damaged.
@@ -50,13 +67,16 @@ def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categor
     except (ValueError, RecursionError) as error:
         raise ModelError("the model's last line, pandas_categorical, is not JSON") from error
     if lists is None:
-        return _NO_CATEGORIES
+        return []
     if not isinstance(lists, list) or not all(isinstance(each, list) for each in lists):
         raise ModelError("the model's last line, pandas_categorical, is not a list of lists")
-    columns = _columns(tail, feature_infos)
-    if len(columns) != len(lists):
-        return _NO_CATEGORIES
-    return MappingProxyType({column: _categories(each) for column, each in zip(columns, lists, strict=True)})
+    return lists
+
+
+def _largest_code(feature_info: str) -> int:
+    """Return the largest code of a categorical feature, -1 where its codes are unknown."""
+    codes = feature_info.split(":")
+    return max(map(int, codes)) if all(_CODE.fullmatch(code) for code in codes) else -1
 
 
 def _columns(tail: str, feature_infos: list[str]) -> list[int]:

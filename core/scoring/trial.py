@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import ModelError
+from core.scoring.categories import listed_categories
 from core.scoring.contributions import Explainability, TreeExplainer
 from core.scoring.forest import Forest
 from core.scoring.limits import MAX_STEPS
@@ -38,12 +39,14 @@ class Trial:
         n_rows: Number of random documents that Rankery and LightGBM scored equally.
         explainability: Whether the model's scores can be explained; the trial explains some scores unless
             that takes too long.
+        has_unassigned_categories: Whether the text has lists of categories of unknown columns.
     """
 
     feature_names: tuple[str, ...]
     n_trees: int
     n_rows: int
     explainability: Explainability
+    has_unassigned_categories: bool
 
 
 def try_out(text: str, max_features: int) -> Trial:
@@ -70,7 +73,8 @@ def try_out(text: str, max_features: int) -> Trial:
         )
     explainability = Explainability.of(model)
     explain_some(explainability, rows, lambda chosen: TreeExplainer(model).of(chosen))
-    return Trial(model.feature_names, len(model.trees), len(rows), explainability)
+    is_unassigned = not model.categories and bool(listed_categories(text))
+    return Trial(model.feature_names, len(model.trees), len(rows), explainability, is_unassigned)
 
 
 def trial_rows(model: ModelText) -> Float64Array:

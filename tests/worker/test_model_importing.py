@@ -4,9 +4,11 @@ import hashlib
 import re
 import sys
 from dataclasses import replace
+from typing import Any
 
 import lightgbm
 import numpy as np
+import pandas
 import pytest
 from safetensors.numpy import save
 
@@ -26,6 +28,7 @@ from tests.worker.inline_worker import InlineWorker
 from worker.job.lease import WorkerStopping
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun
+from worker.job.systems import load_model
 from worker.process.tasks import RUNNERS
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
@@ -72,6 +75,29 @@ def _artifacts(inline_worker: InlineWorker) -> list[str]:
 
 def _sizes(text: str, sizes: str) -> str:
     return re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", text)
+
+
+@pytest.mark.parametrize(
+    ("is_ordered", "categorical", "is_assigned"),
+    [(False, "auto", True), (True, "auto", False), (False, ["shop"], False)],
+)
+def test_lists_of_categories_of_unknown_columns_are_reported(
+    inline_worker: InlineWorker, is_ordered: bool, categorical: Any, is_assigned: bool
+) -> None:
+    """LightGBM lists the categories of all category columns, but splits by unordered or named ones."""
+    sizes, shops = np.arange(200) % 4, np.arange(200) % 30
+    colours = pandas.Categorical(sizes * 10, ordered=is_ordered)
+    frame = pandas.DataFrame({"colour": colours, "shop": shops, "price": np.arange(200.0)})
+    data = lightgbm.Dataset(frame, sizes + shops % 2, categorical_feature=categorical)
+    text = str(lightgbm.train({"verbosity": -1, "min_data_per_group": 1}, data, 2).model_to_string())
+    job = _run_import(inline_worker, text)
+    assert job.status == "succeeded", job.problem
+    codes = [finding["code"] for finding in job.findings or ()]
+    assert codes == ([] if is_assigned else ["unassigned-categories"])
+    with inline_worker.store.read() as tx:
+        model = tx.models.resolve("web:1")
+    assert model.findings == job.findings
+    assert bool(load_model(inline_worker.store, model.id).categories) == is_assigned
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import asdict
 
+from core.doctor.report import Finding
 from core.errors import ArtifactDamaged
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
@@ -13,6 +14,17 @@ from worker.job.lineage import lineage_of, names_in_file
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun
 from worker.job.systems import repair_models
+
+_UNASSIGNED_CATEGORIES = Finding(
+    code="unassigned-categories",
+    severity="warning",
+    title="The columns of the model's lists of categories are unknown: scores are right for codes only",
+    advice="Send the position of each category in its list. Or train with one unordered category column of"
+    " pandas for each categorical feature: LightGBM's text does not tell which columns its lists belong to.",
+    count=0,
+    total=0,
+    unit="features",
+)
 
 
 def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
@@ -41,6 +53,8 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
     repair_models(run.store, content)
+    findings = [asdict(_UNASSIGNED_CATEGORIES)] if tried.has_unassigned_categories else None
+    run.reporter.report(findings=findings)
     with run.succeeding({"model_id": model_id}) as tx:
         stored_names = (model.feature_names for model in tx.models.with_checksum(sha256))
         feature_names = next(stored_names, None) or list(tried.feature_names)
@@ -53,6 +67,7 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
             scorer=tried.scorer,
             sha256=sha256,
             size_bytes=len(content),
+            findings=findings,
             description=spec.description,
             tags=spec.tags,
             lineage=lineage_of(tx, run, spec)
