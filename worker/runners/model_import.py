@@ -20,7 +20,7 @@ _UNASSIGNED_CATEGORIES = Finding(
     severity="warning",
     title="The columns of the model's lists of categories are unknown: scores are right for codes only",
     advice="Send the position of each category in its list. Or train with one unordered category column of"
-    " pandas for each categorical feature: LightGBM's text does not tell which columns its lists belong to.",
+    " pandas for each categorical feature: LightGBM's text does not name the columns of its lists.",
     count=0,
     total=0,
     unit="features",
