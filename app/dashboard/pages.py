@@ -9,12 +9,12 @@ from app.http.path_parameters import any_text
 from core.clicks.models.specification import MODELS
 from core.clicks.reading.options import ROLES
 from core.clicks.users import PRESETS
-from core.data.tables.roles import USUAL_NAMES
 from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
 from core.jobs.auto_train import AutoTrainJob
 from core.store.repositories.study_progress import StudyStatus
+from rankery.usual_columns import USUAL_NAMES
 
 
 @dataclass(frozen=True)

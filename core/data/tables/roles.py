@@ -10,30 +10,8 @@ from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, T
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
+from rankery.usual_columns import USUAL_NAMES, is_usual
 
-USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
-        "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
-        "document": (
-            "document_id",
-            "documentid",
-            "docid",
-            "docno",
-            "doc_id",
-            "document",
-            "doc",
-            "did",
-            "item_id",
-            "url",
-        ),
-        "query_weight": ("query_weight", "weight"),
-        "document_weight": ("document_weight", "doc_weight", "propensity_weight"),
-        QUERY_TEXT: ("query_text", "querytext"),
-        DOCUMENT_TITLE: ("document_title", "doc_title", "title"),
-        DOCUMENT_URL: ("document_url", "doc_url", "url"),
-    }
-)
 _ROLE_NAMES = {
     "label": "the label",
     "query": "the query",
@@ -207,16 +185,12 @@ def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[st
 
 def usual_columns(role: str, names: Sequence[str]) -> list[str]:
     """Return the columns that have a usual name of a role."""
-    usual = [name for name in names if _is_usual(role, name)]
+    usual = [name for name in names if is_usual(role, name)]
     if role in TEXT_ROLES:
         return usual[:1]  # display text only; a second candidate is not an error
     if role == "document":  # prefer an id to a URL
-        return [name for name in usual if not _is_usual(DOCUMENT_URL, name)] or usual
+        return [name for name in usual if not is_usual(DOCUMENT_URL, name)] or usual
     return usual
-
-
-def _is_usual(role: str, name: str) -> bool:
-    return name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]
 
 
 def _invalid_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:

@@ -19,44 +19,21 @@ from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
 from rankery.identifiers import EXPECTED, normalise_ids
 from rankery.json_text import plain_value
+from rankery.usual_columns import USUAL_NAMES, is_usual
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The same as in the service (core.data.tables.roles); a test compares them.
-USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
-    "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
-    "document": (
-        "document_id",
-        "documentid",
-        "docid",
-        "docno",
-        "doc_id",
-        "document",
-        "doc",
-        "did",
-        "item_id",
-        "url",
-    ),
-}
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
 _TEXT_ROLES = ("query_text", "document_title", "document_url")
 _LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
-_USUAL_TEXTS = frozenset(
-    ("query_text", "querytext", "document_title", "doc_title", "title", "document_url", "doc_url", "url")
-)
 
 
 def usual_columns(role: str, names: Iterable[str]) -> list[str]:
     """Return the columns with a usual name of a role; a URL is the document only without an id."""
-    matching = [name for name in names if _usual_spelling(name) in USUAL_NAMES[role]]
+    matching = [name for name in names if is_usual(role, name)]
     return [name for name in matching if name.lower() != "url"] or matching
-
-
-def _usual_spelling(name: str) -> str:
-    return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def usual_column(role: str, names: Iterable[str]) -> str | None:
@@ -154,7 +131,9 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     others = [
         name
         for name in names
-        if name not in with_role and _usual_spelling(name) not in _USUAL_TEXTS and name != document
+        if name not in with_role
+        and not any(is_usual(role, name) for role in _TEXT_ROLES)
+        and name != document
     ]
     declared = declared_categories(frame)
     categorical = []
@@ -179,8 +158,7 @@ def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[st
     with_role = {name for name in requested.values() if isinstance(name, str)}
     with_role |= {name for key in _LIST_ROLES for name in requested.get(key) or ()}
     free = [name for name in names if name not in with_role]
-    usual = {_usual_spelling(name) for name in free} & {*USUAL_NAMES[role]}
-    if not usual:
+    if not usual_columns(role, free):
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
             f" or call it {USUAL_NAMES[role][0]!r}{_suggested_name(role, free)}"

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from core.data.options import COLUMN_LISTS, ROLES
-from core.data.tables.roles import USUAL_NAMES as OF_THE_SERVICE
 from rankery.client.arguments import Columns
 from rankery.client.frames.incoming import as_table, is_frame, sizes_or_ids, table_of_arrays
-from rankery.client.frames.judged import USUAL_NAMES, checked_columns
+from rankery.client.frames.judged import checked_columns
 from rankery.client.frames.runs import warn_if_reordered
 from rankery.errors import DataUnusable, DataWarning, InvalidArgument
 
@@ -32,12 +31,6 @@ FRAME = pandas.DataFrame(
 
 def _check(frame: Any, columns: Columns | None = None) -> Columns:
     return checked_columns(frame, as_table(frame), columns)
-
-
-def test_usual_names_are_those_of_the_service() -> None:
-    """The client checks the same column that the service reads."""
-    for role, names in USUAL_NAMES.items():
-        assert names == OF_THE_SERVICE[role]
 
 
 def test_a_frame_has_the_roles_of_the_service() -> None:
