@@ -26,6 +26,16 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_SHORTENED_LENGTH else text[: MAX_SHORTENED_LENGTH - 1] + "…"
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun; the plural is the noun with an s, unless it is given.
+
+    Example:
+        >>> counted(1, "job"), counted(1_240, "job")
+        ('1 job', '1,240 jobs')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def query_count(n_queries: int, kind: str = "") -> str:
     """Return a number of queries as text.
 
@@ -33,8 +43,8 @@ def query_count(n_queries: int, kind: str = "") -> str:
         >>> query_count(1), query_count(1_240, "test")
         ('1 query', '1,240 test queries')
     """
-    noun = "query" if n_queries == 1 else "queries"
-    return f"{n_queries:,} {kind} {noun}" if kind else f"{n_queries:,} {noun}"
+    prefix = f"{kind} " if kind else ""
+    return counted(n_queries, f"{prefix}query", f"{prefix}queries")
 
 
 def first_names(names: Sequence[str]) -> str:

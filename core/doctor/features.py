@@ -9,6 +9,7 @@ from core.doctor.columns import ColumnCounts
 from core.doctor.hashing import Flags
 from core.doctor.report import Finding, feature_examples
 from core.doctor.single_feature import CUTOFF, SingleFeatures
+from core.names import counted
 from core.types import Int64Array
 
 # Lift of NDCG: 0 for a random order, 1 for the ideal order. On public data the best feature has a fifth to a
@@ -120,5 +121,4 @@ def _infinite(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
 
 
 def _features(per_feature: Int64Array) -> str:
-    count = int(np.count_nonzero(per_feature))
-    return "1 feature" if count == 1 else f"{count:,} features"
+    return counted(int(np.count_nonzero(per_feature)), "feature")

@@ -13,7 +13,7 @@ from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, format_p, p_of_differences
 from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
-from core.names import query_count
+from core.names import counted, query_count
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
@@ -93,8 +93,7 @@ class NaiveComparison:
 
     @property
     def _units(self) -> str:
-        lists = "1 list" if self.queries == 1 else f"{self.queries:,} lists"
-        return lists if self.by_clicks else query_count(self.queries)
+        return counted(self.queries, "list") if self.by_clicks else query_count(self.queries)
 
     @property
     def _is_significant(self) -> bool:

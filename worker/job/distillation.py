@@ -68,8 +68,7 @@ def compare_with_teacher(
         One finding; none without a teacher, if the test data lack most of the teacher's features, or for a
         metric without differences.
     """
-    queries = test_queries(job)
-    if job.labels_from is None or queries is None:
+    if job.labels_from is None or (queries := test_queries(job)) is None:
         return ()
     reference = teacher_reference(job.labels_from)
     with run.store.read() as tx:

@@ -160,7 +160,9 @@ def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) ->
 def _seen_findings(run: JobRun, job: BaseTrainingJob) -> Iterator[Values]:
     """Report contained models, of a continued training or a sum, that have seen held-out queries."""
     scorer = job.training.scorer
-    references = scorer.models if isinstance(scorer, WeightedSum) else filter(None, [job.init_model])
+    references = scorer.models if isinstance(scorer, WeightedSum) else [*filter(None, [job.init_model])]
+    if not references:
+        return
     with run.store.read() as tx:
         models = [tx.models.resolve(reference) for reference in references]
         for role, queries in (("validation", validation_queries(job)), ("test", test_queries(job))):

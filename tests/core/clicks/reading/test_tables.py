@@ -9,10 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.clicks.doctor import examine_log
 from core.clicks.reading import LogFile, read_click_log, spool
+from core.clicks.reading.codes import IdCodes
 from core.errors import DatasetError, InvalidInput
+from rankery.identifiers import normalise_ids
 from tests.core.clicks.reading.conftest import Read
 from tests.core.clicks.reading.plain import plain, plainly_read
 
@@ -282,6 +286,13 @@ def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
         read(TABLE, actions={"add/remove": -1})
     with pytest.raises(DatasetError, match="expected sessions, lines of JSON objects, but found a table"):
         read(TABLE, format="sessions")
+
+
+@given(st.lists(st.text("-+.0178e ", min_size=1, max_size=6), max_size=20))
+def test_all_spellings_of_ids_are_normalised(spellings: list[str]) -> None:
+    """Texts that need no normalisation by their look have the same ids as by the rule of datasets."""
+    codes = IdCodes()
+    assert [codes.text(codes.of(each)) for each in spellings] == normalise_ids(spellings).texts.to_pylist()
 
 
 def test_ids_are_those_of_datasets(read: Read) -> None:
