@@ -9,7 +9,15 @@ import numpy as np
 from core.autotrain.held_out import QueryQuality, mean_of
 from core.evaluation.baselines import baselines
 from core.evaluation.comparison import listed
-from core.evaluation.paired import Verdict, format_p, holm, paired_differences, verdict
+from core.evaluation.paired import (
+    PairedDifference,
+    Verdict,
+    format_p,
+    holm,
+    paired_differences,
+    t_test_p,
+    verdict,
+)
 from core.names import query_count
 from core.types import Float64Array
 
@@ -25,7 +33,8 @@ class BaselineComparison:
         name: Name of the baseline.
         value: Mean of the metric over the queries of the comparison.
         difference: Mean of the model minus the mean of the baseline.
-        p_value: p-value of Fisher's randomisation test, after Holm's correction over the baselines.
+        p_value: p-value of Fisher's randomisation test after Holm's correction over the baselines. For an
+            untrained baseline on several folds, that of the corrected t-test if it is larger.
         verdict: Verdict on the model against the baseline.
     """
 
@@ -40,7 +49,7 @@ class BaselineComparison:
 class Conclusion:
     """The quality of the model, on queries used neither to fit it nor to choose its weights.
 
-    Held-out queries do choose the numbers of iterations.
+    Held-out queries do choose the numbers of iterations, and which candidates are stopped.
 
     Attributes:
         sentence: The conclusion as a sentence.
@@ -65,6 +74,7 @@ def conclude(
     quality: QueryQuality,
     data: Literal["held-out", "test"],
     *,
+    variance_factor: float = 1.0,
     seed: int = 0,
     threads: int = 1,
 ) -> Conclusion:
@@ -77,6 +87,8 @@ def conclude(
         others: Names of the other rankings with their values.
         quality: Converts means and intervals of `values` to the units of the metric.
         data: Source of the queries, see `Conclusion`.
+        variance_factor: Variance of the mean of the values over that of independent values, see
+            `HeldOut.variance_factor`.
         seed: Seed of the test.
         threads: Threads to use.
     """
@@ -86,7 +98,12 @@ def conclude(
         for _, each in others
     ]
     tests = [(name, test) for (name, _), test in zip(others, differences, strict=True) if test is not None]
-    adjusted = holm([test.randomisation_p for _, test in tests])
+    adjusted = holm(
+        [
+            test.randomisation_p if name == DEFAULT_TREES else _p_against_untrained(test, variance_factor)
+            for name, test in tests
+        ]
+    )
     comparisons = tuple(
         BaselineComparison(
             name,
@@ -114,6 +131,18 @@ def untrained_baselines(quality: QueryQuality, seed: int) -> list[tuple[str, Flo
             name = "random order" if is_random else f"{baseline.name} ({baseline.detail})"
             values_by_name.append((name, quality.values(baseline.scores[np.newaxis])))
     return values_by_name
+
+
+def _p_against_untrained(test: PairedDifference, variance_factor: float) -> float:
+    """Return the p-value of a trained model against an untrained baseline.
+
+    The models of several folds share training queries. Without signal, their values are therefore dependent,
+    and Fisher's test alone finds too many differences. The corrected t-test of Nadeau and Bengio (2003) does not.
+    """
+    if variance_factor == 1.0 or not test.effect_size:
+        return test.randomisation_p
+    deviation = test.difference / test.effect_size * variance_factor**0.5
+    return max(test.randomisation_p, t_test_p(test.difference, deviation, test.queries))
 
 
 def _sentence(

@@ -163,6 +163,14 @@ class HeldOut(QueryQuality):
         """Return the number of folds of all repetitions."""
         return self.repetitions * self.n_folds
 
+    def variance_factor(self, folds: int) -> float:
+        """Return the variance of a mean over queries of several folds, over that of independent queries.
+
+        The models of the folds share training queries (Nadeau and Bengio 2003, corrected resampled t-test):
+        1 + J / (K - 1) for J of K folds, 1 for a single model.
+        """
+        return 1.0 if folds == 1 else 1.0 + min(folds, self.n_folds) / (self.n_folds - 1)
+
     def empty_scores(self) -> Float64Array:
         """Return an array of scores to fill, (repetitions, n_documents), all NaN."""
         return np.full((self.repetitions, self.dataset.n_documents), np.nan)

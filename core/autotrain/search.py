@@ -98,6 +98,7 @@ class Selected:
             others,
             trials.held_out,
             "held-out",
+            variance_factor=trials.held_out.variance_factor(self.complete[0].folds),
             seed=seed,
             threads=threads,
         )

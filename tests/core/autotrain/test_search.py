@@ -6,9 +6,10 @@ from dataclasses import replace
 import lightgbm
 import numpy as np
 import pytest
+from scipy import stats
 
 from core.autotrain import AutoSpec, Candidate, Trials, auto_train, portfolio
-from core.autotrain.conclusion import DEFAULT_TREES
+from core.autotrain.conclusion import DEFAULT_TREES, conclude
 from core.autotrain.held_out import HeldOut
 from core.autotrain.trials import FoldScores, NothingKept
 from core.data import synthetic_dataset
@@ -123,6 +124,22 @@ class _KeptInMemory(NothingKept):
     def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
         """Keep the scores of a fold."""
         self.folds[fold] = scores
+
+
+def test_shared_training_queries_weaken_the_evidence_against_a_random_order() -> None:
+    """On five folds, the p-value is that of a t-test with 2.25 times the variance of independent queries."""
+    held_out = HeldOut(_DATA, "ndcg@10", DEFAULT, seed=0)
+    assert [held_out.variance_factor(folds) for folds in (1, 2, 5, 15)] == [1.0, 1.5, 2.25, 2.25]
+    values = np.random.default_rng(0).uniform(0.5, 0.7, _DATA.n_queries)
+    differences = np.random.default_rng(1).normal(0.02, 0.06, _DATA.n_queries)
+    others = [("random order", values - differences)]
+    independent, dependent = (
+        conclude("m", "ndcg@10", values, others, held_out, "held-out", variance_factor=factor).baselines[0]
+        for factor in (1.0, 2.25)
+    )
+    t = differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences))) / 1.5
+    assert dependent.p_value == pytest.approx(2.0 * stats.t.sf(t, len(differences) - 1))
+    assert (independent.verdict, dependent.verdict) == ("better", "no evidence")
 
 
 def test_a_candidate_that_is_worse_than_the_best_is_stopped() -> None:
