@@ -6,6 +6,7 @@ A usage error follows from the arguments, or from a confirmation that cannot be 
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from typer.core import TyperGroup
 from rankery.cli.columns import with_option_names
 from rankery.cli.printing import json_line, say, show_text
 from rankery.cli.texts import NotUnderstood
-from rankery.errors import FileUnreadable, JobRefused, RankeryApiError, UserError
+from rankery.errors import DataWarning, FileUnreadable, JobRefused, RankeryApiError, UserError
 
 FAILED = 1
 NOT_UNDERSTOOD = 2
@@ -78,8 +79,27 @@ class OneSentenceGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the requested command."""
         writes_json = any(argument.partition("=")[0] == _JSON_OPTION for argument in ctx.args)
-        with _one_sentence_errors(names_options=not writes_json):
+        with _one_sentence_errors(names_options=not writes_json), _warnings_without_location():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _warnings_without_location() -> Iterator[None]:
+    """Print warnings about data as sentences, without a line of the code."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_sentence(
+            message: Warning | str, category: type[Warning], *location: Any, **more: Any
+        ) -> None:
+            if issubclass(category, DataWarning):
+                say(str(message))
+            else:
+                show(message, category, *location, **more)
+
+        warnings.simplefilter("always", DataWarning)
+        warnings.showwarning = show_sentence
+        yield
 
 
 @contextmanager

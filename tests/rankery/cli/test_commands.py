@@ -506,7 +506,10 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     path = tmp_path / "judged.csv"
     path.write_text("grade,search,bm25,price\n2,shoes,1.5,7\n0,shoes,2,7\n")
     columns = ("--columns", '{"label": "grade", "query": "search"}')
-    (first,) = rankery(stack, "datasets", "upload", path, *columns, "--json").document
+    (tmp_path / "judged.csv.weight").write_text("1\n1\n")
+    uploaded = rankery(stack, "datasets", "upload", path, *columns, "--json")
+    (first,) = uploaded.document
+    assert "\nrankery: judged.csv.weight is ignored: " in uploaded.errors
     assert (first["name"], first["statistics"]["queries"]) == ("judged.csv", 1)
     assert rankery(stack, "datasets", "show", "judged.csv", "--json").document["id"] == first["id"]
     (second,) = rankery(
