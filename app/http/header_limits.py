@@ -48,7 +48,7 @@ def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
     encoding = Headers(scope=scope).get("content-encoding", _PLAIN)
     if encoding.strip().lower() not in ("", _PLAIN) and has_body(Headers(scope=scope)):
-        detail = f"send the body without Content-Encoding: {encoding:.40}; only the files of uploads may be compressed"
+        detail = f"send the body without Content-Encoding: {encoding:.40}; uploaded files may be compressed"
         return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail
     return None
 
