@@ -693,7 +693,16 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         ),
         (("train", "train.txt", "--init-model", "absent"), "there is no model 'absent'"),
         (("train", "train.txt", "--leave-out-feature", "f9"), "the dataset has no feature 'f9'"),
-        (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
+        (
+            ("train", "train.txt", "--loss-option", "mu=-1"),
+            "--loss-option mu: must be greater than or equal to 0",
+        ),
+        (
+            ("train", "train.txt", "--set", "num_leaves=1"),
+            "--set num_leaves: must be greater than or equal to 2",
+        ),
+        (("train", "train.txt", "--best", "--budget", "1s"), "--budget: must be greater than or equal to 10"),
+        (("tune", "train.txt", "--space", "num_leaves=1..3"), "--space num_leaves: must be at least 2"),
         (
             ("train", "none.txt"),
             "none.txt is not a local file, and there is no dataset 'none.txt'; see `rankery datasets",
@@ -714,12 +723,12 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         (("evaluate", "web@absent", "--dataset", "train.txt"), "there is no model 'web@absent'"),
         (
             ("evaluate", "web", "--dataset", "train.txt", "--metric", "ndgc"),
-            "/metrics/0: unknown metric 'ndgc'",
+            "--metric: unknown metric 'ndgc'",
         ),
         (("jobs", "cancel", "job_1"), "there is no job 'job_1'"),
         (
             ("export", "web", "--format", "word", "-o", "x"),
-            "/format: unknown format 'word'; known are lightgbm",
+            "--format: unknown format 'word'; known are lightgbm",
         ),
         (
             ("export", "web", "--format", "c", "-o", "no/x.c"),
