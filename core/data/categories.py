@@ -19,6 +19,7 @@ MAX_CHARACTERS = 1_000  # of a value
 MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 _LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
+_INTEGERS = ((-(2**63), 2**63 - 1), (0, 2**64 - 1))  # int64 and uint64
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
 _BOOLEANS = {"false": 0.0, "true": 1.0}  # in lower case, as Parquet has them; CSV files have others
 
@@ -43,9 +44,15 @@ class Categories:
     values: tuple[str, ...]
 
     @cached_property
-    def are_whole_numbers(self) -> bool:
-        """Return whether all values are whole numbers."""
-        return all(map(_WHOLE_NUMBER.fullmatch, self.values))
+    def typed_values(self) -> list[bool] | list[int] | list[str]:
+        """Return the values as data frames hold them: booleans, integers of 64 bits, else texts."""
+        if set(self.values) <= _BOOLEANS.keys():
+            return [bool(_BOOLEANS[value]) for value in self.values]
+        if all(map(_LONG_WHOLE_NUMBER.fullmatch, self.values)):
+            numbers = list(map(int, self.values))
+            if any(low <= min(numbers) and max(numbers) <= high for low, high in _INTEGERS):
+                return numbers
+        return list(self.values)
 
     @cached_property
     def are_numbers(self) -> bool:
