@@ -53,7 +53,7 @@ class Candidates:
     rows: "np.ndarray[Any, Any] | None"
 
     def with_frame_rows(self, answer: "pa.Table", order: Order) -> "pa.Table":
-        """Return a response in which `row` is the row of the frame.
+        """Return a response in which `row` is the row of the frame, and ids have the types of the frame.
 
         Args:
             answer: Response of the service, sorted by query and rank.
@@ -64,6 +64,11 @@ class Candidates:
         rows = answer.column("row").combine_chunks()
         rows = rows if self.rows is None else pa.array(self.rows).take(rows)
         answer = answer.set_column(answer.column_names.index("row"), "row", rows)
+        for place, name in enumerate(answer.column_names):
+            if name in (QUERY, DOCUMENT):  # booleans were sent as numbers
+                answer = answer.set_column(
+                    place, name, answer.column(name).cast(self.table.schema.field(name).type)
+                )
         return answer.sort_by("row") if order == "rows" else answer
 
     def with_frame_row(self, error: RankeryApiError, first: int) -> RankeryApiError:
