@@ -137,7 +137,7 @@ def prepare_candidates(
     sent = table.select(selected)
     for place, name in enumerate(selected):
         if name in ids:
-            sent = sent.set_column(place, ids[name], _identifiers(frame, name, sent.column(place)))
+            sent = sent.set_column(place, ids[name], identifiers(frame, name, sent.column(place)))
     sent = _with_texts_of_categories(sent, used, declared)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
@@ -194,7 +194,7 @@ def _roles(
     return query, document, ignored
 
 
-def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
+def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
     """Return ids unchanged, or whole numbers for floating-point numbers, as pandas has beside missing values.
 
     Raises:
