@@ -17,6 +17,7 @@ from core.types import Float32Array, Float64Array, FloatArray
 MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
 MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
+MAX_FLOAT64_WHOLE = 2**53
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 _LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _INTEGERS = ((-(2**63), 2**63 - 1), (0, 2**64 - 1))  # int64 and uint64
@@ -96,7 +97,13 @@ class Categories:
         return float(self._positions.get(value, np.nan))
 
     def code_of_number(self, number: float) -> float:
-        """Return the code of a number; the number itself where the categories are not numbers."""
+        """Return the code of a number; the number itself where the categories are not numbers.
+
+        A float above 2^53 may be another number, rounded, and counts as unknown.
+        """
+        if self.are_long_whole_numbers:
+            is_exact = isinstance(number, int) or (number.is_integer() and abs(number) <= MAX_FLOAT64_WHOLE)
+            return self.code(str(int(number))) if is_exact else math.nan
         if not self.are_numbers or not self.values:
             return number
         return self._codes_by_number.get(number, math.nan)
