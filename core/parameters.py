@@ -237,7 +237,7 @@ def _list_fault(declared: Parameter, value: Any) -> str | None:
 
 def _mapping_fault(declared: Parameter, value: Any) -> str | None:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        return "must be an object with a number for each name"
+        return FORMS[declared.type]
     entry = dataclasses.replace(declared, type=_BY_NAME[declared.type], optional=False)
     faults = ((name, _fault(entry, number)) for name, number in value.items())
     return next((f"{name[:40]!r} {fault}" for name, fault in faults if fault), None)
@@ -248,7 +248,7 @@ def _groups_fault(value: Any) -> str | None:
     are_lists = all(isinstance(group, list | tuple) and group for group in groups)
     if are_lists and all(isinstance(name, str) for group in groups for name in group):
         return None
-    return "must be a list of non-empty lists of names"
+    return FORMS[GroupsOfNames]
 
 
 def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
@@ -265,6 +265,12 @@ _LISTS: Mapping[Any, tuple[type, str]] = {
     WholeNumbers: (int, "whole numbers"),
     Numbers: (float, "numbers"),
     Names: (str, "names"),
+}
+# LightGBM takes these values by column.
+FORMS: Mapping[Any, str] = {
+    WholeByName: 'must be an object of whole numbers by feature name, such as {"bm25": 1}',
+    NumberByName: 'must be an object of numbers by feature name, such as {"bm25": 0.5}',
+    GroupsOfNames: 'must be a list of non-empty lists of names, such as [["bm25", "age"], ["clicks"]]',
 }
 _BY_NAME: Mapping[Any, type] = {WholeByName: int, NumberByName: float}
 _NUMBER = Parameter("", float, False, None, "", None, None, False, (), None, ())

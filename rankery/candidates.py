@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from rankery.companion_files import query_sizes_beside
 from rankery.errors import FileUnusable
 from rankery.json_text import parsed_json
-from rankery.local import convert_core_errors, query_sizes_beside
+from rankery.local import convert_core_errors
 from rankery.server_package import require_server_package
 
 Query: TypeAlias = dict[str, Any]

@@ -4,14 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rankery.companion_files import ignored_files_beside, query_sizes_beside
 from rankery.errors import FileUnusable
 from rankery.keys import open_store
-from rankery.local import convert_core_errors, query_sizes_beside
+from rankery.local import convert_core_errors
 from rankery.server_package import require_server_package
 
-Finding = dict[str, Any]
+if TYPE_CHECKING:
+    from core.doctor import Finding
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class ExaminedFile:
     format: str
     query_sizes: str | None
     statistics: dict[str, Any]
-    findings: list[Finding]
+    findings: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class ExaminedPair:
 
     train: str
     test: str
-    findings: list[Finding]
+    findings: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def examine_files(
     from core.data import dataset_statistics
     from core.data.options import reading_options
     from core.data.reading import JudgedFile, read_file
-    from core.doctor import compare, examine
+    from core.doctor import by_severity, compare, examine
 
     examined, datasets = [], {}
     given = {files[0]: query_sizes} if query_sizes else {}
@@ -186,7 +188,7 @@ def examine_files(
                 reading.format,
                 query_file,
                 statistics,
-                [asdict(finding) for finding in report.findings],
+                [asdict(finding) for finding in by_severity([*_ignored_files(path), *report.findings])],
             )
         )
     compared = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
@@ -200,3 +202,13 @@ def examine_files(
         if train != test
     ]
     return Examination(examined, pairs)
+
+
+def _ignored_files(path: Path) -> "list[Finding]":
+    """Return a finding for each file beside the data that LightGBM reads and Rankery ignores."""
+    from core.doctor import Finding
+
+    return [
+        Finding("ignored-file", "warning", f"{name} is ignored", f"{remedy}.", 1, 1, "files")
+        for name, remedy in ignored_files_beside(path).items()
+    ]

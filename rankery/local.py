@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankery.companion_files import query_sizes_beside
 from rankery.errors import FileUnreadable, FileUnusable
 from rankery.server_package import require_server_package
 
@@ -36,17 +37,6 @@ class RunEvaluation:
     sentence: str | None
     query_ids: list[str]
     values: dict[str, list[list[float | None]]]
-
-
-def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> Path | None:
-    """Return LightGBM's query file of a data file: the file name with `.query` appended, if it exists.
-
-    Args:
-        path: The data file.
-        columns: Columns of a table by role; with a query column, no query file is used.
-    """
-    sizes = path.with_name(f"{path.name}.query")
-    return sizes if sizes.is_file() and "query" not in (columns or {}) else None
 
 
 @contextmanager

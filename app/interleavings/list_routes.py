@@ -152,7 +152,7 @@ async def list_of_rankings(
     """Return the interleaved list of rankings that the caller sent.
 
     Raises:
-        InvalidInput: A ranking is missing, unknown, empty, or holds a document twice.
+        InvalidInput: A ranking is missing, unknown, or holds a document twice, or all are empty.
         StoreUnavailable: The lists cannot be read or written.
     """
     rankings = rankings or {}
@@ -162,10 +162,11 @@ async def list_of_rankings(
         )
     numbers: dict[str, int] = {}
     for name, ids in rankings.items():
-        if not ids or len(set(ids)) < len(ids):
-            problem = "has a document twice" if ids else "must have at least one document"
-            raise InvalidInput.at(pointer_of("rankings", name), problem)
+        if len(set(ids)) < len(ids):
+            raise InvalidInput.at(pointer_of("rankings", name), "has a document twice")
         for document in ids:
             numbers.setdefault(document, len(numbers))
+    if not numbers:
+        raise InvalidInput.at("/rankings", "must have at least one document")
     orders = [[numbers[document] for document in rankings[name]] for name in row.rankers]
     return await services.lists.of(row, orders, list(numbers), query, user)

@@ -214,7 +214,8 @@ class ListRequest(RequestModel):
     rankings: dict[RankerName, Annotated[list[CallerId], Field(max_length=10_000)]] | None = Field(
         None,
         max_length=10,
-        description="Ids of documents by ranker, best first; only for an interleaving without models",
+        description="Ids of documents by ranker, best first; only for an interleaving without models. If a"
+        " ranking is empty, clicks on the list are not credited",
     )
 
 

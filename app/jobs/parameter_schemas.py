@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from app.http.schemas import RequestModel, ResponseModel
 from core.losses import LOSSES
-from core.parameters import GroupsOfNames, Names, Parameter, WholeNumbers, parameters_of, suggestion
+from core.parameters import FORMS, GroupsOfNames, Names, Parameter, WholeNumbers, parameters_of, suggestion
 from core.scorers import SCORERS
 
 _TYPE_NAMES = {
@@ -24,6 +24,7 @@ _TYPE_NAMES = {
     tuple: "list",
     dict: "object",
 }
+_WRONG_TYPES = frozenset({"dict_type", "list_type", "string_type", "too_short"})
 _MAX_NAME_LENGTH = 1_024  # maximum length of a feature name
 
 
@@ -52,7 +53,10 @@ class ParameterDescription(ResponseModel):
 
 
 class ParametersRequest(RequestModel):
-    """Base of requests with declared parameters; errors for unknown names suggest similar names."""
+    """Base of requests with declared parameters.
+
+    Errors for unknown names suggest similar names, and errors for values by name have an example.
+    """
 
     declared_by: ClassVar[type]
 
@@ -62,17 +66,25 @@ class ParametersRequest(RequestModel):
         try:
             return handler(value)
         except ValidationError as error:
-            problems = [cls._with_suggestion(problem) for problem in error.errors(include_url=False)]
+            problems = [cls._with_remedy(problem) for problem in error.errors(include_url=False)]
             raise ValidationError.from_exception_data(cls.__name__, problems) from None
 
     @classmethod
-    def _with_suggestion(cls, problem: ErrorDetails) -> InitErrorDetails:
+    def _with_remedy(cls, problem: ErrorDetails) -> InitErrorDetails:
         kind: str | PydanticCustomError = problem["type"]
-        if kind == "extra_forbidden" and (meant := suggestion(cls.declared_by, str(problem["loc"][-1]))):
+        name = str(problem["loc"][0]) if problem["loc"] else ""
+        if kind == "extra_forbidden" and (meant := suggestion(cls.declared_by, name)):
             kind = PydanticCustomError("unknown_name", "unknown field; {meant}", {"meant": meant})
+        elif kind in _WRONG_TYPES and (form := _forms_of_names(cls.declared_by).get(name)):
+            kind = PydanticCustomError("by_name", "{form}", {"form": form})
         return InitErrorDetails(
             type=kind, loc=problem["loc"], input=problem["input"], ctx=problem.get("ctx", {})
         )
+
+
+def _forms_of_names(cls: type) -> dict[str, str]:
+    """Return the form of each parameter whose values are by name."""
+    return {p.name: FORMS[p.type] for p in parameters_of(cls) if p.type in FORMS}
 
 
 def request_model(model_name: str, cls: type, documentation: str, **extra: Any) -> type[RequestModel]:

@@ -30,11 +30,14 @@ def fast_candidates(
 
     Returns:
         The candidates; None if the body is invalid or unusual (`slow_candidates` reads it), or has more
-        documents than `max_rows` or the limit of a request.
+        documents than `max_rows` or the limit of a request. Also None if categories of the model are
+        whole numbers that float64 does not represent.
 
     Raises:
         InvalidInput: `check_candidates` finds too many queries or documents.
     """
+    if model.has_long_numbers:
+        return None  # the kernels read numbers as float64
     limit = max_documents(len(model.feature_names), settings)
     values = model.reader.read(content, limit if max_rows is None else min(max_rows, limit))
     if values is None:

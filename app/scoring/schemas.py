@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
-from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from app.http.schemas import RequestModel, ResponseModel
@@ -37,12 +37,14 @@ class _OneProblem:
         return cast("CoreSchema", schema)
 
 
+# Whole numbers stay exact: categories may be ids of more digits than float64 represents.
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 FeatureValue = Annotated[
-    float | str | None, _OneProblem("must be a finite number, the text of a category, or null")
+    Number | str | None, _OneProblem("must be a finite number, the text of a category, or null")
 ]
 BlockValues = Annotated[list[float | None], Field(fail_fast=True)]
 NamedValue = Annotated[
-    float | str | BlockValues | None,
+    Number | str | BlockValues | None,
     _OneProblem("must be a finite number, the text of a category, a list of finite numbers, or null"),
 ]
 Features = Annotated[

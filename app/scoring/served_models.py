@@ -75,6 +75,11 @@ class ServedModel:
             if name in self.categories and self.categories[name].are_numbers
         )
 
+    @cached_property
+    def has_long_numbers(self) -> bool:
+        """Whether a category is a whole number that float64 does not represent."""
+        return any(each.are_long_whole_numbers for each in self.categories.values())
+
     def coded(self, features: FloatArray) -> FloatArray:
         """Return features, (n_documents, n_features), with codes in place of categories given as numbers."""
         if not self._numeric_categories:

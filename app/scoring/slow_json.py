@@ -128,11 +128,11 @@ def _fill_row(
                 problems.append(InputProblem(pointer + pointer_of(*parts), detail))
             else:
                 row[column.index] = column.categories.code(value)
-        elif not -INFINITE < value < INFINITE:
+        elif not (abs(value) < INFINITE and abs(float(value)) < INFINITE):
             problems.append(InputProblem(pointer + pointer_of(*parts), "is beyond the range of float32"))
         else:
             row[column.index] = (
-                value if column.categories is None else column.categories.code_of_number(value)
+                float(value) if column.categories is None else column.categories.code_of_number(value)
             )
     return problems
 

@@ -269,8 +269,10 @@ def _check_quota(tx: Transaction, services: Services, study: StudyRow) -> None:
 
     Raises:
         JobQuotaExceeded: The key has more active jobs than its quota.
+        JobQuotaTooSmall: The study alone has more.
     """
-    tx.quotas.allow_jobs(study.key_id, services.settings.max_active_jobs, adding=0)
+    added = len(tx.studies.active_jobs(study.id))
+    tx.quotas.allow_jobs(study.key_id, services.settings.max_active_jobs, adding=0, added=added)
 
 
 def _response(tx: Transaction, study: StudyRow) -> Study:

@@ -17,8 +17,10 @@ from core.types import Float32Array, Float64Array, FloatArray
 MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
 MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
+MAX_FLOAT64_WHOLE = 2**53
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 _LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
+_INTEGERS = ((-(2**63), 2**63 - 1), (0, 2**64 - 1))  # int64 and uint64
 _FRACTION = re.compile(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e-[0-9]+")  # as Python writes them
 _BOOLEANS = {"false": 0.0, "true": 1.0}  # in lower case, as Parquet has them; CSV files have others
 
@@ -43,9 +45,15 @@ class Categories:
     values: tuple[str, ...]
 
     @cached_property
-    def are_whole_numbers(self) -> bool:
-        """Return whether all values are whole numbers."""
-        return all(map(_WHOLE_NUMBER.fullmatch, self.values))
+    def typed_values(self) -> list[bool] | list[int] | list[str]:
+        """Return the values as data frames hold them: booleans, integers of 64 bits, else texts."""
+        if set(self.values) <= _BOOLEANS.keys():
+            return [bool(_BOOLEANS[value]) for value in self.values]
+        if all(map(_LONG_WHOLE_NUMBER.fullmatch, self.values)):
+            numbers = list(map(int, self.values))
+            if any(low <= min(numbers) and max(numbers) <= high for low, high in _INTEGERS):
+                return numbers
+        return list(self.values)
 
     @cached_property
     def are_numbers(self) -> bool:
@@ -89,7 +97,13 @@ class Categories:
         return float(self._positions.get(value, np.nan))
 
     def code_of_number(self, number: float) -> float:
-        """Return the code of a number; the number itself where the categories are not numbers."""
+        """Return the code of a number; the number itself where the categories are not numbers.
+
+        A float above 2^53 may be another number, rounded, and counts as unknown.
+        """
+        if self.are_long_whole_numbers:
+            is_exact = isinstance(number, int) or (number.is_integer() and abs(number) <= MAX_FLOAT64_WHOLE)
+            return self.code(str(int(number))) if is_exact else math.nan
         if not self.are_numbers or not self.values:
             return number
         return self._codes_by_number.get(number, math.nan)

@@ -2,6 +2,8 @@
 
 import mmap
 import tempfile
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -18,6 +20,8 @@ from core.types import OnProgress
 Bytes = npt.NDArray[np.uint8]
 
 _CHUNK_BYTES = 2**20
+_GZIP_BYTES = 2**15  # zlib copies what follows a member: short, as a file may have many small members
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS  # zlib expects the header and checksum of gzip
 
 
 @dataclass(frozen=True)
@@ -105,9 +109,9 @@ def _decompress(
     on_progress: OnProgress | None,
 ) -> int:
     written = 0
-    with pa.OSFile(str(path), "r") as source, pa.CompressedInputStream(source, compression.codec) as stream:
+    with pa.OSFile(str(path), "r") as source:
         max_bytes = limits.unpacked(source.size())
-        while chunk := _read(stream, compression, file):
+        for chunk in _chunks(compression, source, file):
             written += len(chunk)
             if written > max_bytes:
                 raise _too_much(compression, file, max_bytes, limits)
@@ -118,14 +122,46 @@ def _decompress(
     return written
 
 
-def _read(stream: pa.CompressedInputStream, compression: _Compression, file: str) -> bytes:
+def _chunks(compression: _Compression, source: pa.OSFile, file: str) -> Iterator[bytes]:
+    """Yield decompressed bytes, at most `_CHUNK_BYTES` each.
+
+    Raises:
+        DatasetError: The data are damaged or truncated.
+    """
     try:
-        return stream.read(_CHUNK_BYTES)
+        if compression.codec == "gzip":
+            yield from _gzip_chunks(source)
+        else:
+            with pa.CompressedInputStream(source, compression.codec) as stream:
+                while chunk := stream.read(_CHUNK_BYTES):
+                    yield chunk
+    except zlib.error as error:
+        raise DatasetError.at(_damage(compression, str(error)), file=file) from error
     except OSError as error:
         if error.errno is not None:
             raise
         # Arrow reports damage as an OSError without an errno.
         raise DatasetError.at(_damage(compression, str(error)), file=file) from error
+
+
+def _gzip_chunks(source: pa.OSFile) -> Iterator[bytes]:
+    """Yield the bytes of all members; zeros after a member are padding, which gzip ignores and Arrow refuses.
+
+    Raises:
+        zlib.error: The data are damaged or truncated.
+    """
+    member, data = zlib.decompressobj(_GZIP_WINDOW), b""
+    while data or (data := source.read(_GZIP_BYTES)):
+        if member.eof:
+            data = data.lstrip(b"\0")
+            if not data:
+                continue
+            member = zlib.decompressobj(_GZIP_WINDOW)
+        yield member.decompress(data, _CHUNK_BYTES)
+        data = member.unused_data if member.eof else member.unconsumed_tail
+    yield member.flush()
+    if not member.eof:
+        raise zlib.error("Truncated")
 
 
 def _too_much(compression: _Compression, file: str, max_bytes: int, limits: Limits) -> DatasetError:

@@ -16,6 +16,7 @@ from core.evaluation.paired import (
     paired_differences,
     verdict,
 )
+from core.metrics import largest_difference
 from core.names import query_count
 from core.types import Float64Array
 
@@ -135,7 +136,12 @@ def compare_systems(
     table = np.stack([values[name] for name in metrics])  # (n_metrics, n_queries, n_systems)
     uncorrected = {
         (a, b): paired_differences(
-            table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
+            table[:, :, a].T,
+            table[:, :, b].T,
+            largest=list(map(largest_difference, metrics)),
+            permutations=permutations,
+            seed=seed,
+            threads=threads,
         )
         for a, b in _pair_positions(len(names), reference)
     }

@@ -10,6 +10,7 @@ import numpy as np
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
 from core.evaluation.slices import Slice
+from core.metrics import largest_difference
 from core.names import query_count
 from core.stored import entry, read_entries
 from core.types import Float64Array
@@ -147,7 +148,12 @@ def decide(
     """
     champion, challenger = values
     (paired,) = paired_differences(
-        champion[:, None], challenger[:, None], permutations=permutations, seed=seed, threads=threads
+        champion[:, None],
+        challenger[:, None],
+        largest=None if rule.metric is None else [largest_difference(rule.metric)],
+        permutations=permutations,
+        seed=seed,
+        threads=threads,
     )
     if paired is None:
         undefined = f"{rule.metric} is undefined on every query for {names[0]} or {names[1]}"

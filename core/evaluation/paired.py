@@ -86,13 +86,20 @@ class PairedDifference:
 
 
 def paired_differences(
-    a: Float64Array, b: Float64Array, *, permutations: int = 100_000, seed: int = 0, threads: int = 1
+    a: Float64Array,
+    b: Float64Array,
+    *,
+    largest: Sequence[float] | None = None,
+    permutations: int = 100_000,
+    seed: int = 0,
+    threads: int = 1,
 ) -> list[PairedDifference | None]:
     """Compare two systems, metric by metric.
 
     Args:
         a: (n_queries, n_metrics) values of A, NaN where a metric is undefined.
         b: (n_queries, n_metrics) values of B.
+        largest: Largest possible difference by metric, which limits the intervals; None for no limits.
         permutations: Random sign assignments of the randomisation test.
         seed: Seed of the resampling.
         threads: Threads to use.
@@ -105,12 +112,14 @@ def paired_differences(
     """
     if a.shape != b.shape:
         raise InvalidInput.at("/b", f"must have the shape of a, {a.shape}; found {b.shape}")
+    limits = np.full(a.shape[1], np.inf) if largest is None else np.asarray(largest, np.float64)
     compared: list[PairedDifference | None] = [None] * a.shape[1]
     defined = ~(np.isnan(a) | np.isnan(b))
     for columns in columns_by_defined_queries(defined):
         rows = defined[:, columns[0]]
         if rows.any():
-            tests = _Tests(a[rows][:, columns], b[rows][:, columns], permutations, seed, threads)
+            values = a[rows][:, columns], b[rows][:, columns]
+            tests = _Tests(*values, limits[columns], permutations, seed, threads)
             for metric, column in enumerate(columns):
                 compared[column] = tests.of(metric, skipped=int(len(rows) - rows.sum()))
     return compared
@@ -210,11 +219,23 @@ def p_of_differences(differences: Float64Array) -> float:
 class _Tests:
     """The tests of metrics that are defined for the same queries, (n_queries, n_metrics) each."""
 
-    def __init__(self, a: Float64Array, b: Float64Array, permutations: int, seed: int, threads: int) -> None:
+    def __init__(
+        self,
+        a: Float64Array,
+        b: Float64Array,
+        limits: Float64Array,
+        permutations: int,
+        seed: int,
+        threads: int,
+    ) -> None:
         self._a, self._b = a, b
         self._differences = b - a
         self._p = randomisation_p_values(self._differences, permutations, seed, threads)
-        self._lower, self._upper = mean_intervals(self._differences, seed=seed, threads=threads)
+        ends = mean_intervals(self._differences, seed=seed, threads=threads)
+        # Both ends are infinite for one query, which gives no interval.
+        self._lower, self._upper = (
+            np.where(np.isfinite(end), np.clip(end, -limits, limits), end) for end in ends
+        )
 
     def of(self, metric: int, skipped: int) -> PairedDifference:
         differences = self._differences[:, metric]

@@ -31,6 +31,8 @@ _CREDIT_METHODS = ("probabilistic", "optimised")
 def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
     """Return one interleaved list.
 
+    If a ranking is empty, the documents of the others make a list by team draft, without credits for clicks.
+
     Args:
         method: A name of `METHODS`.
         rankings: Two or more rankings of documents, best first; documents of a ranking are unique.
@@ -47,7 +49,7 @@ def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: D
         ([1, 2], [1.0, 1.0])
     """
     check_rankers(method, len(rankings))
-    return METHODS[method](rankings, length, draw)
+    return METHODS[method if all(rankings) else "team_draft"](rankings, length, draw)
 
 
 def compares_credits(method: str) -> bool:

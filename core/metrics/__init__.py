@@ -12,7 +12,13 @@ from core.metrics.ranked import (
     order_by_score,
     rank_labels,
 )
-from core.metrics.registry import METRICS, check_differences, metric_name, parse_metric
+from core.metrics.registry import (
+    METRICS,
+    check_differences,
+    largest_difference,
+    metric_name,
+    parse_metric,
+)
 from core.metrics.trec_names import trec_eval_spelling
 
 __all__ = [
@@ -29,6 +35,7 @@ __all__ = [
     "conventions",
     "ideal_labels",
     "ir_measures_spelling",
+    "largest_difference",
     "measure_all",
     "metric_name",
     "order_by_score",

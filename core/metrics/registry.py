@@ -1,5 +1,6 @@
 """Every metric by name, and its spellings: `ndcg`, `ndcg@10`, `rbp(0.95)@10`, `ndcg_cut_10`, `nDCG@10`."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -116,6 +117,20 @@ def metric_name(text: str) -> str:
     """
     parse_metric(text)
     return from_ir_measures(text) or text
+
+
+def largest_difference(text: str) -> float:
+    """Return the largest possible difference of a metric on a query; infinite for an unknown metric.
+
+    Example:
+        >>> largest_difference("ndcg@10"), largest_difference("dcg@10"), largest_difference("revenue")
+        (1.0, inf, inf)
+    """
+    try:
+        low, high = parse_metric(text).bounds
+    except InvalidInput:
+        return math.inf
+    return high - low
 
 
 def check_differences(text: str) -> None:

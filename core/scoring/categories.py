@@ -21,13 +21,10 @@ _CODE = re.compile(r"-?\d{1,18}")
 _NO_CATEGORIES: Mapping[int, Categories] = MappingProxyType({})
 
 
-def category_lists(dataset: RankingDataset) -> list[list[str | int]]:
+def category_lists(dataset: RankingDataset) -> list[list[bool] | list[int] | list[str]]:
     """Return the values of each categorical feature as LightGBM writes them: integers as JSON numbers."""
-    lists: list[list[str | int]] = []
-    for column in dataset.categorical_columns:
-        categories = dataset.categories[dataset.feature_names[column]]
-        lists.append(list(map(int, categories.values) if categories.are_whole_numbers else categories.values))
-    return lists
+    names = [dataset.feature_names[column] for column in dataset.categorical_columns]
+    return [dataset.categories[name].typed_values for name in names]
 
 
 def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categories]:

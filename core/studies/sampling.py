@@ -6,12 +6,14 @@ parameters.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import InvalidInput
 from core.studies.search_space import Dimension, SearchSpace
 from core.studies.study import resolved
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 # Random trials before TPE is used, as in Optuna's default.
 STARTUP_TRIALS = 10
+# Draws of one trial before its parameters are chosen among the combinations that no other trial has.
+_DRAWS = 10
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class TrialPosition:
         number: Number of the trial.
         index: Position of the trial among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
-        others: Parameters of all other trials that have parameters; `grid` does not repeat them.
+        others: Parameters of all other trials that have parameters, which are not repeated.
     """
 
     seed: int
@@ -67,7 +71,7 @@ def trial_seed(seed: int, number: int) -> int:
 def sample(
     sampler: str, space: SearchSpace, base: Json, position: TrialPosition, past: Sequence[PastTrial]
 ) -> Json:
-    """Return the parameters of a trial, keyed by JSON pointer.
+    """Return the parameters of a trial, keyed by JSON pointer: those of no other trial, if any are left.
 
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.
@@ -79,8 +83,12 @@ def sample(
     if sampler == "grid":
         return _sample_grid(space, base, position)
     if sampler == "qmc":
-        return _sample_sobol(space, base, position)
-    return _sample_optuna(sampler, space, base, position, past)
+        draws = _sobol_points(space, base, position)
+    else:
+        draws = _optuna_draws(sampler, space, base, position, past)
+    own = next(draws)
+    candidates = chain([own], islice(draws, _DRAWS - 1), _shuffled_combinations(space, base, position))
+    return next((each for each in candidates if each not in position.others), own)
 
 
 def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, Any]) -> list[Json]:
@@ -93,14 +101,17 @@ def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, A
 
 
 def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
-    """Return the number of trials that a sampler can suggest, None for no limit.
+    """Return the number of trials that a sampler can suggest without repetition, None for no limit.
 
     Raises:
-        InvalidInput: As `grid_without_default`.
+        InvalidInput: As `grid_without_default`, for `grid`.
     """
-    if sampler != "grid":
+    try:
+        return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
+    except InvalidInput:
+        if sampler == "grid":
+            raise
         return None
-    return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
 
 
 def combinations_taken(
@@ -127,30 +138,41 @@ def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Jso
     return next((each for each in candidates if each not in position.others), own)
 
 
-def _sample_sobol(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
-    """Return the parameters at the trial's index in a scrambled Sobol' sequence (Owen 1998)."""
+def _shuffled_combinations(space: SearchSpace, base: Json, position: TrialPosition) -> Iterator[Json]:
+    """Yield all combinations in a random order; none where a parameter has too many values."""
+    try:
+        combinations = space.grid(base)
+    except InvalidInput:
+        return
+    order = np.random.default_rng(trial_seed(position.seed, position.number)).permutation(len(combinations))
+    yield from (combinations[place] for place in order.tolist())
+
+
+def _sobol_points(space: SearchSpace, base: Json, position: TrialPosition) -> Iterator[Json]:
+    """Yield the parameters from the trial's index on in a scrambled Sobol' sequence (Owen 1998)."""
     from scipy.stats import qmc
 
     points = qmc.Sobol(len(space.dimensions), scramble=True, rng=np.random.default_rng(position.seed))
     if position.index:
         points.fast_forward(position.index)
-    with warnings.catch_warnings():
-        # SciPy warns if the number of points is not a power of two; here one point is drawn at a time.
-        warnings.simplefilter("ignore", UserWarning)
-        point = points.random(1)[0]
-    shares = dict(zip((each.pointer for each in space.dimensions), point, strict=True))
-    return space.choose(base, lambda dimension: dimension.at(float(shares[dimension.pointer])))
+    while True:
+        with warnings.catch_warnings():
+            # SciPy warns if the number of points is not a power of two; here one point is drawn at a time.
+            warnings.simplefilter("ignore", UserWarning)
+            point = points.random(1)[0]
+        shares = dict(zip((each.pointer for each in space.dimensions), map(float, point), strict=True))
+        yield space.choose(base, lambda dimension: dimension.at(shares[dimension.pointer]))  # noqa: B023
 
 
-def _sample_optuna(
+def _optuna_draws(
     sampler: str, space: SearchSpace, base: Json, position: TrialPosition, past: Sequence[PastTrial]
-) -> Json:
-    import optuna
-
+) -> Iterator[Json]:
+    """Yield draws of Optuna; each one is a running trial of the next, which TPE avoids."""
     study = study_of(space, past if sampler == "tpe" else (), position.higher_is_better)
     study.sampler = _sampler(sampler, trial_seed(position.seed, position.number))
-    trial: optuna.Trial = study.ask()
-    return space.choose(base, lambda dimension: _suggest(trial, dimension))
+    while True:
+        trial = study.ask()
+        yield space.choose(base, lambda dimension: _suggest(trial, dimension))  # noqa: B023
 
 
 def study_of(space: SearchSpace, past: Sequence[PastTrial], higher_is_better: bool) -> "optuna.Study":

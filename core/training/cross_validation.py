@@ -38,9 +38,10 @@ class FoldResult:
         fold: Name of the fold.
         queries: Number of queries in the fold.
         documents: Number of documents in the fold.
-        best_iteration: Best iteration by the selection metric on the fold.
+        best_iteration: Best iteration by the selection metric on the fold; the last where it is undefined.
         means: Mean over its queries by metric, None where no query defines it.
         history: The measured iterations with their values by data and metric, see `IterationReport.values`.
+        is_defined: Whether the selection metric is defined on the fold.
     """
 
     fold: str
@@ -49,6 +50,7 @@ class FoldResult:
     best_iteration: int
     means: dict[str, float | None] = entry(names=("metrics",), read=dict)
     history: tuple[tuple[int, Values], ...] = entry((), read=_history, omit_default=True)
+    is_defined: bool = entry(True, omit_default=True)
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,9 @@ class CrossValidation:
 
     @property
     def best_iteration(self) -> int:
-        """Return the median of the folds' best iterations."""
-        return median_iteration([fold.best_iteration for fold in self.folds])
+        """Return the median of the best iterations of the folds, if possible without undefined ones."""
+        selected = [fold for fold in self.folds if fold.is_defined] or self.folds
+        return median_iteration([fold.best_iteration for fold in selected])
 
     def with_fold(
         self,
@@ -154,6 +157,8 @@ class CrossValidation:
         values: Mapping[str, Float64Array],
         metrics: Mapping[str, Metric],
         history: Sequence[IterationReport] = (),
+        *,
+        is_defined: bool = True,
     ) -> "CrossValidation":
         """Return the state after the next fold.
 
@@ -163,6 +168,7 @@ class CrossValidation:
             values: (n_queries of the fold,) values by metric, in the order of the queries.
             metrics: The metrics by spelling.
             history: Reports of the fold's training.
+            is_defined: Whether the selection metric is defined on the fold.
         """
         number = len(self.folds)
         held_out = self.assignment.queries(number)[1]
@@ -176,6 +182,7 @@ class CrossValidation:
             best_iteration,
             {name: metrics[name].mean(values[name]) for name in per_query},
             tuple((report.iteration, report.values) for report in history if report.values),
+            is_defined,
         )
         return replace(self, folds=(*self.folds, result), per_query=per_query)
 

@@ -6,17 +6,18 @@ A usage error follows from the arguments, or from a confirmation that cannot be 
 import errno
 import os
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from rankery.cli.columns import with_option_names
+from rankery.cli.option_names import with_column_options, with_options
 from rankery.cli.printing import json_line, say, show_text
 from rankery.cli.texts import NotUnderstood
-from rankery.errors import FileUnreadable, JobRefused, RankeryApiError, UserError
+from rankery.errors import DataWarning, FileUnreadable, JobFailed, JobRefused, RankeryApiError, UserError
 
 FAILED = 1
 NOT_UNDERSTOOD = 2
@@ -77,17 +78,46 @@ class OneSentenceGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the requested command."""
-        writes_json = any(argument.partition("=")[0] == _JSON_OPTION for argument in ctx.args)
-        with _one_sentence_errors(names_options=not writes_json):
+        words = [*ctx._protected_args, *ctx.args]
+        with _one_sentence_errors(lambda: self._options(ctx, words)), _warnings_without_location():
             return super().invoke(ctx)
+
+    def _options(self, ctx: Any, words: list[str]) -> dict[str, str] | None:
+        """Return the options and arguments of the requested command by parameter; None with `--from-json`."""
+        if any(word.partition("=")[0] == _JSON_OPTION for word in words):
+            return None
+        command: Any = self
+        while isinstance(command, TyperGroup):
+            _, command, words = command.resolve_command(ctx, words)
+        longest = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
+        return {name: text if text.startswith("-") else text.upper() for name, text in longest.items()}
 
 
 @contextmanager
-def _one_sentence_errors(*, names_options: bool) -> Iterator[None]:
+def _warnings_without_location() -> Iterator[None]:
+    """Print warnings about data as sentences, without a line of the code."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_sentence(
+            message: Warning | str, category: type[Warning], *location: Any, **more: Any
+        ) -> None:
+            if issubclass(category, DataWarning):
+                say(str(message))
+            else:
+                show(message, category, *location, **more)
+
+        warnings.simplefilter("always", DataWarning)
+        warnings.showwarning = show_sentence
+        yield
+
+
+@contextmanager
+def _one_sentence_errors(options_of_command: Callable[[], dict[str, str] | None]) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        say(with_option_names(str(error)) if names_options else str(error))
+        say(_sentence(error, options_of_command()))
         raise typer.Exit(_exit_code(error)) from None
     except Interrupted as stopped:
         say(str(stopped))
@@ -95,6 +125,15 @@ def _one_sentence_errors(*, names_options: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         say("stopped")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _sentence(error: UserError, options: dict[str, str] | None) -> str:
+    sentence = str(error)
+    if options is None:
+        return sentence
+    if isinstance(error, RankeryApiError | JobFailed):
+        sentence = with_options(sentence, options)
+    return with_column_options(sentence)
 
 
 def _exit_code(error: UserError) -> int:

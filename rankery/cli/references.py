@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import Interrupted, WrongUsage
 from rankery.cli.printing import say
+from rankery.companion_files import query_sizes_beside
 from rankery.errors import JobFailed, UserError
-from rankery.local import query_sizes_beside
 
 if TYPE_CHECKING:
     from rankery.client import Dataset

@@ -12,6 +12,7 @@ import pytest
 from rankery.client import Client
 from rankery.errors import (
     AnswerNotUnderstood,
+    DataWarning,
     InvalidSettings,
     JobFailed,
     JobRefused,
@@ -234,6 +235,16 @@ def test_a_file_is_uploaded_with_its_name(tmp_path: Path, name: str, sent: str) 
     assert f'name="file"; filename="{sent}"'.encode() in bodies[0]
     assert b"1 qid:1 1:2\n" in bodies[0]
     assert b'name="name"\r\n\r\nmine' in bodies[0]
+
+
+def test_weights_beside_a_file_are_ignored_with_a_warning(tmp_path: Path) -> None:
+    """A file that LightGBM reads beside the data, and the service does not, is named with a remedy."""
+    for name in ("train.txt", "train.txt.weight"):
+        (tmp_path / name).write_text("1 qid:1 1:2\n")
+    sentence = r"train.txt.weight is ignored: .* column `document_weight`"
+    answered = client_of(lambda _: httpx.Response(202, json=dataset_document()))
+    with answered as client, pytest.warns(DataWarning, match=sentence):
+        client.upload_dataset(tmp_path / "train.txt")
 
 
 def test_a_dictionary_names_the_runs_of_a_comparison(tmp_path: Path) -> None:

@@ -1,8 +1,15 @@
 """Interleavings of the client, with a mocked HTTP server."""
 
+import json
+from typing import Any
+
 import httpx
+import pandas
+import polars
+import pytest
 
 from rankery.client import Client
+from rankery.errors import DataUnusable, WrongType
 
 INTERLEAVING = {
     "id": "itl_1",
@@ -90,3 +97,47 @@ def test_answers_are_parsed_and_shown() -> None:
     )
     assert sent[4].content == b'{"events":[{"ranking_id":"lst_1","document_id":"d1"}]}'
     assert sent[-1].method == "DELETE"
+
+
+def sent_by(clicks: Any) -> list[dict[str, str]]:
+    """Return the events that the client sends for clicks."""
+    sent: list[dict[str, str]] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        sent.extend(json.loads(request.read())["events"])
+        return answer(request)
+
+    with Client("http://rankery.test", transport=httpx.MockTransport(keep), retries=0) as client:
+        client.send_clicks("itl_1", clicks)
+    return sent
+
+
+def test_clicks_may_be_a_frame() -> None:
+    """The columns are those of a ranked frame; whole numbers are sent as texts."""
+    expected = [{"ranking_id": "lst_1", "document_id": "7"}]
+    frame = pandas.DataFrame({"row": [0], "ranking_id": ["lst_1"], "document_id": [7]})
+    assert sent_by(frame) == sent_by(polars.from_pandas(frame)) == sent_by([("lst_1", 7)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("clicks", "sentence"),
+    [
+        (pandas.DataFrame({"ranking": ["a"], "document_id": ["b"]}), "no column 'ranking_id'; did you mean"),
+        (
+            pandas.DataFrame({"ranking_id": ["a", None], "document_id": ["b", "c"]}),
+            "row 1, column 'ranking_id'",
+        ),
+        (
+            [("a", "b"), ("a",)],
+            r"event 1: a tuple of \(ranking_id, document_id\) is expected, not a tuple of 1",
+        ),
+        (["ab"], "event 0: a tuple"),
+        ([("a", 0.5)], "event 0: the document_id must be a text or a whole number, not 0.5"),
+        ([(3, "b")], "event 0: the ranking_id must be a text, not 3"),
+        (None, "or a data frame are expected, not None"),
+    ],
+)
+def test_wrong_clicks_are_refused_with_their_place(clicks: Any, sentence: str) -> None:
+    """The client refuses them by its own error before a request."""
+    with pytest.raises((DataUnusable, WrongType), match=sentence):
+        sent_by(clicks)

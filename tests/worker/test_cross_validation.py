@@ -273,3 +273,20 @@ def test_early_stopping_by_an_undefined_metric_is_refused_outside_of_folds(
     folds = inline_worker.train(partly_id, early_stopping=EARLY, validation={"fold_column": "fold"})
     assert folds.metrics is not None, folds.problem
     assert folds.metrics["fold S0"] == {"ndcg@5": None}
+
+
+def test_a_fold_without_the_metric_does_not_count_in_the_best_iteration(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
+    """Two of three folds have no relevant document; the model has the iterations of the third."""
+    numbers = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))
+    partly = dataset.with_labels(np.where(numbers % FOLDS != 0, 0, dataset.labels))
+    dataset_id = inline_worker.add(partly, "d1")
+    job = inline_worker.train(dataset_id, validation={"fold_column": "fold"})
+    assert job.result is not None, job.problem
+    with inline_worker.store.read() as tx:
+        model = tx.models.get(job.result["model_id"])
+    assert model.validation is not None
+    crossed = model.validation["cross_validation"]
+    (best,) = [fold["best_iteration"] for fold in crossed["folds"] if fold["metrics"]["ndcg@5"] is not None]
+    assert crossed["best_iteration"] == model.best_iteration == best

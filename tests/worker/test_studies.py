@@ -208,11 +208,14 @@ def test_the_curve_of_an_interrupted_trial_is_complete(
     assert [iteration for iteration, _ in trial.curve] == [1, 2, 3, 4, 5]
 
 
-def test_a_grid_ends_after_each_combination_once(inline_worker: InlineWorker, dataset_id: str) -> None:
+@pytest.mark.parametrize("sampler", ["grid", "tpe"])
+def test_a_study_ends_after_each_combination_once(
+    inline_worker: InlineWorker, dataset_id: str, sampler: str
+) -> None:
     """A trial added by hand replaces the sampled trial with its parameters; no other is repeated."""
     space = {LEAVES: {"type": "choice", "choices": [2, 3, 5]}}
     study = add_study(
-        inline_worker, dataset_id, trials=9, search_space=space, sampler="grid", sampler_limit=3
+        inline_worker, dataset_id, trials=9, search_space=space, sampler=sampler, sampler_limit=3
     )
     with inline_worker.store.begin() as tx:
         tx.studies.add_trial(study.id, {LEAVES: 5})

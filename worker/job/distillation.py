@@ -10,7 +10,7 @@ from core.evaluation import measure
 from core.evaluation.paired import paired_differences
 from core.jobs.base_training import BaseTrainingJob
 from core.jobs.train import TrainJob
-from core.metrics import check_differences, parse_metric
+from core.metrics import check_differences, largest_difference, parse_metric
 from core.training.distillation import labels_of_scores, student_finding, teacher_reference
 from core.types import Float64Array
 from worker.job.datasets import KeyedDataset
@@ -82,7 +82,11 @@ def compare_with_teacher(
         measure(each, test, [metric], contract)[metric][:, np.newaxis] for each in (teacher_scores, scores)
     ]
     (difference,) = paired_differences(
-        *values, permutations=_PERMUTATIONS, seed=job.measures.seed, threads=run.threads
+        *values,
+        largest=[largest_difference(metric)],
+        permutations=_PERMUTATIONS,
+        seed=job.measures.seed,
+        threads=run.threads,
     )
     if difference is None:
         return ()

@@ -123,7 +123,15 @@ class FoldedTraining:
             values = measure(scores, held_out, measures.metrics, measures.contract)
             self._run.lease.check()
         return self._so_far.with_scores(rows[1], scores).with_fold(
-            ranker.best_iteration, held_out.n_documents, values, self._metrics, ranker.history
+            ranker.best_iteration,
+            held_out.n_documents,
+            values,
+            self._metrics,
+            ranker.history,
+            is_defined=any(
+                report.values.get("validation", {}).get(spec.selection_metric) is not None
+                for report in ranker.history
+            ),
         )
 
     def _watch(self, phase: str, fold: str | None = None) -> "_FoldWatch":

@@ -133,13 +133,15 @@ class Aliases:
         return next((job for job in jobs if guarded.items() <= job.spec.items()), None)
 
     def promote(self, promotion: Promotion) -> ModelAlias:
-        """Move an alias to a version that passed its gate.
+        """Move an alias to a version that passed its gate, unless it points at that version already.
 
         Raises:
-            WrongState: The alias was moved or removed since the comparison.
+            WrongState: The alias was moved to another version or removed since the comparison.
         """
         row = self.find_locked(promotion.name, promotion.alias)
         champion, challenger = self._compared_models(promotion)
+        if row is not None and row.model_id == challenger.id:
+            return row
         if row is None or row.model_id != champion.id:
             raise WrongState(
                 "alias",

@@ -24,13 +24,14 @@ class Quotas:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def allow_jobs(self, key_id: str | None, default: int, adding: int = 1) -> None:
+    def allow_jobs(self, key_id: str | None, default: int, adding: int = 1, *, added: int = 0) -> None:
         """Check the quota of active jobs of a key.
 
         Args:
             key_id: The key, None without authentication.
             default: Quota of a key without its own quota.
             adding: Number of jobs to add.
+            added: Number of jobs of the request that this transaction has added already.
 
         Raises:
             JobQuotaExceeded: The jobs would exceed the quota.
@@ -39,8 +40,8 @@ class Quotas:
         advisory_lock(self._session, _LOCKS, key_id or "")
         key_limit = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         limit = default if key_limit is None else key_limit
-        if adding > limit:
-            raise JobQuotaTooSmall(limit, adding)
+        if adding + added > limit:
+            raise JobQuotaTooSmall(limit, adding + added)
         active = select(func.count()).select_from(Job)
         active = active.where(Job.status.in_(ACTIVE), has_key(Job.key_id, key_id))
         if self._total(active) + adding > limit:

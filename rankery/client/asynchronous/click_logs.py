@@ -11,6 +11,7 @@ from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
+from rankery.client.frames.events import event_tuples
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, is_address, path_of
@@ -159,18 +160,22 @@ class AsyncClickLogCalls(AsyncCalls):
         return self._bound(AsyncClickLog, document)
 
     async def send_events(
-        self, events: Iterable[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, datetime]]
+        self,
+        events: Iterable[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, datetime]] | Frame,
     ) -> answers.RecordedServedEvents:
         """Record events of users on rankings that `rank` kept; sending an event again has no effect.
 
         Args:
             events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (default
-                `click`) and optionally a time with a time zone (default now).
+                `click`) and optionally a time with a time zone (default now); or a data frame of clicks with
+                the columns `ranking_id` and `document_id`.
 
         Raises:
+            DataUnusable: An event is no such tuple, or the frame lacks a column; the message has the place.
+            WrongType: The events are of another type.
             RankeryApiError: The service refused the events.
         """
-        body = {"events": [_event(*event) for event in events]}
+        body = {"events": [_event(*event) for event in event_tuples(events, 4)]}
         response = await self.transport.request("POST", "/v1/served-rankings/events", json=body)
         return read(answers.RecordedServedEvents, response.json())
 

@@ -7,6 +7,8 @@ from rankery.client.asynchronous.dataset_references import AsyncDatasetReference
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.frames.events import event_tuples
+from rankery.client.frames.incoming import Frame
 from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, system_of
 from rankery.client.schemas import answers
@@ -86,18 +88,23 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
         return read(answers.ShownList, response.json())
 
     async def send_clicks(
-        self, interleaving: str | HasId, clicks: Iterable[tuple[str, str]]
+        self, interleaving: str | HasId, clicks: Iterable[tuple[str, str]] | Frame
     ) -> answers.RecordedEvents:
         """Record clicks on interleaved lists; sending a click again has no effect.
 
         Args:
             interleaving: The interleaving, or its id.
-            clicks: Up to 1,000 pairs of the `ranking_id` of a list and a document id.
+            clicks: Up to 1,000 pairs of the `ranking_id` of a list and a document id; or a data frame with
+                the columns `ranking_id` and `document_id`.
 
         Raises:
+            DataUnusable: A click is no such pair, or the frame lacks a column; the message has the place.
+            WrongType: The clicks are of another type.
             RankeryApiError: The service refused the clicks.
         """
-        events = [{"ranking_id": ranking, "document_id": document} for ranking, document in clicks]
+        events = [
+            {"ranking_id": ranking, "document_id": document} for ranking, document in event_tuples(clicks, 2)
+        ]
         path = f"{_PATH}/{id_of(interleaving)}/events"
         response = await self.transport.request("POST", path, json={"events": events})
         return read(answers.RecordedEvents, response.json())

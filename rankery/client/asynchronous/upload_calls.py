@@ -10,6 +10,7 @@ from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
+from rankery.client.frames.cells import warn
 from rankery.client.frames.incoming import (
     Frame,
     as_table,
@@ -23,6 +24,7 @@ from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import without_none
 from rankery.client.references import described, is_address, mapping_of, path_of
 from rankery.client.uploads import Upload
+from rankery.companion_files import ignored_files_beside
 from rankery.errors import DataUnusable, InvalidArgument, WrongType
 from rankery.json_text import plain_value
 
@@ -83,8 +85,8 @@ class AsyncUploadCalls(AsyncCalls):
             RankeryApiError: The service refused the request.
 
         Warns:
-            DataWarning: A label is missing, all rows are of one query, or the rows of a query are not
-                contiguous.
+            DataWarning: A label is missing, all rows are of one query, the rows of a query are not
+                contiguous, or a file that LightGBM reads beside the data, such as its weights, is ignored.
 
         Example:
             ```python
@@ -119,6 +121,9 @@ class AsyncUploadCalls(AsyncCalls):
         options["columns"] = columns and json.dumps(columns)
         if data is not None or not paths:
             paths["file"] = path_of(data, _DATA)
+        for path in paths.values():
+            for file_name, remedy in ignored_files_beside(path).items():
+                warn(f"{file_name} is ignored: {remedy}")
         return await self._upload(Upload(paths, _form_fields(options)), progress)
 
     async def upload_arrays(

@@ -53,7 +53,7 @@ class Candidates:
     rows: "np.ndarray[Any, Any] | None"
 
     def with_frame_rows(self, answer: "pa.Table", order: Order) -> "pa.Table":
-        """Return a response in which `row` is the row of the frame.
+        """Return a response in which `row` is the row of the frame, and ids have the types of the frame.
 
         Args:
             answer: Response of the service, sorted by query and rank.
@@ -64,6 +64,11 @@ class Candidates:
         rows = answer.column("row").combine_chunks()
         rows = rows if self.rows is None else pa.array(self.rows).take(rows)
         answer = answer.set_column(answer.column_names.index("row"), "row", rows)
+        for place, name in enumerate(answer.column_names):
+            if name in (QUERY, DOCUMENT):  # booleans were sent as numbers
+                answer = answer.set_column(
+                    place, name, answer.column(name).cast(self.table.schema.field(name).type)
+                )
         return answer.sort_by("row") if order == "rows" else answer
 
     def with_frame_row(self, error: RankeryApiError, first: int) -> RankeryApiError:
@@ -132,7 +137,7 @@ def prepare_candidates(
     sent = table.select(selected)
     for place, name in enumerate(selected):
         if name in ids:
-            sent = sent.set_column(place, ids[name], _identifiers(frame, name, sent.column(place)))
+            sent = sent.set_column(place, ids[name], identifiers(frame, name, sent.column(place)))
     sent = _with_texts_of_categories(sent, used, declared)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
@@ -189,7 +194,7 @@ def _roles(
     return query, document, ignored
 
 
-def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
+def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
     """Return ids unchanged, or whole numbers for floating-point numbers, as pandas has beside missing values.
 
     Raises:

@@ -1039,7 +1039,7 @@ class ListRequest(TypedDict):
 
     query: InterleavedQuery
     rankings: NotRequired[dict[str, list[str]] | None]
-    """Ids of documents by ranker, best first; only for an interleaving without models"""
+    """Ids of documents by ranker, best first; only for an interleaving without models. If a ranking is empty, clicks on the list are not credited"""
 
 
 LossName: TypeAlias = Literal["mse", "ranknet", "w-ranknet", "ranksvm", "w-ranksvm", "rankboost", "w-rankboost", "lambdarank", "arp-loss1", "arp-loss2", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2++", "listnet", "listmle", "w-listmle", "xe-ndcg"]

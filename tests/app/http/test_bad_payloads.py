@@ -201,6 +201,25 @@ def test_a_wrong_name_gets_a_suggestion(client: TestClient, part: dict[str, Any]
     assert [error["detail"] for error in response.json()["errors"]] == [detail]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "example"),
+    [
+        ("monotone_constraints", [1, 0], '{"bm25": 1}'),
+        ("monotone_constraints", "1,0", '{"bm25": 1}'),
+        ("feature_contri", [0.5, 1], '{"bm25": 0.5}'),
+        ("interaction_constraints", [[0, 1]], '[["bm25", "age"], ["clicks"]]'),
+        ("interaction_constraints", "[0,1]", '[["bm25", "age"], ["clicks"]]'),
+    ],
+)
+def test_values_by_column_get_an_example_by_name(
+    client: TestClient, name: str, value: object, example: str
+) -> None:
+    """LightGBM takes constraints by column; the error has an example by feature name."""
+    response = client.post("/v1/jobs", json=TRAIN | {"hyperparameters": {name: value}})
+    details = [error["detail"] for error in response.json()["errors"]]
+    assert {detail.partition(", such as ")[2] for detail in details} == {example}
+
+
 @pytest.mark.parametrize("case", BAD_JSON)
 def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> None:
     """Any body that is not valid JSON is a 422 with a description, never a 500."""

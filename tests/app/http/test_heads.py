@@ -1,4 +1,6 @@
-"""Long addresses and many headers."""
+"""Long addresses, many headers and compressed bodies."""
+
+import gzip
 
 import pytest
 
@@ -40,3 +42,19 @@ def test_fifty_headers_and_a_long_cookie_are_accepted(client: TestClient) -> Non
     """Real browsers send fewer headers."""
     headers = {f"x-{n}": "a" * 100 for n in range(50)} | {"cookie": "a=" + "b" * 4096}
     assert client.get("/v1/jobs", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/datasets", "/v1/models/web/rank", "/v1/uploads"])
+def test_compressed_bodies_are_refused(client: TestClient, path: str) -> None:
+    """Requests with a coding of the body get 415, with the header in the description and the accepted one."""
+    body, headers = gzip.compress(b"{}"), {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = client.post(path, content=body, headers=headers)
+    assert answer.status_code == 415
+    assert "Content-Encoding: gzip" in answer.json()["detail"]
+    assert answer.headers["accept-encoding"] == "identity"
+
+
+def test_a_body_may_be_declared_as_plain(client: TestClient) -> None:
+    """The coding `identity`, and a coding without a body, change nothing."""
+    assert client.post("/v1/jobs", json={}, headers={"Content-Encoding": "identity"}).status_code == 422
+    assert client.get("/v1/jobs", headers={"Content-Encoding": "gzip"}).status_code == 200

@@ -104,6 +104,15 @@ def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
     assert all(best in shown["documents"] for shown in lists.values())
 
 
+def test_a_ranker_may_find_no_documents(client: TestClient) -> None:
+    """The list has the documents of the other ranker; without any document there is no list."""
+    path = f"/v1/interleavings/{create(client)['id']}/lists"
+    answer = client.post(path, json={"query": {"id": "q"}, "rankings": {"a": ["x", "y"], "b": []}})
+    assert answer.json()["documents"] == ["x", "y"]
+    refused = client.post(path, json={"query": {"id": "q"}, "rankings": {"a": [], "b": []}})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/rankings")
+
+
 @pytest.mark.parametrize("user", [None, "", " "])
 def test_anonymous_users_are_different_users(client: TestClient, user: str | None) -> None:
     """Pages send an empty text for every user that they do not know."""
@@ -253,7 +262,7 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
     assert error_pointer(interleaving, rankings={"a": ["d1"]}) == "/rankings"
     assert error_pointer(interleaving, rankings={"a": ["d1", "d1"], "b": ["d1"]}) == "/rankings/a"
     slash = create(client, rankings=["a/b", "~"])
-    assert error_pointer(slash, rankings={"a/b": [], "~": ["d1"]}) == "/rankings/a~1b"
+    assert error_pointer(slash, rankings={"a/b": ["d1", "d1"], "~": ["d1"]}) == "/rankings/a~1b"
     assert error_pointer(interleaving, query={"id": "q", "documents": DOCUMENTS}) == "/query/documents"
     assert error_pointer(of_models, rankings=RANKINGS) == "/query/documents"
     assert error_pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"

@@ -101,10 +101,10 @@ def _code(brand: str | None) -> int | None:
     return BRANDS.index(brand) if brand in BRANDS else None
 
 
-def test_long_whole_numbers_of_arrow_are_values(
+def test_long_whole_numbers_are_values(
     client: TestClient, add_model: Callable[..., Model], scores: Float64Array
 ) -> None:
-    """Ids of 64 bits are exact in a column of whole numbers, though float64 cannot represent them."""
+    """Ids of 64 bits are exact in Arrow and in JSON, though float64 cannot represent them."""
     long = [2**60 + shop for shop in SHOPS]
     text = MODEL_TEXT.replace(str(list(SHOPS)), str([*map(str, long)]).replace("'", '"'))
     assert str(long[0]) in text
@@ -116,6 +116,16 @@ def test_long_whole_numbers_of_arrow_are_values(
     with pa.ipc.open_stream(rank_stream(client, arrow_stream(table)).content) as answer:
         ranked = answer.read_all().sort_by("row")
     assert ranked.column("score").to_pylist() == scores.tolist()
+    rows = [[number, brand, shop] for (number, brand, _), shop in zip(DOCUMENTS, shops, strict=True)]
+    answer = rank_rows(client, rows, explain=True)
+    assert scores_by_row(answer) == scores.tolist()
+    shown = {
+        int(document["id"]): part["value"]
+        for document in answer.json()["queries"][0]["ranking"]
+        for part in document["explanation"]["contributions"]
+        if part["feature"] == SHOP
+    }
+    assert [shown[row] for row in range(3)] == [str(each) for each in long]
 
 
 def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:

@@ -330,11 +330,14 @@ class TestQuota:
     def test_further_trials_beyond_the_quota_are_refused(
         self, client: TestClient, request_of: Callable[..., Any]
     ) -> None:
-        """More parallel trials are queued only within the quota; a refused change changes nothing."""
+        """More parallel trials are queued only within the quota; a refused change changes nothing.
+
+        A client that repeats a request with status 429 would repeat a change above the quota for ever.
+        """
         study = client.post("/v1/studies", json=request_of(parallel_trials=1)).json()
         path = f"/v1/studies/{study['id']}"
         refused = client.patch(path, json={"parallel_trials": 3})
-        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        assert (refused.status_code, refused.json().get("type")) == (409, "/problems/job-quota-too-small")
         study = client.get(path).json()
         assert (study["parallel_trials"], study["counts"]["asked"]) == (1, 1)
         assert client.patch(path, json={"parallel_trials": 2}).json()["counts"]["asked"] == 2
@@ -353,6 +356,10 @@ class TestQuota:
         assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
         assert client.get(path).json()["status"] == "paused"
         client.post(f"/v1/jobs/{job['id']}/cancel")
+        client.patch(path, json={"parallel_trials": 3})
+        refused = client.post(f"{path}/resume")
+        assert (refused.status_code, refused.json().get("type")) == (409, "/problems/job-quota-too-small")
+        client.patch(path, json={"parallel_trials": 2})
         assert client.post(f"{path}/resume").json()["counts"]["asked"] == 2
 
 

@@ -30,10 +30,12 @@ def _zstd(content: bytes) -> bytes:
     [
         gzip.compress(LETOR),
         gzip.compress(LETOR[:20]) + gzip.compress(LETOR[20:]),
+        gzip.compress(LETOR) + bytes(100_000),
+        gzip.compress(LETOR[:20]) + bytes(3) + gzip.compress(LETOR[20:]) + bytes(1),
         _zstd(LETOR),
         _zstd(LETOR[:20]) + _zstd(LETOR[20:]),
     ],
-    ids=["gzip", "gzip in members", "zstd", "zstd in frames"],
+    ids=["gzip", "gzip in members", "gzip padded", "gzip padded in members", "zstd", "zstd in frames"],
 )
 def test_compression_is_recognised_by_content(tmp_path: Path, packed: bytes) -> None:
     """A packed file reads as its plain form, whatever its name is."""

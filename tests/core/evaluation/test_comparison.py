@@ -209,3 +209,15 @@ def test_without_correction_each_p_value_is_used_unchanged() -> None:
         found = pair.metrics["map"]
         assert found is not None
         assert found.adjusted_p == found.paired.randomisation_p
+
+
+@pytest.mark.parametrize(("metric", "limit"), [("ndcg@10", 1.0), ("dcg@10", np.inf), ("revenue", np.inf)])
+def test_an_interval_is_within_the_possible_differences(metric: str, limit: float) -> None:
+    """Of a metric from 0 to 1, no difference is above 1; few queries would give a longer interval."""
+    values = np.column_stack(([0.0, 0.0, 0.05], [1.0, 0.9, 1.0]))
+    (pair,) = compare_systems(["a", "b"], {metric: values}, {metric: True}).pairs
+    (difference,) = pair.metrics.values()
+    assert difference is not None
+    assert difference.paired.upper is not None
+    assert (difference.paired.upper == 1.0) == (limit == 1.0)
+    assert difference.paired.upper <= limit

@@ -42,6 +42,16 @@ def test_team_draft(rankings: list[list[int]], length: int, lists: list[tuple[in
     assert sum(probability for _, probability in found) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_ranking_leaves_the_other_without_credits(method: Method) -> None:
+    """The list is the other ranking; clicks say nothing about a ranker without documents."""
+    for rankings in ([[1, 2, 3], []], [[], [1, 2, 3]]):
+        shown = interleave(method, rankings, 2, seeded_draw(0))
+        assert shown.documents == [1, 2]
+        for each in (shown, InterleavedList.of_json(shown.to_json())):
+            assert each.credits([0, 1]) == [0.0, 0.0]
+
+
 def test_team_draft_lists_with_teams() -> None:
     """Two coins of two rankings of three documents make four lists with teams, each with probability ¼."""
     found = exact_distribution(lambda draw: team_draft([[1, 2, 3], [2, 3, 1]], 3, draw))

@@ -98,7 +98,7 @@ def test_a_removed_alias_leaves_its_history(store: Store, web: list[Model]) -> N
 
 
 def test_a_promotion_requires_the_compared_champion(store: Store, web: list[Model], job: Job) -> None:
-    """The promotion fails if the alias has another version or none; rollbacks skip refused promotions."""
+    """It fails unless the alias has this version or the new one; rollbacks skip refused promotions."""
     move(store, 1, 2)
 
     def promotion(champion: int, challenger: int) -> Promotion:
@@ -113,6 +113,8 @@ def test_a_promotion_requires_the_compared_champion(store: Store, web: list[Mode
         line = tx.aliases.history("web", "champion", None, 1).items[0]
         assert (line.kind, line.job_id, line.key_id) == ("promoted", job.id, "key_3")
         assert line.report == {"admitted": True}
+        # Another promotion of version 3, such as that of a schedule, has ended first.
+        assert tx.aliases.promote(promotion(1, 3)).model.version == 3
     assert history(store)[2:] == [("refused", 2, 4), ("promoted", 2, 3)]
     assert [roll_back(store), roll_back(store)] == [2, 1]
     with store.begin() as tx:

@@ -39,6 +39,29 @@ def test_a_grid_does_not_repeat_trials_added_by_hand() -> None:
     assert combinations_taken(space, BASE, [first], [first]) == 0
 
 
+@pytest.mark.parametrize("sampler", ["random", "tpe", "qmc"])
+def test_parameters_are_not_repeated_while_others_are_left(sampler: str) -> None:
+    """Each combination is sampled once, and only then again; equal calls return equal parameters."""
+    choices = {"type": "choice", "choices": ["basic", "advanced"]}
+    space = search_space({**SPACE, "/hyperparameters/monotone_constraints_method": choices})
+    past: list[PastTrial] = []
+    for number in range(9):
+        others = [trial.parameters for trial in past]
+        position = TrialPosition(1, number, number, higher_is_better=True, others=others)
+        parameters = sample(sampler, space, BASE, position, past)
+        assert parameters == sample(sampler, space, BASE, position, past)
+        assert (parameters in others) == (number == 8)
+        past.append(PastTrial(number, parameters, 0.1 * number))
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe", "qmc"])
+def test_a_finite_search_space_limits_the_trials(sampler: str) -> None:
+    """A search space with a continuous number has no limit."""
+    assert sampler_limit(sampler, search_space(SPACE), BASE) == 3
+    continuous = {RATE: {"type": "float", "low": 0.01, "high": 0.1}}
+    assert sampler_limit(sampler, search_space(continuous), BASE) is None
+
+
 def test_a_grid_does_not_repeat_the_default() -> None:
     """The default learning rate is 0.1, a value of the grid."""
     assert sampler_limit("grid", search_space(SPACE), BASE) == 3

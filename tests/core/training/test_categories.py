@@ -69,9 +69,7 @@ def test_the_trees_are_those_of_lightgbm(datasets: tuple[RankingDataset, Ranking
     frame = pd.DataFrame(training.matrix, columns=list(training.feature_names))
     for name, categories in training.categories.items():
         texts = categories.texts(frame[name].to_numpy())
-        values = (
-            [int(value) for value in categories.values] if categories.are_whole_numbers else categories.values
-        )
+        values = [int(value) if value.isdecimal() else value for value in categories.values]
         frame[name] = pd.Categorical.from_codes(
             [-1 if text is None else categories.values.index(text) for text in texts], list(values)
         )
@@ -106,6 +104,33 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
     )
     kept = train(spec_of(), align_features(training, ("f 1", "f2"))).model_text
     assert not ModelText.read(kept).categories
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        (("false", "true"), "[false, true]"),
+        (("9007199254740993", "7"), "[9007199254740993, 7]"),
+        (("18446744073709551615", "0"), "[18446744073709551615, 0]"),
+        (("18446744073709551616", "-1"), '["18446744073709551616", "-1"]'),
+        (("True", "False"), '["True", "False"]'),
+    ],
+)
+def test_booleans_and_long_ids_are_written_as_json(values: tuple[str, ...], line: str) -> None:
+    """Data frames hold them as values, not as texts; texts are the values that would be read otherwise."""
+    dataset = categorical_dataset()
+    column = np.arange(dataset.n_documents, dtype=np.float32) % 2
+    features = np.column_stack([dataset.matrix[:, 0], column])
+    dataset = RankingDataset.from_arrays(
+        features,
+        dataset.labels,
+        dataset.query_boundaries,
+        feature_names=["f1", "kind"],
+        categories={"kind": values},
+    )
+    text = train(spec_of(num_iterations=2), dataset).model_text
+    assert text.rstrip().endswith(f"pandas_categorical:[{line}]")
+    assert ModelText.read(text).categories[1].values == values
 
 
 def test_the_engine_scores_as_lightgbm_does(datasets: tuple[RankingDataset, RankingDataset]) -> None:

@@ -66,6 +66,19 @@ def test_median_iteration(best: list[int], median: int) -> None:
     assert median_iteration(best) == median
 
 
+def test_a_fold_without_a_metric_has_no_best_iteration() -> None:
+    """The last iteration of a fold whose queries do not define the metric says nothing about the others."""
+    assignment = FoldAssignment(("1", "2"), np.array([0, 1, 0, 1, 1]))
+    undefined = {"ndcg@5": np.array([NAN, NAN])}
+    first = CrossValidation.begun(assignment, list(METRICS)).with_fold(
+        500, 20, undefined, METRICS, is_defined=False
+    )
+    assert first.best_iteration == 500
+    both = first.with_fold(21, 30, {"ndcg@5": np.array([0.9, NAN, 0.5])}, METRICS)
+    assert both.best_iteration == 21
+    assert CrossValidation.from_bytes(both.to_bytes(), assignment)[0].best_iteration == 21
+
+
 def test_a_checkpoint_holds_the_folds_and_the_unfinished_training() -> None:
     """A checkpoint is read as it was written; folds of other queries are refused."""
     report = IterationReport(1, 2, {"validation": {"ndcg@5": 0.3}}, 1)

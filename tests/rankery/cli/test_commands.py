@@ -506,7 +506,10 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     path = tmp_path / "judged.csv"
     path.write_text("grade,search,bm25,price\n2,shoes,1.5,7\n0,shoes,2,7\n")
     columns = ("--columns", '{"label": "grade", "query": "search"}')
-    (first,) = rankery(stack, "datasets", "upload", path, *columns, "--json").document
+    (tmp_path / "judged.csv.weight").write_text("1\n1\n")
+    uploaded = rankery(stack, "datasets", "upload", path, *columns, "--json")
+    (first,) = uploaded.document
+    assert "\nrankery: judged.csv.weight is ignored: " in uploaded.errors
     assert (first["name"], first["statistics"]["queries"]) == ("judged.csv", 1)
     assert rankery(stack, "datasets", "show", "judged.csv", "--json").document["id"] == first["id"]
     (second,) = rankery(
@@ -690,7 +693,16 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         ),
         (("train", "train.txt", "--init-model", "absent"), "there is no model 'absent'"),
         (("train", "train.txt", "--leave-out-feature", "f9"), "the dataset has no feature 'f9'"),
-        (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
+        (
+            ("train", "train.txt", "--loss-option", "mu=-1"),
+            "--loss-option mu: must be greater than or equal to 0",
+        ),
+        (
+            ("train", "train.txt", "--set", "num_leaves=1"),
+            "--set num_leaves: must be greater than or equal to 2",
+        ),
+        (("train", "train.txt", "--best", "--budget", "1s"), "--budget: must be greater than or equal to 10"),
+        (("tune", "train.txt", "--space", "num_leaves=1..3"), "--space num_leaves: must be at least 2"),
         (
             ("train", "none.txt"),
             "none.txt is not a local file, and there is no dataset 'none.txt'; see `rankery datasets",
@@ -711,12 +723,12 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         (("evaluate", "web@absent", "--dataset", "train.txt"), "there is no model 'web@absent'"),
         (
             ("evaluate", "web", "--dataset", "train.txt", "--metric", "ndgc"),
-            "/metrics/0: unknown metric 'ndgc'",
+            "--metric: unknown metric 'ndgc'",
         ),
         (("jobs", "cancel", "job_1"), "there is no job 'job_1'"),
         (
             ("export", "web", "--format", "word", "-o", "x"),
-            "/format: unknown format 'word'; known are lightgbm",
+            "--format: unknown format 'word'; known are lightgbm",
         ),
         (
             ("export", "web", "--format", "c", "-o", "no/x.c"),

@@ -239,3 +239,15 @@ def test_a_pipe_is_refused(read: Callable[[Path], object]) -> None:
     with pytest.raises(UserError, match="a pipe; write it to a file"):
         read(Path(f"/dev/fd/{reader}"))
     os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("ending", "remedy"), [("weight", "document_weight"), ("position", "ranks"), ("init", "Continue")]
+)
+def test_files_that_lightgbm_would_read_are_named(folder: Path, ending: str, remedy: str) -> None:
+    """A file beside the data that LightGBM reads and Rankery ignores is a finding with a remedy."""
+    (folder / f"train.txt.{ending}").write_text("1\n")
+    (file,) = run("doctor", folder / "train.txt", "--json").document["files"]
+    (found,) = [finding for finding in file["findings"] if finding["code"] == "ignored-file"]
+    assert (found["severity"], found["title"]) == ("warning", f"train.txt.{ending} is ignored")
+    assert remedy in found["advice"]

@@ -15,7 +15,7 @@ import pytest
 from core.data.tables.cells import category_texts
 from rankery.client import Client
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
-from rankery.client.frames.incoming import as_table
+from rankery.client.frames.incoming import as_stream, as_table
 from rankery.client.frames.interleaved import as_queries
 from rankery.client.frames.runs import (
     run_of_mapping,
@@ -41,6 +41,22 @@ def test_rows_are_gathered_and_scores_are_in_their_order() -> None:
     assert candidates.with_frame_rows(answer, "rank").column("row").to_pylist() == [2, 0, 1]
     by_row = candidates.with_frame_rows(answer, "rows")
     assert (by_row.column("row").to_pylist(), by_row.column("rank").to_pylist()) == ([0, 1, 2], [2, 1, 1])
+
+
+def test_ids_are_returned_as_they_were_given() -> None:
+    """Booleans are sent as numbers, since the service refuses columns of booleans."""
+    frame = FRAME.assign(query=[True, False, True], document=[1, 2, 3])
+    candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+    with pa.ipc.open_stream(as_stream(candidates.table)) as reader:
+        sent = reader.read_all()
+    answer = sent.select(["query_id", "document_id"]).append_column("row", pa.array([0, 1, 2]))
+    found = candidates.with_frame_rows(answer, "rows").to_pydict()
+    assert [(type(query), query) for query in found["query_id"]] == [
+        (bool, True),
+        (bool, False),
+        (bool, True),
+    ]
+    assert found["document_id"] == [1, 2, 3]
 
 
 def test_a_refusal_names_the_row_of_the_frame() -> None:
