@@ -17,6 +17,7 @@ from rankery.client.reading import (
     certificate_hint,
     checked,
     document_of,
+    is_on_this_machine,
     json_body,
     proxy_errors,
     proxy_hint,
@@ -59,6 +60,8 @@ class AsyncTransport:
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
+        if transport is None and is_on_this_machine(self.base_url):
+            transport = httpx.AsyncHTTPTransport()  # without the proxies of the environment
         with proxy_errors():
             self._http = httpx.AsyncClient(
                 base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers

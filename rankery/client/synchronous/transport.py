@@ -21,6 +21,7 @@ from rankery.client.reading import (
     checked,
     document_of,
     json_body,
+    is_on_this_machine,
     proxy_errors,
     proxy_hint,
     service_url,
@@ -62,6 +63,8 @@ class Transport:
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
+        if transport is None and is_on_this_machine(self.base_url):
+            transport = httpx.HTTPTransport()  # without the proxies of the environment
         with proxy_errors():
             self._http = httpx.Client(
                 base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
