@@ -1,11 +1,14 @@
-"""Limits on the URL and the headers of a request."""
+"""Limits on the URL and the headers of a request, and on the encoding of its body."""
 
 from http import HTTPStatus
 
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from app.http.bodies import has_body
 from app.http.middleware import HttpMiddleware
 from app.http.problems import http_problem
+from core.names import shortened
 
 MAX_TARGET_BYTES = 2**13
 MAX_HEADERS = 100
@@ -16,7 +19,7 @@ _FRAMING = {b"content-length", b"transfer-encoding"}
 
 
 class HeaderLimits(HttpMiddleware):
-    """ASGI middleware that refuses an overlong URL or headers.
+    """ASGI middleware that refuses an overlong URL or headers, and a compressed body.
 
     The server's parser limits only a head that is still incomplete: a head that arrives in one piece passes.
     """
@@ -25,7 +28,10 @@ class HeaderLimits(HttpMiddleware):
         """Handle one HTTP request."""
         if refusal := _refusal(scope):
             status, detail = refusal
-            await http_problem(status, detail, {"Connection": "close"})(scope, receive, send)
+            headers = {"Connection": "close"}
+            if status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+                headers["Accept-Encoding"] = "identity"
+            await http_problem(status, detail, headers)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -43,4 +49,12 @@ def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
     if sum(len(name) + len(value) + _SEPARATORS for name, value in headers) > MAX_HEADER_BYTES:
         detail = f"the headers must have at most {MAX_HEADER_BYTES} bytes in total"
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
-    return None
+    return _encoding_refusal(Headers(scope=scope))
+
+
+def _encoding_refusal(headers: Headers) -> tuple[HTTPStatus, str] | None:
+    encoding = headers.get("content-encoding", "").strip()
+    if encoding.lower() in ("", "identity") or not has_body(headers):
+        return None
+    detail = f"send the body without compression, not with Content-Encoding: {shortened(encoding)}"
+    return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail

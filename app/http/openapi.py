@@ -137,7 +137,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     416: "The range begins after the end of the file",
     413: "The body is too large",
     414: "The URL is too long",
-    415: "The media type of the body is not accepted",
+    415: "The media type or the compression of the body is not accepted",
     421: "The name in the Host header is not a name of the service",
     422: "The request is not valid",
     423: "Another request has taken over the upload",
@@ -157,7 +157,7 @@ NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `
 # Problems of a JSON request body.
 BODY_PROBLEMS = (408, 413, 415, 422)
 # Problems of an upload.
-UPLOAD_PROBLEMS = (408, 409, 413, 422, 507)
+UPLOAD_PROBLEMS = (408, 409, 413, 415, 422, 507)
 _ANYWHERE = (414, 429, 431, 503)
 
 

@@ -1,5 +1,7 @@
 """Long addresses and many headers."""
 
+import gzip
+
 import pytest
 
 from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES
@@ -34,6 +36,23 @@ def test_too_many_or_too_long_headers_are_refused(client: TestClient, headers: d
     answer = client.get("/v1/jobs", headers=headers)
     assert answer.status_code == 431
     assert answer.json()["type"] == "/problems/headers-too-large"
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/models/web/rank", "/v1/datasets", "/v1/uploads"])
+@pytest.mark.parametrize("encoding", ["gzip", "br", "identity, zstd"])
+def test_a_compressed_body_is_refused(client: TestClient, path: str, encoding: str) -> None:
+    """415 has the encoding; a parser would report invalid JSON, an upload would store compressed bytes."""
+    headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
+    answer = client.post(path, content=gzip.compress(b"{}"), headers=headers)
+    assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "identity")
+    assert answer.json()["type"] == "/problems/unsupported-media-type"
+    assert "Content-Encoding" in answer.json()["detail"]
+
+
+def test_an_encoding_without_effect_is_accepted(client: TestClient) -> None:
+    """`identity` is no encoding, and a request without a body has nothing to decode."""
+    assert client.post("/v1/jobs", json={}, headers={"Content-Encoding": "Identity"}).status_code == 422
+    assert client.get("/v1/jobs", headers={"Content-Encoding": "gzip"}).status_code == 200
 
 
 def test_fifty_headers_and_a_long_cookie_are_accepted(client: TestClient) -> None:
