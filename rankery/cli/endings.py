@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -64,7 +65,8 @@ class OneSentenceGroup(TyperGroup):
     """Command group that prints errors as one sentence on standard error, without a traceback."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line; standard output may be a file on a full disk."""
+        """Run the command line; standard streams may be closed, and the output a file on a full disk."""
+        _open_closed_streams()
         try:
             return super().main(*args, **options)
         except OSError as error:
@@ -80,6 +82,13 @@ class OneSentenceGroup(TyperGroup):
         writes_json = any(argument.partition("=")[0] == _JSON_OPTION for argument in ctx.args)
         with _one_sentence_errors(names_options=not writes_json):
             return super().invoke(ctx)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for standard streams that were closed at the start, which Python has as None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - open until the process ends
 
 
 @contextmanager
