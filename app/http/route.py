@@ -122,7 +122,8 @@ class JsonRoute(DeferredRoute):
             if any("\x00" in text for name, text in request.path_params.items() if name != QUERY_ID):
                 raise HTTPException(HTTPStatus.NOT_FOUND)
             json_request = self.bounded(request, services_of(request).settings)
-            return conditional(request, await self.answer(json_request, handle))
+            response = await self.answer(json_request, handle)
+            return conditional(request, response) if "GET" in (self.methods or ()) else response
 
         return handle_json
 
