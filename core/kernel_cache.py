@@ -38,10 +38,19 @@ def kernel_cache() -> Path:
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"
-    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankery" / "kernels"
-    if is_writable(preferred) or warmed_parts(preferred).is_dir() or not is_writable(user_cache):
+    if is_writable(preferred) or warmed_parts(preferred).is_dir():
         return preferred
-    return user_cache
+    user_cache = _user_cache()
+    return user_cache if user_cache is not None and is_writable(user_cache) else preferred
+
+
+def _user_cache() -> Path | None:
+    """Return the user's folder of compiled kernels; None for a user without a home folder."""
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # HOME is unset, and the user id is unknown, as in some containers
+        return None
+    return cache / "rankery" / "kernels"
 
 
 def is_writable(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankery.errors import UserError, invalid_settings
+from rankery.loopback import is_loopback
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -113,7 +114,6 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
         StoreUnusable: The database cannot be used.
     """
     require_server_package()
-    from core.loopback import is_loopback
 
     if is_loopback(host):
         return

@@ -10,7 +10,7 @@ from app.auth.rate_limit import Buckets
 from app.http.caller import Caller
 from app.http.services import injected
 from app.http.thread_pools import LOOKUPS, UNKNOWN_CREDENTIALS
-from core.loopback import is_loopback
+from rankery.loopback import is_loopback
 
 _MINUTE_SECONDS = 60.0
 

@@ -21,8 +21,8 @@ from app.http.services import registered
 from app.http.thread_pools import AFTER_RESPONSE
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
-from core.loopback import is_loopback
 from core.store.visibility import limited_to
+from rankery.loopback import is_loopback
 
 _log = structlog.stdlib.get_logger("rankery.access")
 

@@ -192,7 +192,7 @@ def accepted_log(log: ClickLog) -> JSONResponse:
     summary="Upload or import a click log",
     status_code=ACCEPTED,
     response_model=schemas.ClickLog,
-    responses=problems(415, *UPLOAD_PROBLEMS),
+    responses=problems(*UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": _BODY},
 )
 async def upload_click_log(

@@ -55,27 +55,7 @@ def download_dataset(
     without categories supports range requests, with a strong `ETag`. Other downloads have no known length and
     cannot be resumed.
     """
-    return _download(dataset_id, request, services.store, format)
-
-
-@router.head(
-    "/{dataset_id}/download",
-    summary="Show the headers of a download",
-    response_class=Response,
-    responses={
-        200: {"description": "The headers of the download"},
-        **NOT_MODIFIED,
-        **problems(404, 409, 422),
-    },
-)
-def describe_download(
-    dataset_id: str, request: Request, services: UseServices, format: Format = "parquet"
-) -> Response:
-    """Return the headers of a download, with its size and `ETag` where they are known."""
-    return _download(dataset_id, request, services.store, format)
-
-
-def _download(dataset_id: str, request: Request, store: Store, format: str) -> Response:
+    store = services.store
     files = DatasetFiles(store, dataset_id)
     file = files.open()
     try:
@@ -93,8 +73,6 @@ def _download(dataset_id: str, request: Request, store: Store, format: str) -> R
                 )
         media_type = PARQUET if format == "parquet" else _LETOR
         blocks = named_parquet(file) if format == "parquet" else letor_blocks(file)
-        if request.method == "HEAD":  # after the checks of `letor_blocks`
-            blocks = iter(())
         headers = {"Accept-Ranges": "none"}
         return Download(blocks, file, media_type, f"{dataset_id}.{format}", headers=headers)
     except BaseException:

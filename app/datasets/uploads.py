@@ -275,7 +275,7 @@ def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
     summary="Upload or import a dataset",
     status_code=ACCEPTED,
     response_model=schemas.Dataset,
-    responses=problems(415, *UPLOAD_PROBLEMS),
+    responses=problems(*UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": _UPLOAD_BODY},
 )
 async def upload_dataset(

@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 
 def conditional(request: Request, response: Response) -> Response:
-    """Add an `ETag` to a successful GET response, or return 304 if `If-None-Match` has the same `ETag`.
+    """Add an `ETag` to a successful response of a GET route, or return 304 if `If-None-Match` has it.
 
     The `ETag` is a hash of the body. `no-cache` lets browsers keep and revalidate the body, which
     makes polling cheap. Streamed responses pass unchanged: their body is not known yet.
     """
-    if request.method != "GET" or response.status_code != 200 or not hasattr(response, "body"):
+    if response.status_code != 200 or not hasattr(response, "body"):
         return response
     etag = f'"{hashlib.sha256(response.body).hexdigest()[:32]}"'
     # Weak, because the compressed and the uncompressed response share the `ETag`.

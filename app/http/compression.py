@@ -30,7 +30,7 @@ class Compression(HttpMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
-        if scope["method"] != "GET":
+        if scope["method"] not in ("GET", "HEAD"):
             await self.app(scope, receive, send)
         elif accepts_gzip(Headers(scope=scope).get("accept-encoding", "")):
             await _Responder(self.app)(scope, receive, send)

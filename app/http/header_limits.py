@@ -1,4 +1,4 @@
-"""Limits on the URL and the headers of a request, and refusal of compressed bodies."""
+"""Limits on the URL and the headers of a request, and on the encoding of its body."""
 
 from http import HTTPStatus
 
@@ -8,6 +8,7 @@ from starlette.types import Receive, Scope, Send
 from app.http.bodies import has_body
 from app.http.middleware import HttpMiddleware
 from app.http.problems import http_problem
+from core.names import shortened
 
 MAX_TARGET_BYTES = 2**13
 MAX_HEADERS = 100
@@ -15,11 +16,10 @@ MAX_HEADER_BYTES = 2**14
 _SEPARATORS = 4  # bytes of ": " and the line's end
 # Both headers together make the end of a body ambiguous, which allows request smuggling through a proxy.
 _FRAMING = {b"content-length", b"transfer-encoding"}
-_PLAIN = "identity"
 
 
 class HeaderLimits(HttpMiddleware):
-    """ASGI middleware that refuses an overlong URL or headers, and compressed bodies.
+    """ASGI middleware that refuses an overlong URL or headers, and a compressed body.
 
     The server's parser limits only a head that is still incomplete: a head that arrives in one piece passes.
     """
@@ -28,7 +28,10 @@ class HeaderLimits(HttpMiddleware):
         """Handle one HTTP request."""
         if refusal := _refusal(scope):
             status, detail = refusal
-            await http_problem(status, detail, _headers_of(status))(scope, receive, send)
+            headers = {"Connection": "close"}
+            if status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+                headers["Accept-Encoding"] = "identity"
+            await http_problem(status, detail, headers)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -46,14 +49,15 @@ def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
     if sum(len(name) + len(value) + _SEPARATORS for name, value in headers) > MAX_HEADER_BYTES:
         detail = f"the headers must have at most {MAX_HEADER_BYTES} bytes in total"
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
-    encoding = Headers(scope=scope).get("content-encoding", _PLAIN)
-    if encoding.strip().lower() not in ("", _PLAIN) and has_body(Headers(scope=scope)):
-        detail = f"send the body without Content-Encoding: {encoding:.40}; uploaded files may be compressed"
-        return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail
-    return None
+    return _encoding_refusal(Headers(scope=scope))
 
 
-def _headers_of(status: HTTPStatus) -> dict[str, str]:
-    """Return the headers of a refusal, whose body is not read; RFC 9110 has the accepted coding for 415."""
-    accepted = {"Accept-Encoding": _PLAIN} if status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE else {}
-    return {"Connection": "close", **accepted}
+def _encoding_refusal(headers: Headers) -> tuple[HTTPStatus, str] | None:
+    encoding = headers.get("content-encoding", "").strip()
+    if encoding.lower() in ("", "identity") or not has_body(headers):
+        return None
+    detail = (
+        f"send the body without compression, not with Content-Encoding: {shortened(encoding)};"
+        " uploaded files may be compressed"
+    )
+    return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail

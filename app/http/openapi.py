@@ -22,10 +22,10 @@ Train, evaluate and serve learning-to-rank models.
 
 Upload or generate judged data, submit training jobs, and serve the models. Slow requests create a job, `202
 Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
-`304` without a body. Every `POST` that creates objects takes an `Idempotency-Key`, except for API keys and
-webhooks. Send an API key as `Authorization: Bearer rk_…`; until a key exists, requests from this machine need
-none. Callers above their rate limit get `429` with `Retry-After`. If a JSON object repeats a member, the last
-one counts.
+`304` without a body. `HEAD` is answered wherever `GET` is. Every `POST` that creates objects takes an
+`Idempotency-Key`, except for API keys and webhooks. Send an API key as `Authorization: Bearer rk_…`; until a
+key exists, requests from this machine need none. Callers above their rate limit get `429` with `Retry-After`.
+If a JSON object repeats a member, the last one counts.
 Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each invalid value in a payload.
 """
 TAGS = (
@@ -137,7 +137,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     416: "The range begins after the end of the file",
     413: "The body is too large",
     414: "The URL is too long",
-    415: "The media type of the body is not accepted",
+    415: "The media type or the compression of the body is not accepted",
     421: "The name in the Host header is not a name of the service",
     422: "The request is not valid",
     423: "Another request has taken over the upload",
@@ -157,7 +157,7 @@ NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `
 # Problems of a JSON request body.
 BODY_PROBLEMS = (408, 413, 415, 422)
 # Problems of an upload.
-UPLOAD_PROBLEMS = (408, 409, 413, 422, 507)
+UPLOAD_PROBLEMS = (408, 409, 413, 415, 422, 507)
 _ANYWHERE = (414, 429, 431, 503)
 
 

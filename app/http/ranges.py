@@ -80,8 +80,7 @@ def select(request: Request, file: RangedFile) -> Selection:
         return Selection(HTTPStatus.NOT_MODIFIED, 0, 0, response_headers)
     requested = _requested_range(headers, file) if request.method == "GET" else None
     if requested is None:
-        stop = size if request.method == "GET" else 0
-        return Selection(HTTPStatus.OK, 0, stop, {**response_headers, "Content-Length": str(size)})
+        return Selection(HTTPStatus.OK, 0, size, {**response_headers, "Content-Length": str(size)})
     start, stop = requested
     response_headers |= {
         "Content-Length": str(stop - start),

@@ -9,7 +9,8 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.responses import Response
-from starlette.routing import compile_path, get_name
+from starlette.routing import Match, compile_path, get_name
+from starlette.types import Receive, Scope, Send
 
 from app.http.bodies import JsonRequest
 from app.http.caching import ResponseCache, conditional
@@ -43,7 +44,7 @@ class Router(APIRouter):
 
 
 class DeferredRoute(APIRoute):
-    """A route that FastAPI builds on its first use.
+    """A route that FastAPI builds on its first use; a GET route also answers HEAD (RFC 9110, section 9.1).
 
     Requests are matched by path and method alone. Analysing all endpoints and their models would take a fifth
     of the import time of the application.
@@ -80,6 +81,20 @@ class DeferredRoute(APIRoute):
                 self._build()
             return self.__getattribute__(name)
 
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match as FastAPI does, and HEAD as GET."""
+        return super().matches({**scope, "method": "GET"} if self._is_head_of_get(scope) else scope)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request; the server sends no body in response to HEAD."""
+        if self._is_head_of_get(scope):
+            await self.app(scope, receive, send)
+        else:
+            await super().handle(scope, receive, send)
+
+    def _is_head_of_get(self, scope: Scope) -> bool:
+        return scope.get("method") == "HEAD" and "GET" in (self.methods or ())
+
     def _build(self) -> None:
         self._is_being_built = True
         try:
@@ -97,7 +112,7 @@ class DeferredRoute(APIRoute):
 
 
 class JsonRoute(DeferredRoute):
-    """A route that parses JSON strictly, limits its size, and answers GET with an `ETag` or 304."""
+    """A route that parses JSON strictly, limits its size, and answers GET and HEAD with an `ETag` or 304."""
 
     def get_route_handler(self) -> Handle:
         """Wrap FastAPI's handler."""
@@ -107,7 +122,8 @@ class JsonRoute(DeferredRoute):
             if any("\x00" in text for name, text in request.path_params.items() if name != QUERY_ID):
                 raise HTTPException(HTTPStatus.NOT_FOUND)
             json_request = self.bounded(request, services_of(request).settings)
-            return conditional(request, await self.answer(json_request, handle))
+            response = await self.answer(json_request, handle)
+            return conditional(request, response) if "GET" in (self.methods or ()) else response
 
         return handle_json
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -97,7 +98,15 @@ def rfc3339(value: Any) -> Any:
     raise ValueError("must be a date and time with its zone, such as 2100-01-01T00:00:00Z")
 
 
-Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc3339)]
+def _in_utc(moment: datetime) -> datetime:
+    """Return a moment in UTC, as the database stores it."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must be between the years 1 and 9999, also in UTC") from error
+
+
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc3339), AfterValidator(_in_utc)]
 Id = Annotated[str, Field(max_length=64, pattern=PRINTABLE)]
 ModelReference = Annotated[
     str,

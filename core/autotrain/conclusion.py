@@ -137,7 +137,8 @@ def _p_against_untrained(test: PairedDifference, variance_factor: float) -> floa
     """Return the p-value of a trained model against an untrained baseline.
 
     The models of several folds share training queries. Without signal, their values are therefore dependent,
-    and Fisher's test alone finds too many differences. The corrected t-test of Nadeau and Bengio (2003) does not.
+    and Fisher's test alone finds too many differences. The corrected t-test allows for it (Nadeau and
+    Bengio 2003).
     """
     if variance_factor == 1.0 or not test.effect_size:
         return test.randomisation_p

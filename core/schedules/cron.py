@@ -128,7 +128,7 @@ def _check_timezone(name: str) -> None:
             raise ValueError(f"{name} depends on the machine")
         ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        zones = available_timezones()
+        zones = available_timezones() - _NOT_TIMEZONES
         hint = did_you_mean(name, {zone: zone for zone in zones}) or "use a name such as Europe/Zurich or UTC"
         if not zones:
             hint = "this machine has no time zone database; install the package tzdata, or use UTC"

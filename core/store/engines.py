@@ -239,8 +239,14 @@ def _sqlite_dialect() -> Dialect:
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # The driver would begin transactions late and only before some statements; `_begin_sqlite` begins them.
     connection.isolation_level = None
+    # The function of SQLite changes only the letters of ASCII.
+    connection.create_function("lower", 1, _lower, deterministic=True)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
 
 
 def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:

@@ -198,12 +198,19 @@ class ServiceConnection:
         """
         import httpx
 
-        from rankery.client.reading import certificate_hint, proxy_errors, proxy_hint, service_url
+        from rankery.client.reading import (
+            certificate_hint,
+            is_on_this_machine,
+            proxy_errors,
+            proxy_hint,
+            service_url,
+        )
 
         url = service_url(url)
+        transport = httpx.HTTPTransport() if is_on_this_machine(url) else None
         try:
             with proxy_errors():
-                http = httpx.Client(timeout=_CONNECT_TIMEOUT_SECONDS)
+                http = httpx.Client(timeout=_CONNECT_TIMEOUT_SECONDS, transport=transport)
             with http:
                 response = http.get(f"{url.rstrip('/')}/healthz")
             if response.status_code == httpx.codes.NOT_FOUND:

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -65,7 +66,8 @@ class OneSentenceGroup(TyperGroup):
     """Command group that prints errors as one sentence on standard error, without a traceback."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line; standard output may be a file on a full disk."""
+        """Run the command line; standard streams may be closed, and the output a file on a full disk."""
+        _open_closed_streams()
         try:
             return super().main(*args, **options)
         except OSError as error:
@@ -91,6 +93,13 @@ class OneSentenceGroup(TyperGroup):
             _, command, words = command.resolve_command(ctx, words)
         longest = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
         return {name: text if text.startswith("-") else text.upper() for name, text in longest.items()}
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for standard streams that were closed at the start, which Python has as None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - open until the process ends
 
 
 @contextmanager

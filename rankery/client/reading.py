@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from rankery.client.references import described
 from rankery.errors import AnswerNotUnderstood, InvalidArgument, InvalidSettings, KeyRefused, RankeryApiError
 from rankery.json_text import plain_value
+from rankery.loopback import is_loopback
 
 
 class Unset(Enum):
@@ -123,6 +124,11 @@ def service_url(base_url: str | None) -> str:
     return text
 
 
+def is_on_this_machine(url: str) -> bool:
+    """Return whether a URL has a loopback address, which no proxy of the environment can reach."""
+    return is_loopback(httpx.URL(url).host)
+
+
 @contextmanager
 def proxy_errors() -> Iterator[None]:
     """Convert errors of httpx about the proxy that the environment names.
@@ -142,7 +148,8 @@ def proxy_errors() -> Iterator[None]:
 def proxy_hint(url: str) -> str:
     """Return how to avoid the proxy through which a URL is requested; empty without one."""
     proxies, host = getproxies(), httpx.URL(url).host
-    if proxy_bypass(host) or not (proxies.get(httpx.URL(url).scheme) or proxies.get("all")):
+    is_direct = is_on_this_machine(url) or proxy_bypass(host)
+    if is_direct or not (proxies.get(httpx.URL(url).scheme) or proxies.get("all")):
         return ""
     return f"; requests go through a proxy: to connect directly, add {host} to NO_PROXY"
 

@@ -127,4 +127,7 @@ class StoredUploadId:
 
 def _cache_folder() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "rankery" / "uploads"
+    try:
+        return Path(home).expanduser() / "rankery" / "uploads"
+    except RuntimeError:  # HOME is unset, and the user id is unknown, as in some containers
+        return Path(os.devnull) / "uploads"  # cannot be written

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from numba.core.caching import FunctionCache
 
+from core import kernel_cache
 from core.kernel_cache import KernelCache, exclusive
 
 ELF = b"\x7fELF"
@@ -174,3 +175,16 @@ def test_processes_that_compile_one_kernel_at_the_same_time_lose_none(
     command = [sys.executable, "-m", "kernels.shared"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.splitlines() == ["[11, 11]", "[10, 10]"]
+
+
+def test_a_user_without_a_home_folder_has_the_default_folder_of_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Containers run as user ids that no file of users has, and HOME may be unset."""
+    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54_321)
+    with pytest.raises(RuntimeError):
+        Path.home()
+    beside_sources = Path(kernel_cache.__file__).parent / "__pycache__" / "kernels"
+    assert kernel_cache.kernel_cache.__wrapped__() == beside_sources

@@ -1,10 +1,13 @@
 """The client, with a mocked HTTP server."""
 
 import json
+import multiprocessing
 import os
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -117,6 +120,44 @@ def test_a_redirect_is_an_error_that_names_its_target(tmp_path: Path) -> None:
             with pytest.raises(AnswerNotUnderstood, match=f"redirects to {target}"):
                 call()
     assert not list(tmp_path.iterdir())
+
+
+class _Counting(BaseHTTPRequestHandler):
+    """Answers with a kept-open connection, and records the client's port of each request."""
+
+    protocol_version = "HTTP/1.1"
+    ports: ClassVar[list[int]] = []
+
+    def do_GET(self) -> None:
+        self.ports.append(self.client_address[1])
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Log nothing."""
+
+
+def test_a_forked_process_has_its_own_connections() -> None:
+    """On the connections of its parent, each process would get responses to requests of the other."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with Client(f"http://127.0.0.1:{server.server_port}") as client:
+
+        def request() -> None:
+            client.transport.get("/v1/jobs")
+
+        request()
+        child = multiprocessing.get_context("fork").Process(target=request)
+        child.start()
+        child.join()
+        request()
+    server.shutdown()
+    server.server_close()
+    first, of_child, last = _Counting.ports
+    assert child.exitcode == 0
+    assert first == last != of_child
 
 
 def test_an_event_may_hold_any_line_separator() -> None:

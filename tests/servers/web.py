@@ -150,15 +150,20 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901 -
             else:
                 self._send(file)
 
-        def _empty(self, status: int, location: str | None = None) -> None:
+        def _empty(self, status: int, location: str | None = None, content_range: str | None = None) -> None:
             self.send_response(status)
             if location is not None:
                 self.send_header("Location", location)
+            if content_range is not None:
+                self.send_header("Content-Range", content_range)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
         def _send(self, file: WebFile) -> None:
             start = self._start(file)
+            if start and start >= len(file.content):
+                self._empty(416, content_range=f"bytes */{len(file.content)}")
+                return
             content = memoryview(file.content)[start:]
             self.send_response(206 if start else 200)
             if start:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from core.errors import ClusterUnavailable, InvalidInput
-from core.loopback import is_loopback
+from rankery.loopback import is_loopback
 from worker.dask.cluster import CONNECT_SECONDS, security_of
 from worker.dask.settings import DaskSettings
 from worker.ports import ANY_PORT

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from core.loopback import is_loopback
+from rankery.loopback import is_loopback
 from worker.ports import PortSettings
 
 _TLS = "tls://"

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
@@ -155,6 +155,13 @@ class Download(StreamingResponse):
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.
         """
+        if scope["method"] == "HEAD":
+            self.body_iterator = _nothing()
         reads = registered(scope["app"], ExpensiveReads)
         with self._source or contextlib.nullcontext(), reads.slot(rate_limit_key(scope)):
             await super().__call__(scope, receive, send)
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urljoin
 
@@ -17,6 +18,7 @@ _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_NO_RANGE = re.compile(r"bytes \*/(\d+)")
 
 
 class WebFile:
@@ -50,6 +52,12 @@ class WebFile:
         try:
             with contextlib.ExitStack() as stack:
                 response = self._response(headers, stack)
+                if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and "Range" in headers:
+                    if version is not None and _size_of(response) == start:  # only the end was unknown
+                        yield ByteStream(replace(version, size_bytes=start), start, iter(()))
+                        return
+                    del headers["Range"], headers["If-Range"]
+                    response = self._response(headers, stack)
                 yield self._stream(response, start)
         except httpx.TransportError as error:
             raise DownloadInterrupted(f"{self.address.host}: {type(error).__name__}") from error
@@ -101,6 +109,12 @@ class WebFile:
 
     def _dataset_error(self, problem: str) -> DatasetError:
         return DatasetError.at(f"expected a file at {self.address}, {problem}", file=self.address.name)
+
+
+def _size_of(response: httpx.Response) -> int | None:
+    """Return the size of a file that has no byte of the requested range."""
+    size = _NO_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    return None if size is None else int(size[1])
 
 
 def _condition(version: FileVersion | None) -> str | None:

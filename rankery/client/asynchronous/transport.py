@@ -1,6 +1,7 @@
 """HTTP transport with retries."""
 
 import asyncio
+import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from rankery.client.reading import (
     certificate_hint,
     checked,
     document_of,
+    is_on_this_machine,
     json_body,
     proxy_errors,
     proxy_hint,
@@ -53,16 +55,14 @@ class AsyncTransport:
         resumable_bytes: int,
         transport: httpx.AsyncBaseTransport | None,
     ) -> None:
-        headers = authorization(api_key)
+        self._headers = authorization(api_key)
         self.base_url = service_url(base_url).rstrip("/")
-        self._has_key = bool(headers)
+        self._has_key = bool(self._headers)
+        self._transport = transport
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
-        with proxy_errors():
-            self._http = httpx.AsyncClient(
-                base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
-            )
+        self._http, self._process = self._new_http(), os.getpid()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -73,7 +73,23 @@ class AsyncTransport:
             raise ClientClosed(
                 f"the client of {self.base_url} is closed: make another one, and fetch the object with it"
             )
+        if self._process != os.getpid():
+            # A forked process would get responses to requests of its parent. Keep the connections open.
+            self._http_of_parent = self._http
+            self._http, self._process = self._new_http(), os.getpid()
         return self._http
+
+    def _new_http(self) -> httpx.AsyncClient:
+        transport = self._transport
+        if transport is None and is_on_this_machine(self.base_url):
+            transport = httpx.AsyncHTTPTransport()  # without the proxies of the environment
+        with proxy_errors():
+            return httpx.AsyncClient(
+                base_url=self.base_url,
+                timeout=self._timeout_seconds,
+                transport=transport,
+                headers=self._headers,
+            )
 
     def __reduce__(self) -> NoReturn:
         raise WrongType(

@@ -5,8 +5,8 @@ from fastapi import FastAPI
 
 from app import ApiSettings, create_app
 from app.auth.authenticator import OpenNetwork
-from core.loopback import is_loopback
 from core.store import Store
+from rankery.loopback import is_loopback
 from tests.app.auth.conftest import Secrets
 from tests.app.conftest import TestClient
 

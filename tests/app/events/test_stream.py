@@ -145,6 +145,13 @@ def test_headers_keep_proxies_from_buffering(url: str) -> None:
         assert "content-encoding" not in reader.headers
 
 
+def test_head_of_a_stream_ends(url: str) -> None:
+    """HEAD returns the headers of the stream, and no messages."""
+    head = httpx.head(f"{url}/v1/events", headers={"Accept": "text/event-stream"})
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"].startswith("text/event-stream")
+
+
 @pytest.mark.parametrize("last_event", [{"headers": {"Last-Event-ID": "2"}}, {"after": 2}], ids=str)
 def test_a_client_resumes_after_its_last_event(url: str, store: Store, last_event: dict[str, Any]) -> None:
     """Events that the client missed are sent first, then new ones."""

@@ -53,6 +53,27 @@ def test_unchanged_content_is_not_sent_again(client: TestClient, polled: list[st
         assert "content-type" not in again.headers
 
 
+def test_head_returns_the_headers_of_get(client: TestClient, polled: list[str]) -> None:
+    """HEAD is answered wherever GET is, for monitors and link checkers; it has no body (RFC 9110, 9.3.2)."""
+    for path in (
+        *polled,
+        "/healthz",
+        "/metrics",
+        "/v2/health/live",
+        "/jobs",
+        "/v1/models/web/export?format=c",
+    ):
+        got, head = client.get(path), client.head(path)
+        assert (head.status_code, head.content) == (got.status_code, b""), path
+        for name in ("content-type", "etag", "cache-control", "content-disposition"):
+            assert head.headers.get(name) == got.headers.get(name), (path, name)
+    assert client.head("/v1/jobs/job_1").status_code == 404
+    assert client.head("/v1/jobs/delete").status_code == 404
+    assert client.head("/v1/jobs/cancel").status_code == 404
+    etag = client.head("/v1/jobs").headers["etag"]
+    assert client.head("/v1/jobs", headers={"If-None-Match": etag}).status_code == 304
+
+
 @pytest.mark.long
 def test_changed_content_is_sent(client: TestClient, train_request: dict[str, Any]) -> None:
     """The ETag changes with the content."""

@@ -54,7 +54,7 @@ PATHS = {
     "/v1/datasets/{dataset_id}/queries": {"get"},
     "/v1/datasets/{dataset_id}/queries/{query_id}": {"get"},
     "/v1/datasets/{dataset_id}/qrels": {"get"},
-    "/v1/datasets/{dataset_id}/download": {"get", "head"},
+    "/v1/datasets/{dataset_id}/download": {"get"},
     "/v1/uploads": {"get", "options", "post"},
     "/v1/uploads/{upload_id}": {"head", "patch", "delete"},
     "/v1/workers": {"get"},

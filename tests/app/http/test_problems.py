@@ -75,9 +75,9 @@ def test_a_wrong_method_gets_all_allowed_methods(client: TestClient) -> None:
     """405 has an Allow header with every method of the path, even if several routes have that path."""
     response = client.put("/v1/jobs", json={})
     assert response.status_code == 405
-    assert response.headers["allow"] == "GET, POST"
+    assert response.headers["allow"] == "GET, HEAD, POST"
     assert client.post("/v1/datasets/ds_1/download").headers["allow"] == "GET, HEAD"
-    assert client.put("/v1/uploads").headers["allow"] == "GET, OPTIONS, POST"
+    assert client.put("/v1/uploads").headers["allow"] == "GET, HEAD, OPTIONS, POST"
     assert response.json()["type"] == "/problems/method-not-allowed"
 
 

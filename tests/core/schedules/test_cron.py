@@ -46,7 +46,9 @@ def test_an_invalid_expression_is_refused_with_its_field_and_an_example(expressi
     assert "never due" in problem.detail or "every weekday at 03:00" in problem.detail
 
 
-@pytest.mark.parametrize("name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime"])
+@pytest.mark.parametrize(
+    "name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime", "Local"]
+)
 def test_an_unknown_time_zone_is_refused(name: str) -> None:
     """A near name is suggested; paths are not names."""
     with pytest.raises(InvalidInput) as refused:
@@ -54,6 +56,7 @@ def test_an_unknown_time_zone_is_refused(name: str) -> None:
     (problem,) = refused.value.problems
     assert problem.pointer == "/timezone"
     assert name != "Europe/Zurch" or "did you mean Europe/Zurich?" in problem.detail
+    assert "did you mean localtime?" not in problem.detail  # which is refused, too
 
 
 def test_a_time_of_day_follows_the_clocks_of_its_zone() -> None:

@@ -172,6 +172,20 @@ def test_rows_are_found_by_the_beginning_of_a_name_or_id(filled: Store) -> None:
             assert repository.page(None, 9, prefix="%").items == []
 
 
+@pytest.mark.both_stores
+def test_case_of_letters_beyond_ascii_does_not_matter(store: Store) -> None:
+    """Names in other alphabets are found and sorted as those in English."""
+    with store.begin() as tx:
+        for name in ("Überblick", "über uns", "Россия", "россия 2"):
+            tx.datasets.add(name, {})
+    with store.read() as tx:
+        for prefix in ("über", "ÜBER"):
+            found = tx.datasets.page(None, 9, prefix=prefix, sort="name").items
+            assert [row.name for row in found] == ["über uns", "Überblick"]
+        assert len(tx.datasets.page(None, 9, prefix="росс").items) == 2
+        assert {hit.name for hit in tx.search.find("ОССИ", 5)} == {"Россия", "россия 2"}
+
+
 def test_a_sorted_walk_whose_rows_are_deleted(filled: Store) -> None:
     """Moving each row to the trash after its page neither ends a sorted walk nor skips a row."""
     with filled.read() as tx:

@@ -173,16 +173,32 @@ def test_quiet_leaves_errors(tmp_path: Path) -> None:
 
 def test_a_proxy_that_does_not_answer_is_named() -> None:
     """A proxy of the environment is named where it cannot be used and where it may be the cause."""
-    url = "http://127.0.0.1:9"
+    url = "http://rankery.invalid:9"
     done = run("jobs", "list", RANKERY_URL=url, http_proxy="ftp://127.0.0.1:8", no_proxy="")
     assert (done.code, done.output) == (1, "")
     assert done.sentence.startswith("the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used (")
     with pytest.raises(InvalidSettings, match="NO_PROXY"), patch.dict("os.environ", ALL_PROXY="ftp://a:8"):
         Client(url)
     done = run("jobs", "list", RANKERY_URL=url, http_proxy="http://127.0.0.1:8", no_proxy="")
-    assert done.sentence.endswith("to connect directly, add 127.0.0.1 to NO_PROXY")
-    direct = run("jobs", "list", RANKERY_URL=url, http_proxy="http://127.0.0.1:8", no_proxy="127.0.0.1")
+    assert done.sentence.endswith("to connect directly, add rankery.invalid to NO_PROXY")
+    direct = run("jobs", "list", RANKERY_URL=url, http_proxy="http://127.0.0.1:8", no_proxy="rankery.invalid")
     assert "NO_PROXY" not in direct.sentence
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_a_service_on_this_machine_is_reached_without_the_proxy(host: str) -> None:
+    """A proxy cannot reach the loopback address of its client, and must not get the API key."""
+    url = f"http://{host}:9"
+    done = run("jobs", "list", RANKERY_URL=url, http_proxy="ftp://127.0.0.1:8", no_proxy="")
+    assert done.sentence.startswith(f"no service answers at {url}")
+    assert "NO_PROXY" not in done.sentence
+    with (
+        patch.dict("os.environ", ALL_PROXY="ftp://a:8"),
+        Client(url, retries=0) as client,
+        pytest.raises(ServiceUnreachable) as raised,
+    ):
+        client.job("job_1")
+    assert "NO_PROXY" not in str(raised.value)
 
 
 def test_the_error_of_a_lost_service_has_the_command_that_waits_again() -> None:

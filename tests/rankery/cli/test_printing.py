@@ -24,6 +24,7 @@ from rankery.client.schemas.answers import Dataset
 from rankery.client.views.candidate import CandidateView
 from rankery.control_characters import visible
 from tests.rankery.answers import dataset_document, job_of
+from tests.rankery.cli.commands import run
 
 # C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directional formatting, zero-width characters,
 # and half of a surrogate pair.
@@ -44,6 +45,16 @@ def test_a_full_disk_under_the_output_is_one_sentence() -> None:
         )
     assert ended.returncode == 1
     assert ended.stderr == "rankery: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_as_the_null_device(closed: str, tmp_path: Path) -> None:
+    """Services and scheduled commands may start with closed streams, which Python has as None."""
+    assert run("keys", "create", "ci", "--scope", "read", "--data-dir", tmp_path).code == 0
+    command = f"{sys.executable} -m rankery keys list --data-dir {tmp_path} {closed}"
+    ended = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (" ci " in ended.stdout) == (">&-" not in closed)
 
 
 def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:

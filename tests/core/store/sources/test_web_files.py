@@ -106,6 +106,34 @@ def test_another_process_resumes_a_download(server: WebServer, fetch: Fetch) -> 
     assert len(server.requests) == n_requests
 
 
+def test_a_whole_file_of_unknown_size_is_not_requested_beyond_its_end(
+    server: WebServer, fetch: Fetch, tmp_path: Path
+) -> None:
+    """A process that is killed after the last byte does not know the size; the server answers 416."""
+
+    class Killed(Exception):
+        """Ends a download."""
+
+    def stop(done: int, _: int | None) -> None:
+        if done == len(CONTENT):
+            raise Killed
+
+    file = server.files["/data/x.bin"]
+    file.declares_size = False
+    with pytest.raises(Killed):
+        fetch(on_bytes=stop)
+    downloaded = fetch()
+    assert (downloaded.sha256, downloaded.size_bytes) == (file.sha256, len(CONTENT))
+    assert server.sent_bytes == len(CONTENT)
+
+    # A file that became shorter under the same entity tag is read from its start.
+    (tmp_path / "x.bin").unlink()
+    with pytest.raises(Killed):
+        fetch(on_bytes=stop)
+    file.content = CONTENT[:1_000_000]
+    assert fetch().sha256 == file.sha256
+
+
 @pytest.mark.parametrize("takes_ranges", [True, False])
 @pytest.mark.parametrize("etag", ['"2"', 'W/"1"', None])
 def test_a_file_that_may_have_changed_is_read_from_the_start(
