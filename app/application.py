@@ -14,7 +14,7 @@ from fastapi_offline import FastAPIOffline
 from app import dashboard
 from app.auth import routes as auth
 from app.auth.audit import AuditMiddleware
-from app.auth.authenticator import Authenticator, refuse_open_network
+from app.auth.authenticator import Authenticator, require_key_beyond_loopback
 from app.auth.key_cache import ApiKeyCache
 from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
@@ -65,7 +65,7 @@ from app.lifecycle.measured_storage import StorageMeasurements
 from app.lifecycle.references import ModelReferences
 from app.models import alias_routes, export_routes, inspection_routes, unknown_names
 from app.models import routes as models
-from app.models.stored_models import StoredModels
+from app.models.model_cache import ModelCache
 from app.monitoring import project_routes, settings_routes
 from app.monitoring import routes as monitoring
 from app.monitoring.metrics import Metrics
@@ -188,9 +188,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(kernels.start)
             users = UserHashes(await run_in_threadpool(_key_of_user_hashes, store))
             lists.start()
-            stored_models = StoredModels(store)
+            model_cache = ModelCache(store)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
-            await refuse_open_network(settings.host, authenticator)
+            await require_key_beyond_loopback(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
             feed = EventFeed(store, settings.max_connections // 2, settings.max_connections_per_address // 2)
             deliverer = Deliverer(store, feed, cipher, settings, _version())
@@ -206,12 +206,12 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 deliverer,
                 references,
                 StorageMeasurements(store, RetentionPolicy.of(settings)),
-                stored_models,
+                model_cache,
                 lists,
                 ScoringServices(
                     settings,
                     served,
-                    Explanations(stored_models),
+                    Explanations(model_cache),
                     samples,
                     RankingLog(lists, users, settings.ranking_log_share),
                     InterleavingCache(store),

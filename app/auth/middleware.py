@@ -48,7 +48,7 @@ class AuthMiddleware(HttpMiddleware):
         with limited_to(caller_in(scope).projects):
             await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
-        if key_id is not None and authenticator.key_cache.begin_recording_use(key_id):
+        if key_id is not None and authenticator.key_cache.claim_use_recording(key_id):
             await AFTER_RESPONSE.run(lambda: authenticator.key_cache.record_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
@@ -108,7 +108,7 @@ def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
     credential = credential_of(request)
     if request.method != "GET" or request.scope["path"] != METRICS or credential is None:
         return False
-    caller = authenticator.key_cache.last_known(credential)
+    caller = authenticator.key_cache.last_known_caller(credential)
     return caller is not None and caller.projects is None
 
 

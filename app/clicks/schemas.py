@@ -53,7 +53,7 @@ class ClickLog(ResponseModel):
     )
     job_id: str | None = Field(description="Job that reads or creates the log")
     size_bytes: int | None = Field(description="Total size of the files")
-    sha256: str | None = Field(description="Digest of the uploaded file")
+    sha256: str | None = Field(description="Digest of an uploaded file, else null")
     statistics: dict[str, Any] | None = Field(
         description="Counts of lists, impressions, clicks, queries, documents and users, clicks by rank, and"
         " the lowest rank of the file, 0 or 1"
@@ -105,7 +105,7 @@ class AddressLogRequest(RequestModel):
         None,
         min_length=1,
         max_length=MAX_PATTERN_LENGTH,
-        description="Pattern of up to 1,000 file names in a bucket or repository",
+        description="File name pattern in a bucket or repository, for up to 1,000 files",
         examples=["part-*.parquet"],
     )
     name: DisplayName | None = Field(

@@ -90,7 +90,7 @@ def _create_from_upload(
     fields = body.model_dump(include={"name", "format", "project"}, exclude_none=True)
     fields |= {name: json.dumps(value) for name, value in body.options().items()}
     with FormReceiver(services, key_id, upload_keys(log_id), services.settings.max_upload_bytes) as receiver:
-        receiver.refer(FILE, reference[1], "/source")
-        receiver.copy_referred()
+        receiver.add_upload(FILE, reference[1], "/source")
+        receiver.copy_uploads()
         requested = LogUpload.of(ReceivedForm(receiver.files(), fields))
     return register_log(services, key_id, idempotency, requested, log_id)

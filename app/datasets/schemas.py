@@ -161,7 +161,7 @@ class Dataset(ResponseModel):
     )
     job_id: str | None = Field(description="Job that reads or creates the dataset")
     size_bytes: int | None = Field(description="Size of the file in bytes, with its file of query sizes")
-    sha256: str | None = Field(description="Digest of the uploaded file")
+    sha256: str | None = Field(description="Digest of an uploaded file, else null")
     digest: str | None = Field(description="Digest of the dataset's content; equal contents are stored once")
     parts: dict[str, str] | None = Field(
         description="Ids of all datasets of the same upload by part, including this dataset"

@@ -253,7 +253,7 @@ def _create_from_uploads(
     ids = new_dataset_ids()
     with FormReceiver(services, key_id, upload_keys(ids), services.settings.max_upload_bytes) as receiver:
         for part, upload in uploads.items():
-            receiver.refer(part, upload.id, upload.pointer)
-        receiver.copy_referred()
+            receiver.add_upload(part, upload.id, upload.pointer)
+        receiver.copy_uploads()
         requested = DatasetUpload.of(ReceivedForm(receiver.files(), body.fields()))
     return register_upload(services, key_id, idempotency, requested, ids)

@@ -139,7 +139,7 @@ def _sample_sobol(space: SearchSpace, base: Json, position: TrialPosition) -> Js
         warnings.simplefilter("ignore", UserWarning)
         point = points.random(1)[0]
     shares = dict(zip((each.pointer for each in space.dimensions), point, strict=True))
-    return space.choose(base, lambda dimension: dimension.at(float(shares[dimension.pointer])))
+    return space.choose(base, lambda dimension: dimension.quantile(float(shares[dimension.pointer])))
 
 
 def _sample_optuna(
