@@ -15,7 +15,7 @@ from worker.job.folder_files import FolderFiles, options_json
 from worker.job.run import JobRun
 
 
-class AddressFiles:
+class UrlFiles:
     """Dataset source of files at URLs; see `DatasetSource`.
 
     Args:
@@ -32,7 +32,7 @@ class AddressFiles:
         self._downloads = Downloads(row.id, row.source, run, max_bytes)
         self._folder_files: FolderFiles | None = None
 
-    def __enter__(self) -> "AddressFiles":
+    def __enter__(self) -> "UrlFiles":
         self._exits.enter_context(self._downloads)
         return self
 
