@@ -76,7 +76,7 @@ from app.scoring.interleaved import InterleavedLists, InterleavingCache
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
 from app.scoring.sample_writer import SampleWriter
-from app.scoring.samples import Samples
+from app.scoring.samples import SampleLog
 from app.scoring.served_models import ServedModels
 from app.scoring.services import Explanations, ScoringServices
 from app.served import routes as served_rankings
@@ -171,7 +171,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         stop_tracing = start_tracing("rankery-api")
         store = Store.open(settings, lock_seconds=WRITE_LOCK_SECONDS)
         wake_ups = WakeUps(settings.broker_url)
-        samples = Samples(
+        samples = SampleLog(
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
             settings.score_log_share,
             settings.score_log_bytes,
@@ -261,7 +261,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(AuthMiddleware, settings=settings)
     application.add_middleware(AuditMiddleware)
     application.add_middleware(HeaderLimits)
-    application.add_middleware(dashboard.MissingPages)
+    application.add_middleware(dashboard.NotFoundPages)
     application.add_middleware(AccessLog)
     application.add_middleware(TusProtocol)
     application.add_middleware(SecurityHeaders)

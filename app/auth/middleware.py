@@ -52,6 +52,7 @@ class AuthMiddleware(HttpMiddleware):
             await AFTER_RESPONSE.run(lambda: authenticator.key_cache.record_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
+        """Return the error response, or the redirect to the sign-in page; None for an authorized request."""
         try:
             return await self._admit(request, authenticator)
         except Refusal as refusal:
@@ -65,6 +66,12 @@ class AuthMiddleware(HttpMiddleware):
             return problem(KINDS[StoreUnavailable], None)
 
     async def _admit(self, request: Request, authenticator: Authenticator) -> Response | None:
+        """Set the caller of an authorized request; return a 404 response for a path without a rule.
+
+        Raises:
+            Refusal: The host, the origin, the credential or its scopes are not accepted.
+            StoreUnavailable: The database does not answer.
+        """
         keys_exist = await authenticator.keys_exist()
         if not self._hosts.matches_host_header(request.headers, by_address=keys_exist):
             raise refusals.foreign_host()

@@ -32,9 +32,9 @@ ShownTags = Annotated[
     BeforeValidator(lambda tags: {} if tags is None else tags),
     Field(description="Tags of the object", examples=[{"team": "search"}]),
 ]
-WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
-WantedTags = Annotated[
-    list[WantedTag],
+TagFilter = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
+TagFilters = Annotated[
+    list[TagFilter],
     Query(
         max_length=8,
         description="Only items with this tag: `team` for any value, or `team:search` for one value",
@@ -42,7 +42,7 @@ WantedTags = Annotated[
 ]
 
 
-def wanted_tags(tags: Sequence[str]) -> list[tuple[str, str | None]]:
+def tag_filters(tags: Sequence[str]) -> list[tuple[str, str | None]]:
     """Return names of tags with the value that each must have, None for any value."""
     parts = (tag.partition(":") for tag in tags)
     return [(name, value if colon else None) for name, colon, value in parts]
@@ -81,17 +81,17 @@ def project_problems(fields: Mapping[str, str]) -> list[InputProblem]:
     return [] if fits else [InputProblem("/project", PROJECT_RULE)]
 
 
-def _wanted_project(name: str) -> str:
+def _project_filter(name: str) -> str:
     return name if name == NO_PROJECT else _project_name(name)
 
 
-WANTED_PROJECT = "Only items of this project; `-` for items without a project"
-WantedProjectName = Annotated[
+PROJECT_FILTER = "Only items of this project; `-` for items without a project"
+ProjectFilterName = Annotated[
     str,
     Field(json_schema_extra={"pattern": f"{PROJECT_NAME}|^{NO_PROJECT}$"}, examples=["web"]),
-    AfterValidator(_wanted_project),
+    AfterValidator(_project_filter),
 ]
-WantedProject = Annotated[WantedProjectName | None, Query(description=WANTED_PROJECT)]
+ProjectFilter = Annotated[ProjectFilterName | None, Query(description=PROJECT_FILTER)]
 ShownProject = Annotated[
     str | None, Field(description="Project of the object; null for none", examples=["web"])
 ]

@@ -9,7 +9,7 @@ from fastapi import Request
 from app.http.services import injected, registered
 from app.models.model_cache import MAX_MODELS, ModelCache
 from app.scoring.interleaved import InterleavedLists, InterleavingCache
-from app.scoring.samples import Samples
+from app.scoring.samples import SampleLog
 from app.scoring.served_models import ServedModels
 from app.served.rankings import RankingLog
 from app.settings import ApiSettings
@@ -44,7 +44,7 @@ class ScoringServices:
     settings: ApiSettings
     models: ServedModels
     explanations: Explanations
-    samples: Samples
+    samples: SampleLog
     rankings: RankingLog
     interleavings: InterleavingCache
     lists: InterleavedLists

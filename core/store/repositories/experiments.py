@@ -106,7 +106,7 @@ class Experiments(Repository[Experiment]):
         order = (ExperimentTraining.fold, ExperimentTraining.place)
         rows = list(self._session.scalars(trainings_of_experiment.order_by(*order)))
         job_ids = {each for row in rows for each in (row.job_id, row.evaluation_job_id) if each}
-        jobs = {job.id: job for job in self._jobs.several(job_ids)}
+        jobs = {job.id: job for job in self._jobs.get_many(job_ids)}
         return [
             TrainingState(row, jobs.get(row.job_id or ""), jobs.get(row.evaluation_job_id or ""))
             for row in rows

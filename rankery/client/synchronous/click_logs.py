@@ -16,7 +16,7 @@ from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.reading import read, without_none
-from rankery.client.references import HasId, id_of, is_address, path_of
+from rankery.client.references import HasId, id_of, is_source_url, path_of
 from rankery.client.schemas import answers
 from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
@@ -97,7 +97,7 @@ class ClickLogCalls(Calls):
         options = without_none({"columns": columns and dict(columns), "actions": actions and dict(actions)})
         options |= without_none({"rank_base": rank_base})
         about = without_none({"name": name, "format": format, "project": project})
-        if is_address(data) or (isinstance(data, list | tuple) and all(map(is_address, data))):
+        if is_source_url(data) or (isinstance(data, list | tuple) and all(map(is_source_url, data))):
             where = without_none({"source": data, "files": files, "credentials": credentials})
             document = self.transport.create("/v1/click-logs", {**where, **about, **options})
             return self._bound(ClickLog, document)

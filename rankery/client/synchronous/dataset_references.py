@@ -15,7 +15,7 @@ from rankery.client.synchronous.upload_calls import UploadCalls
 from rankery.client.frames.cells import suggestion
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.frames.judged import checked_columns
-from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
+from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_source_url
 from rankery.client.uploads import Upload
 from rankery.errors import NothingFound
 from rankery.json_text import plain_value
@@ -69,7 +69,7 @@ class DatasetReferences(UploadCalls):
             NothingFound: No dataset has this name.
             WrongType: `data` has an unsupported type.
         """
-        if isinstance(data, str) and not is_address(data):
+        if isinstance(data, str) and not is_source_url(data):
             if data.startswith(DATASET_PREFIX):
                 return data
             path = Path(data)
@@ -81,7 +81,7 @@ class DatasetReferences(UploadCalls):
         data = collected(data)
         if is_frame(data):
             return self._frame_id(data, columns, name)
-        if is_address(data) or (isinstance(data, tuple) and len(data) == 3):
+        if is_source_url(data) or (isinstance(data, tuple) and len(data) == 3):
             named = None if isinstance(data, str) else name
             return (self.upload_dataset(data, named, columns=columns)).wait().id
         return id_of(data, _ACCEPTED_FORMS)

@@ -38,9 +38,9 @@ import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();
-  const conclusionPlace = h("div");
-  const words = hint();
-  const key = h("ul.whisker-key");
+  const conclusionNode = h("div");
+  const state = hint();
+  const legend = h("ul.whisker-key");
   const unrankedSection = unrankedPart();
   /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
   let drawing = { best: undefined, lines: [], scale: linearScale([]) };
@@ -53,13 +53,13 @@ export function leaderboard(first) {
   );
   const node = h(
     "div.leaderboard",
-    conclusionPlace,
+    conclusionNode,
     h(
       "section",
       { "aria-label": "Candidates" },
       h("h3", "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
-      words,
-      key,
+      state,
+      legend,
       table.node,
       unrankedSection.node,
     ),
@@ -81,11 +81,11 @@ export function leaderboard(first) {
       lines: lines.map(({ value }) => value),
       scale: linearScale(values, 4),
     };
-    replace(conclusionPlace, board.conclusion && conclusionPart(board.conclusion, job));
-    setText(words, stateLabel(job, board));
+    replace(conclusionNode, board.conclusion && conclusionPart(board.conclusion, job));
+    setText(state, stateLabel(job, board));
     table.node.hidden = candidates.length === 0;
     table.show(candidates);
-    replace(key, ...lines.map(lineEntry));
+    replace(legend, ...lines.map(lineEntry));
     unrankedSection.update(board);
   }
   return { node, update };
@@ -180,10 +180,10 @@ function stateLabel(job, board) {
       ? "The candidates are listed here once the first training has begun."
       : "No candidate was measured.";
   }
-  const words = `${countLabel(board)}.`;
+  const state = `${countLabel(board)}.`;
   if (job.status === "failed" || job.status === "cancelled")
-    return `${words} The job ended before a model was built from the candidates.`;
-  return job.status === "succeeded" ? `${words} Candidates in bold are part of the model.` : words;
+    return `${state} The job ended before a model was built from the candidates.`;
+  return job.status === "succeeded" ? `${state} Candidates in bold are part of the model.` : state;
 }
 
 /** @param {{name: string, value: number}} line @param {number} index */
