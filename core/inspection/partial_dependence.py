@@ -159,5 +159,5 @@ def _quantiles(ascending: Float32Array, number: int) -> Float32Array:
     """Return values at evenly spaced positions, without interpolation."""
     if not len(ascending):
         return ascending
-    places = np.linspace(0, len(ascending) - 1, number)
-    return ascending[np.round(places).astype(np.int64)]
+    positions = np.linspace(0, len(ascending) - 1, number)
+    return ascending[np.round(positions).astype(np.int64)]

@@ -155,8 +155,8 @@ class _Reader:
             right=right,
         )
 
-    def _categories(self, feature: int, place: int) -> tuple[int | str, ...]:
-        bits = np.unpackbits(self._tree.categories[place].view(np.uint8), bitorder="little")
+    def _categories(self, feature: int, index: int) -> tuple[int | str, ...]:
+        bits = np.unpackbits(self._tree.categories[index].view(np.uint8), bitorder="little")
         codes = np.flatnonzero(bits)
         texts = self._categories_by_feature.get(feature, Categories(())).texts(codes.astype(np.float64))
         return tuple(code if text is None else text for code, text in zip(codes.tolist(), texts, strict=True))

@@ -89,9 +89,9 @@ def scale(
             for column in range(n_features):
                 value = np.float64(features[row, column])
                 line[column] = value if abs(value) <= _MAX_FLOAT32 else 0.0
-        for place in range(len(indicators)):
-            is_missing = not abs(features[row, indicators[place]]) <= _MAX_FLOAT32
-            line[n_features + place] = 1.0 if is_missing else 0.0
+        for index in range(len(indicators)):
+            is_missing = not abs(features[row, indicators[index]]) <= _MAX_FLOAT32
+            line[n_features + index] = 1.0 if is_missing else 0.0
         line[n_features + len(indicators) :] = 0.0
 
 
@@ -160,8 +160,8 @@ def forward(
         weights: All layers.
         activation: Activation of hidden units.
     """
-    for place in range(layout.shape[0] - 1):
-        layer = layout[place]
+    for index in range(layout.shape[0] - 1):
+        layer = layout[index]
         width = layer[WIDTH]
         repeat(units, one_at, round_up(n_rows, ROWS), width, weights, layer[BIAS_AT])
         add_products(units, at, stride, n_rows, layer, weights, one_at)

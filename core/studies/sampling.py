@@ -123,7 +123,7 @@ def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Jso
     order = np.random.default_rng(position.seed).permutation(len(combinations)).tolist()
     own: Json = combinations[order[position.index % len(combinations)]]
     # A trial added by hand may have the combination of this index; then take that of another index.
-    candidates = (own, *(combinations[place] for place in order))
+    candidates = (own, *(combinations[index] for index in order))
     return next((each for each in candidates if each not in position.others), own)
 
 

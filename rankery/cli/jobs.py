@@ -124,8 +124,8 @@ def show_history(
     names = [f"{data} {metric}" for data, curves in history.curves.items() for metric in curves]
     curves = [values for curves in history.curves.values() for values in curves.values()]
     shown = table("iteration", *names, right=("iteration", *names))
-    for place, iteration in enumerate(history.iterations):
-        values = (number(curve[place]) for curve in curves)
+    for index, iteration in enumerate(history.iterations):
+        values = (number(curve[index]) for curve in curves)
         style = "bold" if iteration == history.best_iteration else ""
         shown.add_row(str(iteration), *values, style=style)
     notes = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]

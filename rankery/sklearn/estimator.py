@@ -110,11 +110,11 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         if reset:  # the names and number of features are replaced below
             self.__dict__.pop(self._fitted_attribute, None)
         _refuse_categories(X)
-        place = "eval_set, " if given.prefix else ""
+        prefix = "eval_set, " if given.prefix else ""
         check_same_order(
             {
-                f"{place}X": X,
-                f"{place}y": y,
+                f"{prefix}X": X,
+                f"{prefix}y": y,
                 f"{given.prefix}groups": given.ids,
                 "sample_weight": weights,
             }

@@ -75,9 +75,9 @@ class Traffic:
         uploads = SampleWriter(self.store, GIBIBYTE, 0.01)
         uploads.start()
         at = datetime.now(UTC) - ago
-        for place in range(dataset.n_queries):
-            start, stop = dataset.query_boundaries[place : place + 2]
-            query_id = query_ids[place] if query_ids else dataset.query_ids[place]
+        for index in range(dataset.n_queries):
+            start, stop = dataset.query_boundaries[index : index + 2]
+            query_id = query_ids[index] if query_ids else dataset.query_ids[index]
             line = _line(model or self.model, dataset, int(start), int(stop), query_id, at)
             record = {"msg": line, "model_name": "web", "created": at.timestamp()}
             uploads.emit(logging.makeLogRecord(record))

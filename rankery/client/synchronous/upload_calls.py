@@ -110,9 +110,7 @@ class UploadCalls(Calls):
         if isinstance(data, tuple) and len(data) == 3:
             return self._upload_triple(data, name, columns, feature_names, project, progress)
         if is_source_url(data):
-            return self._import_url(
-                data, columns=columns, **options | {"feature_names": feature_names}
-            )
+            return self._import_url(data, columns=columns, **options | {"feature_names": feature_names})
         data = collected(data)
         if is_frame(data):
             table = as_table(data)

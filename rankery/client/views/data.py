@@ -56,8 +56,8 @@ def _card(
 def _error_tables(problem: answers.FailureReason | None) -> list[CardTable]:
     """Return a table of the error locations of a problem; an empty list if it has none."""
     errors = (problem and problem.errors) or ()
-    places = [[_place(error), str(error.get("detail", ""))] for error in errors]
-    return [CardTable(["place", "mistake"], places)] if places else []
+    rows = [[_place(error), str(error.get("detail", ""))] for error in errors]
+    return [CardTable(["place", "mistake"], rows)] if rows else []
 
 
 def _place(error: dict[str, object]) -> str:

@@ -102,11 +102,11 @@ def test_rank_makes_the_list_of_the_models_own_rankings(
         row = tx.interleavings.get(interleaving)
     alone = [rank(client, model).json()["queries"][0]["ranking"] for model in models]
     rankings = [[NAMES.index(one["id"]) for one in ranking] for ranking in alone]
-    for place, user in enumerate("abcdef"):
+    for index, user in enumerate("abcdef"):
         expected = interleave(method, rankings, row.length, seeded_draw(row.seed, user, "q"))
-        ranking = shown_list(client, models[place % 2], interleaving, user)
+        ranking = shown_list(client, models[index % 2], interleaving, user)
         assert [one["id"] for one in ranking] == [NAMES[document] for document in expected.documents]
-        scores = {one["id"]: one["score"] for one in alone[place % 2]}
+        scores = {one["id"]: one["score"] for one in alone[index % 2]}
         assert [one["score"] for one in ranking] == [scores[one["id"]] for one in ranking]
 
 

@@ -63,7 +63,7 @@ def test_comments_of_qrels_are_left_out(tmp_path: Path, requested: str) -> None:
 def test_words_after_the_tag_of_a_run_are_left_out(tmp_path: Path) -> None:
     """A tag may be followed by remarks, as in trec_eval."""
     words = [b"", b" of Monday", b" k1=0.9 b=0.4 rm3"]
-    lines = [b"q1 Q0 d%d 1 %d.5 me%s\n" % (place, place, more) for place, more in enumerate(words)]
+    lines = [b"q1 Q0 d%d 1 %d.5 me%s\n" % (index, index, more) for index, more in enumerate(words)]
     run = read_run(_file(tmp_path, b"".join(lines)))
     assert list(run.document_ids) == ["d0", "d1", "d2"]
     assert run.scores.tolist() == [0.5, 1.5, 2.5]

@@ -205,9 +205,9 @@ def _polars_parquet(drawn: Drawn, path: Path) -> Outcome:
 
 def _dictionaries_of_arrow(drawn: Drawn, path: Path) -> Outcome:
     table = pa.Table.from_pandas(drawn.frame, preserve_index=False)
-    for place, name in enumerate(("query_id", "document_id")):
+    for index, name in enumerate(("query_id", "document_id")):
         if not pa.types.is_dictionary(table.schema.field(name).type):
-            table = table.set_column(place, name, table.column(name).dictionary_encode())
+            table = table.set_column(index, name, table.column(name).dictionary_encode())
     pq.write_table(table, path)
     return _of_file(path)
 

@@ -2,7 +2,7 @@
  * The leaderboard of an automatic training: the ranked candidates on one scale, and the candidates that are not ranked.
  * @module
  */
-import { jobApi } from "../page/addresses.js";
+import { jobApi } from "../page/paths.js";
 import { conclusionPart } from "./conclusion.js";
 import {
   baselineLines,
@@ -22,7 +22,18 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
+import {
+  changeDetector,
+  h,
+  hint,
+  numberHeads,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  svg,
+  tableHead,
+} from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
@@ -64,12 +75,12 @@ export function leaderboard(first) {
       unrankedSection.node,
     ),
   );
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   async function update(job) {
     const board = await read(jobApi(job.id, "/candidates"));
-    if (!isNew([board, job.status, job.result])) return;
+    if (!hasChanged([board, job.status, job.result])) return;
     const candidates = ranked(board);
     const lines = baselineLines(board.conclusion);
     const values = [

@@ -137,8 +137,8 @@ const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text)
 export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
   const last = steps.pop() ?? "";
-  const place = steps.reduce((at, step) => /** @type {Record<string, Json>} */ (at[step] ??= {}), payload);
-  place[last] = value;
+  const parent = steps.reduce((at, step) => /** @type {Record<string, Json>} */ (at[step] ??= {}), payload);
+  parent[last] = value;
 }
 
 /** Clear all errors of the form. @param {HTMLFormElement} form */

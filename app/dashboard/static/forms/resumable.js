@@ -3,7 +3,7 @@
  * in a page that is opened later.
  * @module
  */
-import { urlOf } from "../page/addresses.js";
+import { urlOf } from "../page/paths.js";
 import { failure, fetched, signIn, Unavailable } from "../page/api.js";
 
 /** Files above this size are sent in parts. */

@@ -3,7 +3,7 @@ import { refusal, request } from "../page/api.js";
 import { alertText, confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { openAfterDeletion, trashed } from "./undo.js";
-import { openPage } from "../page/addresses.js";
+import { openPage } from "../page/paths.js";
 
 /**
  * Return the button that deletes the object of a page after a confirmation, and opens the list of its kind. The list

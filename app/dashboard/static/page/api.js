@@ -1,5 +1,5 @@
 /** Requests to the public API: JSON in, JSON or a typed error out. @module */
-import { openPage, pagePath, urlOf } from "./addresses.js";
+import { openPage, pagePath, urlOf } from "./paths.js";
 import { placeLabel } from "./format.js";
 
 /** The API refused a request, with an RFC 9457 problem. */

@@ -1,5 +1,5 @@
 /** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
-import { openPage, OBJECT_PAGES } from "./addresses.js";
+import { openPage, OBJECT_PAGES } from "./paths.js";
 import { get, refusal } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";

@@ -5,7 +5,7 @@ import { severityCounts } from "../figures/marks.js";
 import { bindChoices, bindDialogs, choose, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
-import { datasetPage, openPage } from "../page/addresses.js";
+import { datasetPage, openPage } from "../page/paths.js";
 import { creator, refusal, request } from "../page/api.js";
 import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";

@@ -57,17 +57,17 @@ def _browse(
     attracted: BoolArray, numbers: Float64Array, places: Int32Array, examination: Float64Array
 ) -> BoolArray:
     clicks, last = np.zeros(attracted.shape, np.bool_), np.zeros(len(attracted), np.int64)
-    for place in range(LENGTH):
-        clicks[:, place] = attracted[:, place] & (numbers[:, place] < examination[places[place + 1, last]])
-        last = np.where(clicks[:, place], place + 1, last)
+    for index in range(LENGTH):
+        clicks[:, index] = attracted[:, index] & (numbers[:, index] < examination[places[index + 1, last]])
+        last = np.where(clicks[:, index], index + 1, last)
     return clicks
 
 
 def _chain(attracted: BoolArray, satisfied: BoolArray, goes_on: BoolArray) -> BoolArray:
     clicks, examines = np.zeros(attracted.shape, np.bool_), np.ones(len(attracted), np.bool_)
-    for place in range(LENGTH):
-        clicks[:, place] = examines & attracted[:, place]
-        examines = examines & ~(clicks[:, place] & satisfied[:, place]) & goes_on[:, place]
+    for index in range(LENGTH):
+        clicks[:, index] = examines & attracted[:, index]
+        examines = examines & ~(clicks[:, index] & satisfied[:, index]) & goes_on[:, index]
     return clicks
 
 
