@@ -18,7 +18,12 @@ export function linePath(positions, stepped = false) {
   let before = /** @type {Position | null} */ (null);
   let path = "";
   for (const position of positions) {
-    if (position) path += !before ? `M${at(position)}` : stepped ? `H${pixel(position[0])}V${pixel(position[1])}` : `L${at(position)}`;
+    if (position)
+      path += !before
+        ? `M${at(position)}`
+        : stepped
+          ? `H${pixel(position[0])}V${pixel(position[1])}`
+          : `L${at(position)}`;
     before = position;
   }
   return path;
@@ -28,7 +33,8 @@ export function linePath(positions, stepped = false) {
 export const bandPath = (upper, lower) => (upper.length ? `${linePath([...upper, ...[...lower].reverse()])}Z` : "");
 
 /** Return the positions of a line whose neighbours are absent: only a dot shows them. @param {(Position | null)[]} positions */
-export const isolated = (positions) => positions.filter((position, index) => position && !positions[index - 1] && !positions[index + 1]);
+export const isolated = (positions) =>
+  positions.filter((position, index) => position && !positions[index - 1] && !positions[index + 1]);
 
 /**
  * Return the first, lowest, highest and last position of each column of pixels: they draw the same line as all
@@ -42,7 +48,11 @@ export function thinned(positions) {
   for (let start = 0; start < positions.length;) {
     const first = positions[start];
     let [end, low, high] = [start + 1, start, start];
-    for (let next = positions[end]; first && next && Math.round(next[0]) === Math.round(first[0]); next = positions[++end]) {
+    for (
+      let next = positions[end];
+      first && next && Math.round(next[0]) === Math.round(first[0]);
+      next = positions[++end]
+    ) {
       if (next[1] < /** @type {Position} */ (positions[low])[1]) low = end;
       if (next[1] > /** @type {Position} */ (positions[high])[1]) high = end;
     }
