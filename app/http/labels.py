@@ -12,9 +12,9 @@ from core.store.repositories.projects import MAX_TAGS, PROJECT_NAME, PROJECT_RUL
 from core.store.visibility import NO_PROJECT
 
 TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
-TAG_LINE = rf"[^{INVISIBLE}]*"
+ONE_LINE = rf"[^{INVISIBLE}]*"
 TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
-TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+TagValue = Annotated[str, Field(max_length=256, pattern=f"^{ONE_LINE}$")]
 _NO_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern alone does not forbid other names
 Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_NO_OTHER_TAGS)]
 TagChanges = Annotated[
@@ -32,7 +32,7 @@ ShownTags = Annotated[
     BeforeValidator(lambda tags: {} if tags is None else tags),
     Field(description="Tags of the object", examples=[{"team": "search"}]),
 ]
-TagFilter = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
+TagFilter = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{ONE_LINE})?$")]
 TagFilters = Annotated[
     list[TagFilter],
     Query(
@@ -96,6 +96,6 @@ ShownProject = Annotated[
     str | None, Field(description="Project of the object; null for none", examples=["web"])
 ]
 # A text of several lines, such as notes on a job.
-PARAGRAPHS_PATTERN = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
-MAX_PARAGRAPHS_LENGTH = 4000
-Paragraphs = Annotated[str, Field(max_length=MAX_PARAGRAPHS_LENGTH, pattern=PARAGRAPHS_PATTERN)]
+MULTILINE_PATTERN = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
+MAX_MULTILINE_LENGTH = 4000
+MultilineText = Annotated[str, Field(max_length=MAX_MULTILINE_LENGTH, pattern=MULTILINE_PATTERN)]

@@ -1438,7 +1438,7 @@ class ModelExplanation(Answer):
     """Why scores cannot be explained; null if they can"""
 
     steps: int
-    """Steps to explain one score; `RANKERY_MAX_EXPLAINED_STEPS` limits the total of a request"""
+    """Cost of explaining one score, in steps of about 5 ns; `RANKERY_MAX_EXPLAINED_STEPS` limits the sum of a request"""
 
 
 class ModelImportance(Answer):

@@ -3,14 +3,14 @@ import { urlOf } from "../page/paths.js";
 import { DATASET_ROLES } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
-import { failure, repeatable, signIn, Unavailable } from "../page/api.js";
+import { failure, idempotentSender, signIn, Unavailable } from "../page/api.js";
 import { announce, find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
 
 /** Sends the same form with the same Idempotency-Key until its answer has arrived. */
-const repeated = repeatable();
+const repeated = idempotentSender();
 
 /**
  * Upload a form, and report progress, which fetch does not; large files are sent first, in separate requests.

@@ -1,5 +1,5 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
-import { refusal } from "./api.js";
+import { apiError } from "./api.js";
 import { h, problemBox, replace } from "./dom.js";
 
 /**
@@ -15,7 +15,7 @@ export function actionRunner(outcome, done) {
     try {
       await act();
     } catch (error) {
-      replace(outcome, h("p.error", { role: "alert" }, refusal(error).message));
+      replace(outcome, h("p.error", { role: "alert" }, apiError(error).message));
     }
     done();
   };
@@ -65,7 +65,7 @@ export function actionButtons(container, done) {
         await act();
         done();
       },
-      (error) => replace(container, problemBox(refusal(error))),
+      (error) => replace(container, problemBox(apiError(error))),
       { needs: "write" },
     );
 }

@@ -1,5 +1,5 @@
 /** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
-import { failure, fetched, isFinal, Problem, refusal } from "./api.js";
+import { failure, fetchPath, isFinal, Problem, apiError } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /** Readers by place. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
@@ -27,7 +27,7 @@ export async function loadInto(container, read) {
  * @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
-  const problem = refusal(error);
+  const problem = apiError(error);
   const box = problemBox(problem);
   if (!(problem instanceof Problem && problem.status === 403))
     box.append(h("div.actions", h("button.small", { click: retry }, "Try again")));
@@ -151,7 +151,7 @@ export function snippet(name, code, what = `${name} code`) {
 /** Download the response to a POST request as a file. @param {string} path @param {unknown} json */
 export async function downloadFile(path, json) {
   const headers = { "content-type": "application/json" };
-  const response = await fetched(path, { method: "POST", body: JSON.stringify(json), headers });
+  const response = await fetchPath(path, { method: "POST", body: JSON.stringify(json), headers });
   if (!response.ok) throw failure(response.status, await response.text());
   const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") || [];
   saveFile(name || "", await response.blob());

@@ -16,7 +16,7 @@ import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { comparisonFormPage, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/paths.js";
-import { conditionalReader, creator, get, getOnce, readOnce, refusal } from "../page/api.js";
+import { conditionalReader, creator, get, getOnce, readOnce, apiError } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -226,7 +226,7 @@ function againstChampion(best, champion, active, name) {
   const words = active ? "Best so far against champion" : "Best against champion";
   const title = `${best.model} against ${champion}`;
   const compare = () => compareWithChampion(best, champion, name);
-  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(refusal(error))), {
+  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(apiError(error))), {
     title,
     needs: "write",
   });

@@ -1,6 +1,6 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { getAll, refusal, request } from "../page/api.js";
+import { getAll, apiError, request } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
@@ -79,7 +79,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  const refused = (/** @type {unknown} */ error) => replace(container, alertText(refusal(error).message), table.node);
+  const refused = (/** @type {unknown} */ error) => replace(container, alertText(apiError(error).message), table.node);
   return actionButton("Revoke", "quiet danger small", revoke, refused, { "aria-label": `Revoke ${key.name}` });
 }
 
