@@ -150,6 +150,24 @@ declare global {
     limits?: { seconds: number | null; memory_bytes: number | null };
   }
 
+  /** Result of a job; its fields depend on the kind. */
+  interface JobResult {
+    dataset_id?: string;
+    model_id?: string;
+    ranking_id?: string;
+    evaluation_id?: string;
+    comparison_id?: string;
+    inspection_id?: string;
+    drift_report_id?: string;
+    sentence?: string;
+    equal?: boolean;
+    differences?: { what: string; then: string; now: string }[];
+    stored_sha256?: string;
+    expected_sha256?: string;
+    sha256?: string;
+    cross_validation?: CrossValidation;
+  }
+
   /** A mean with its interval. The bounds are null if there are too few values, such as one fold. */
   interface MeanInterval {
     mean: number | null;

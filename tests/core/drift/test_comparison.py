@@ -104,7 +104,7 @@ def test_infinite_values_have_finite_edges() -> None:
 
 
 def test_distances_of_ordered_values_and_of_categories() -> None:
-    """Ordered values have the Kolmogorov-Smirnov distance, categories half the sum of differences of shares."""
+    """Ordered values have the Kolmogorov-Smirnov distance, categories half the sum of share differences."""
     counts = np.array([[2, 0, 2], [0, 3, 1]], np.float32)
     later = np.array([[0, 1]], np.float32)
     shares = (np.array([2, 0, 2]) / 4, np.array([0, 3, 1]) / 4)
