@@ -27,7 +27,7 @@ from core.errors import InvalidInput
 from core.store import DriftReport, Job, Model, Store
 from core.store.artifacts.keys import samples_folder, samples_key
 from tests.checksums import checksums_under
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 from tests.worker.inline_worker import InlineWorker
 from worker.job.score_samples import draw_queries
 
@@ -196,11 +196,11 @@ def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
 @pytest.mark.long
 @pytest.mark.parametrize(("form", "n_requests"), [("table", 1), ("tensors", 60)])
 def test_requests_as_tables_and_tensors_are_compared(
-    traffic: Traffic, places: Places, form: str, n_requests: int
+    traffic: Traffic, store_arguments: StoreArguments, form: str, n_requests: int
 ) -> None:
     """Through the API, queries like the training data have no drift, and shifted queries have drift."""
     settings = ApiSettings(
-        **places, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
+        **store_arguments, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
     )
 
     def report_after(dataset: RankingDataset) -> DriftReport:

@@ -67,7 +67,7 @@ class ClickLogCalls(Calls):
         Args:
             data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
                 gzip or Zstandard), which is streamed; a data frame with one row for each impression; or
-                addresses that a worker reads.
+                URLs that a worker reads.
             name: Display name; the file's name when left out.
             queries: UBI's file of queries, if `data` has only the events.
             files: Pattern of the names of files in a bucket: `part-*.parquet`.
@@ -96,12 +96,12 @@ class ClickLogCalls(Calls):
         """
         options = without_none({"columns": columns and dict(columns), "actions": actions and dict(actions)})
         options |= without_none({"rank_base": rank_base})
-        about = without_none({"name": name, "format": format, "project": project})
+        labels = without_none({"name": name, "format": format, "project": project})
         if is_source_url(data) or (isinstance(data, list | tuple) and all(map(is_source_url, data))):
-            where = without_none({"source": data, "files": files, "credentials": credentials})
-            document = self.transport.create("/v1/click-logs", {**where, **about, **options})
+            source = without_none({"source": data, "files": files, "credentials": credentials})
+            document = self.transport.create("/v1/click-logs", {**source, **labels, **options})
             return self._bound(ClickLog, document)
-        texts = about | {key: json.dumps(value) for key, value in options.items()}
+        texts = labels | {key: json.dumps(value) for key, value in options.items()}
         paths = {} if queries is None else {"queries": path_of(queries, "the path of the queries")}
         frame = collected(data)
         if is_frame(frame):

@@ -16,7 +16,7 @@ from core.store import Store, StoreSettings
 from core.store.clock import utc_now
 from core.store.tables import Interleaving
 from tests.app.conftest import TestClient
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 DOCUMENTS = [
     {"id": f"d{place}", "features": {"bm25": place / 12, "pagerank": 1 - place / 12}} for place in range(12)
@@ -145,9 +145,9 @@ class Process:
 
 
 @pytest.fixture
-def own_store(places: Places) -> Iterator[Store]:
+def own_store(store_arguments: StoreArguments) -> Iterator[Store]:
     """A migrated, empty store."""
-    store = Store.open(StoreSettings(**places))
+    store = Store.open(StoreSettings(**store_arguments))
     yield store
     store.close()
 

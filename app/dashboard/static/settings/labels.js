@@ -82,7 +82,7 @@ const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|compariso
  *
  * @param {{method: string, path: string}} entry
  */
-export function change({ method, path }) {
+export function changeOf({ method, path }) {
   const steps = path
     .replace(/^\/v\d+\//, "")
     .split("/")

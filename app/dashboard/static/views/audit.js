@@ -6,7 +6,7 @@ import { pagedTable } from "../tables/table.js";
 import { getAll } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
-import { change, outcome } from "../settings/labels.js";
+import { changeOf, outcome } from "../settings/labels.js";
 import { failureBox } from "../page/content.js";
 
 const PAGE_SIZE = 50;
@@ -56,7 +56,7 @@ function show() {
 
 /** @param {Schemas["AuditEntry"]} entry */
 function row({ at, key_id: key, method, path, status, request_id: request, address }) {
-  const { verb, id, owners, href } = change({ method, path });
+  const { verb, id, owners, href } = changeOf({ method, path });
   return h(
     "tr",
     h("td", timeElement(at)),

@@ -71,7 +71,7 @@ const COLUMNS = [
  */
 function problemCauses(problem, causes, begun) {
   const { title, errors } = problem;
-  // A single problem has one row with its detail; a list by place would show it again.
+  // A single problem has one row with its detail; a list by location would show it again.
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
   /** @type {Set<string>} */
   const ignored = new Set();
@@ -140,13 +140,13 @@ function problemCauses(problem, causes, begun) {
       h(
         "details.more",
         { open: errors.length <= MAX_OPEN_ERRORS },
-        h("summary", "Problems by place"),
+        h("summary", "Problems by location"),
         ...placeTable(problem),
       ),
   );
 }
 
-/** The list of problems by place is open up to this number. */
+/** The list of problems by location is open up to this number. */
 const MAX_OPEN_ERRORS = 10;
 
 /** @param {Cause[]} causes */
@@ -184,7 +184,7 @@ function placeTable({ errors, more }) {
   return [
     file && hint("In ", h("code", file), "."),
     dataTable(
-      "Problems by place",
+      "Problems by location",
       columns.map(({ name, label, class: style }) =>
         columnHead(name === "line" ? lineHead(errors) : label, { class: style }),
       ),

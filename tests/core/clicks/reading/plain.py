@@ -22,7 +22,7 @@ def plain(log: ClickLog) -> list[tuple[str, list[Impression]]]:
     return found
 
 
-def plainly_read(rows: list[dict[str, Any]]) -> list[tuple[str, list[Impression]]]:
+def reference_lists(rows: list[dict[str, Any]]) -> list[tuple[str, list[Impression]]]:
     """Read rows of a table with a column of lists by the simplest possible code.
 
     A document counts once per list, at its lowest rank; a click on any of its rows counts.
