@@ -43,7 +43,7 @@ class Difference:
     """A feature value with different decisions in LightGBM and in the engine.
 
     Attributes:
-        tree: Number of the tree, from 0.
+        tree: Index of the tree, from 0.
         feature: Name of the feature in the engine.
         threshold: Threshold of LightGBM; None where it is infinite.
         loaded: Threshold of the engine; None where it is infinite.

@@ -52,7 +52,7 @@ class PartialDependence:
     """The partial dependence on one feature.
 
     Attributes:
-        feature: Number of the feature in the model's order.
+        feature: Index of the feature in the model's order.
         values: Values that the feature was set to, ascending.
         shares: For each value, the share of documents at or below it, among those with a finite value.
         responses: The scores at each value.

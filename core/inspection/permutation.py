@@ -25,7 +25,7 @@ class PermutationImportance:
     """The importance of one feature.
 
     Attributes:
-        feature: Number of the feature in the model's order.
+        feature: Index of the feature in the model's order.
         mean: Mean deterioration of the metric over queries and repeats; negative if the metric improved, None
             if it is undefined for all queries.
         standard_error: Standard error of the mean over repeats; None for a single repeat.

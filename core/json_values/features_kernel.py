@@ -296,7 +296,7 @@ def _look_up(
     slots: Int64Array,
     key: UInt64Array,
 ) -> int:
-    """Return the number of the feature or block whose name is at a position, or `UNSUPPORTED`."""
+    """Return the index of the feature or block whose name is at a position, or `UNSUPPORTED`."""
     end = _string_end(text, at)
     if end == UNSUPPORTED:
         return UNSUPPORTED
