@@ -11,7 +11,7 @@ from rich.table import Table
 from rankery.cli.bulk import add_delete
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, REFUSED
+from rankery.cli.exit_codes import FAILED, REFUSED
 from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.leaderboard import leaderboard
