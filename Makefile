@@ -107,7 +107,7 @@ test-kill: develop ## kill the service at ten random moments; no process may be 
 
 .PHONY: test-imports
 test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, and download it; the API's memory must not grow
-	RANKERY_TEST_IMPORT_MIB=400 $(BIN)/pytest tests/integration/test_addresses.py
+	RANKERY_TEST_IMPORT_MIB=400 $(BIN)/pytest tests/integration/test_source_urls.py
 
 .PHONY: test-events
 test-events: develop ## send EVENTS= events to a webhook and a stream while the API and the worker are killed and restarted
@@ -130,7 +130,7 @@ test-api-fuzz: develop ## run schemathesis on the whole OpenAPI document: 5,000 
 	$(BIN)/python -m tests.security.api_fuzz --requests 5000
 
 .PHONY: fuzz-datasets
-fuzz-datasets: develop ## read 100,000 mutated files of every format; each must be read, or refused with the place of the error
+fuzz-datasets: develop ## read 100,000 mutated files of every format; each must be read, or refused with the position of the error
 	$(BIN)/python -m tests.core.data.fuzz --files 100000
 
 .PHONY: fuzz-scoring
@@ -227,7 +227,7 @@ bench-serving: develop .venv-mlserver/.installed ## measure requests per second 
 	$(BIN)/python -m benchmarks.serving
 
 .PHONY: bench-shown
-bench-shown: develop ## measure milliseconds of /rank alone, with kept rankings and with interleaved lists
+bench-shown: develop ## measure milliseconds of /rank alone, with logged rankings and with interleaved lists
 	$(BIN)/python -m benchmarks.shown_lists
 
 .PHONY: bench-sampling
@@ -275,7 +275,7 @@ dist: guide ## build the wheels and source archives of rankery and rankery-serve
 	$(BIN)/twine check --strict dist/*
 
 .PHONY: test-wheel
-test-wheel: dist ## install both wheels in a folder with other folders core/ and app/; run the demo and TESTS= (default: the client's tests)
+test-wheel: dist ## install both wheels beside foreign packages core/ and app/; run the demo and TESTS= (default: the client's tests)
 	$(BIN)/python -m tests.wheels --python $(PYTHON) $(TESTS)
 
 .PHONY: check-platforms

@@ -14,7 +14,7 @@ from fastapi_offline import FastAPIOffline
 from app import dashboard
 from app.auth import routes as auth
 from app.auth.audit import AuditMiddleware
-from app.auth.authenticator import Authenticator, refuse_open_network
+from app.auth.authenticator import Authenticator, require_key_beyond_loopback
 from app.auth.key_cache import ApiKeyCache
 from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
@@ -65,7 +65,7 @@ from app.lifecycle.measured_storage import StorageMeasurements
 from app.lifecycle.references import ModelReferences
 from app.models import alias_routes, export_routes, inspection_routes, unknown_names
 from app.models import routes as models
-from app.models.stored_models import StoredModels
+from app.models.model_cache import ModelCache
 from app.monitoring import project_routes, settings_routes
 from app.monitoring import routes as monitoring
 from app.monitoring.metrics import Metrics
@@ -76,7 +76,7 @@ from app.scoring.interleaved import InterleavedLists, InterleavingCache
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
 from app.scoring.sample_writer import SampleWriter
-from app.scoring.samples import Samples
+from app.scoring.samples import SampleLog
 from app.scoring.served_models import ServedModels
 from app.scoring.services import Explanations, ScoringServices
 from app.served import routes as served_rankings
@@ -171,7 +171,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         stop_tracing = start_tracing("rankery-api")
         store = Store.open(settings, lock_seconds=WRITE_LOCK_SECONDS)
         wake_ups = WakeUps(settings.broker_url)
-        samples = Samples(
+        samples = SampleLog(
             settings.data_dir / "scored" / f"{settings.port}.jsonl",
             settings.score_log_share,
             settings.score_log_bytes,
@@ -188,9 +188,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(kernels.start)
             users = UserHashes(await run_in_threadpool(_key_of_user_hashes, store))
             lists.start()
-            stored_models = StoredModels(store)
+            model_cache = ModelCache(store)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
-            await refuse_open_network(settings.host, authenticator)
+            await require_key_beyond_loopback(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
             feed = EventFeed(store, settings.max_connections // 2, settings.max_connections_per_address // 2)
             deliverer = Deliverer(store, feed, cipher, settings, _version())
@@ -206,12 +206,12 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 deliverer,
                 references,
                 StorageMeasurements(store, RetentionPolicy.of(settings)),
-                stored_models,
+                model_cache,
                 lists,
                 ScoringServices(
                     settings,
                     served,
-                    Explanations(stored_models),
+                    Explanations(model_cache),
                     samples,
                     RankingLog(lists, users, settings.ranking_log_share),
                     InterleavingCache(store),
@@ -261,7 +261,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(AuthMiddleware, settings=settings)
     application.add_middleware(AuditMiddleware)
     application.add_middleware(HeaderLimits)
-    application.add_middleware(dashboard.MissingPages)
+    application.add_middleware(dashboard.NotFoundPages)
     application.add_middleware(AccessLog)
     application.add_middleware(TusProtocol)
     application.add_middleware(SecurityHeaders)

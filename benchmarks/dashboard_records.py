@@ -140,7 +140,7 @@ def _add_copies(connection: Connection, numbers: Numbers) -> None:
         (Comparison, ids.COMPARISON, numbers.comparisons),
     ):
         row = _first(connection, table)
-        _insert(connection, table, [_result(row, prefix, models, datasets, place) for place in range(number)])
+        _insert(connection, table, [_result(row, prefix, models, datasets, index) for index in range(number)])
 
 
 def _first(connection: Connection, table: Any, *conditions: Any) -> dict[str, Any]:
@@ -188,9 +188,9 @@ def running_trainings(data_dir: Path, number: int) -> Iterator[list[str]]:
     claims = {}
     with store.begin() as tx:
         example = tx.jobs.page(None, 1, status="succeeded", kind="train").items[0]
-        for place in range(number):
-            job = tx.jobs.add("train", example.spec | {"model_name": f"live-{place}"})
-            claimed = tx.jobs.claim(job.id, f"bench:1/{place}", _LEASE_SECONDS)
+        for index in range(number):
+            job = tx.jobs.add("train", example.spec | {"model_name": f"live-{index}"})
+            claimed = tx.jobs.claim(job.id, f"bench:1/{index}", _LEASE_SECONDS)
             if claimed is None:
                 raise SystemExit("a worker took a job of the benchmark")
             claims[job.id] = claimed.token
@@ -212,8 +212,8 @@ def _train(store: Store, claims: dict[str, int], ended: threading.Event) -> None
     iteration = 0
     while not ended.wait(_STEP_SECONDS):
         iteration += 1
-        for place, (job_id, token) in enumerate(claims.items()):
-            metric = 0.5 - 0.2 / (1 + 0.1 * iteration) - place / 1000
+        for index, (job_id, token) in enumerate(claims.items()):
+            metric = 0.5 - 0.2 / (1 + 0.1 * iteration) - index / 1000
             means = {
                 part: {"ndcg@5": metric - 0.02, "ndcg@10": metric, "loss": 1 / iteration}
                 for part in ("train", "validation")

@@ -37,7 +37,7 @@ RANKS = (2, 3)
 PREDICTED = (2, 4, 8, 16, 32, 64)
 GIGABITS = (1.0, 10.0, 100.0)
 ISTELLA_X = 26_800_000, 220
-STRIKES = (("rank 1 histograms", "SIGKILL"), ("rank 1 histograms", "SIGSTOP"))
+FAULTS = (("rank 1 histograms", "SIGKILL"), ("rank 1 histograms", "SIGSTOP"))
 _SILENCE_SECONDS: float = WorkerSettings.model_fields["rank_silence_seconds"].default
 _MEBIBYTE = 2**20
 _COLUMNS = 120
@@ -214,7 +214,7 @@ def _table(first: str, *others: str) -> Table:
     return table
 
 
-def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None:
+def measure(bench: Bench, show: Callable[[Any], None], *, faults: bool) -> None:
     """Run all measurements and show each result."""
     volume = Volume(bench.bins, LEAVES)
     parts = {share: bench.run(share=share) for share in SHARES}
@@ -222,8 +222,8 @@ def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None
     for table in times_and_memory(parts[1.0], of_ranks):
         show(table)
     show(traffic(volume, of_ranks))
-    if strikes:
-        show(recoveries({strike: bench.run(3, strike=strike) for strike in STRIKES}))
+    if faults:
+        show(recoveries({fault: bench.run(3, fault=fault) for fault in FAULTS}))
     exchange = measure_exchange()
     show(
         f"an exchange: {1e3 * exchange.round_seconds:.2f} ms, {1e3 * exchange.peer_seconds:.2f} ms for each"
@@ -259,7 +259,7 @@ def main() -> None:
     )
     parser.add_argument("--times", type=int, default=4, help="multiple of the 240,000 documents of load W")
     parser.add_argument("--iterations", type=int, default=10, help="iterations of each training")
-    parser.add_argument("--no-strikes", action="store_true", help="do not kill or freeze ranks")
+    parser.add_argument("--no-faults", action="store_true", help="do not kill or freeze ranks")
     options = parser.parse_args()
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # no log lines between the tables
     console = Console()
@@ -272,7 +272,7 @@ def main() -> None:
             f"{load.n_queries * load.n_per_query:,} documents × {load.n_features}, {LEAVES} leaves, one"
             f" thread a rank; {os.cpu_count()} cores, loopback, load average {os.getloadavg()[0]:.1f}"
         )
-        measure(bench, console.print, strikes=not options.no_strikes)
+        measure(bench, console.print, faults=not options.no_faults)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from benchmarks.worker import BenchmarkWorker, JobTimes
 from core.machine import peak_memory_bytes
 from core.subprocesses import module_command, module_environment
 from core.warm_up import warm_up
-from tests.worker.ranks.processes import Strike
+from tests.worker.ranks.processes import SignalAtStage
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Task:
         folder: Folder of the service's data.
         spec: Specification of the training.
         threads: Threads of a job that is not distributed.
-        strike: Process name of a rank at a stage, and the signal to send to it; None for no signal.
+        fault: Process name of a rank at a stage, and the signal to send to it; None for no signal.
         gigabits: Total bandwidth between the processes in Gbit/s, None for unlimited loopback.
     """
 
     folder: str
     spec: dict[str, Any]
     threads: int = 1
-    strike: tuple[str, str] | None = None
+    fault: tuple[str, str] | None = None
     gigabits: float | None = None
 
 
@@ -52,7 +52,7 @@ class Outcome:
         anonymous_bytes: Peak anonymous memory of each process, by `process` and `rank 0`, ….
         by_stage: Peak anonymous memory by process name, of which Linux keeps 15 characters, such as
             `rank 0 histogra`.
-        recovery_seconds: Time from the strike to the next new iteration, None without a strike.
+        recovery_seconds: Time from the fault to the next new iteration, None without a fault.
     """
 
     times: JobTimes
@@ -112,17 +112,17 @@ def _main() -> None:
     task = Task(**json.load(sys.stdin))
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     warm_up()
-    # A checkpoint after each tree, so that a strike loses only the current tree.
-    settings = {"checkpoint_seconds": 0.0} if task.strike else {}
+    # A checkpoint after each tree, so that a fault loses only the current tree.
+    settings = {"checkpoint_seconds": 0.0} if task.fault else {}
     worker = BenchmarkWorker(Path(task.folder), task.threads, **settings)
-    strike = Strike(task.strike[0], signal.Signals[task.strike[1]]) if task.strike else None
-    if strike is not None:
-        strike.start()
+    signaller = SignalAtStage(task.fault[0], signal.Signals[task.fault[1]]) if task.fault else None
+    if signaller is not None:
+        signaller.start()
     times = worker.train(task.spec)
     worker.close()
     recovery = None
-    if strike is not None:
-        recovery = next(at for at in times.iterated_at if at > strike.struck_at[0]) - strike.struck_at[0]
+    if signaller is not None:
+        recovery = next(at for at in times.iterated_at if at > signaller.sent_at[0]) - signaller.sent_at[0]
     outcome = {"times": asdict(times), "peak_bytes": peak_memory_bytes(), "recovery_seconds": recovery}
     json.dump(outcome, sys.stdout)
 

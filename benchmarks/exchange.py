@@ -71,8 +71,8 @@ def _time_swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float
     for rank in ranks:
         rank.communicate("end\n")
     return [
-        (max(each[place][0] for each in answers), max(each[place][1] for each in answers))
-        for place in range(len(sizes))
+        (max(each[index][0] for each in answers), max(each[index][1] for each in answers))
+        for index in range(len(sizes))
     ]
 
 

@@ -107,10 +107,10 @@ def _by_name(supervisor: psutil.Process) -> Iterator[tuple[str, Any]]:
     for part in supervisor.children():
         name = next((each for each in ("api", "worker") if each in part.cmdline()), "broker")
         yield f"  {name}", part.cpu_times()
-        for place, lane in enumerate(part.children()):
-            yield f"  lane {place + 1}", lane.cpu_times()
+        for index, lane in enumerate(part.children()):
+            yield f"  lane {index + 1}", lane.cpu_times()
             for number, each in enumerate(lane.children()):
-                yield f"  lane {place + 1}, pool process {number + 1}", each.cpu_times()
+                yield f"  lane {index + 1}, pool process {number + 1}", each.cpu_times()
 
 
 if __name__ == "__main__":

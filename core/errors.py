@@ -47,7 +47,7 @@ class InvalidInput(RankeryError):
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> "InvalidInput":
-        """Build the error for a single place."""
+        """Build an error with one problem."""
         return cls(InputProblem(pointer, detail))
 
     def below(self, pointer: str) -> "InvalidInput":
@@ -143,7 +143,7 @@ class DatasetError(RankeryError):
         text: str | None = None,
         causes: tuple[ProblemCause, ...] = (),
     ) -> "DatasetError":
-        """Build the error for a single place."""
+        """Build an error with one problem."""
         return cls(DatasetProblem(detail, file, line, column, text), causes=causes)
 
     @classmethod

@@ -137,7 +137,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
 def suggestion(cls: type, name: str) -> str | None:
     """Return a suggestion for an undeclared name of a dataclass, None without a similar name.
 
-    The class may define `ELSEWHERE`: names that are set in another place of a request, with that place.
+    The class may define `ELSEWHERE`: names that are set elsewhere in a request, each with the field to set.
     """
     elsewhere: Mapping[str, str] = getattr(cls, "ELSEWHERE", {})
     if name in elsewhere:

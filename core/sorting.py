@@ -70,10 +70,10 @@ def _distribute(
         total += count
     for i in range(np.uint64(n)):
         document_bucket = np.uint64(buckets[i])
-        place = np.uint64(counters[document_bucket])
+        rank = np.uint64(counters[document_bucket])
         counters[document_bucket] += 1
-        order[place] = np.int64(i)
-        sorted_scores[place] = scores[first + i]
+        order[rank] = np.int64(i)
+        sorted_scores[rank] = scores[first + i]
 
 
 @bare

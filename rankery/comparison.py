@@ -213,13 +213,13 @@ def _match_queries(first: _Values, second: _Values) -> "tuple[list[str], np.ndar
             )
         query_ids = first.query_ids or second.query_ids or [str(number) for number in range(counts[0])]
         return query_ids, np.arange(counts[0])
-    places = {query: row for row, query in enumerate(second.query_ids)}
-    if different := sorted(places.keys() ^ set(first.query_ids)):
+    rows = {query: row for row, query in enumerate(second.query_ids)}
+    if different := sorted(rows.keys() ^ set(first.query_ids)):
         shown = ", ".join(map(repr, different[:_SHOWN_IDS])) + (", …" if len(different) > _SHOWN_IDS else "")
         raise InvalidArgument(
             f"b: must have the queries of a; {len(different):,} are in only one of them: {shown}"
         )
-    return first.query_ids, np.array([places[query] for query in first.query_ids])
+    return first.query_ids, np.array([rows[query] for query in first.query_ids])
 
 
 def _rankery_name(name: str) -> str:

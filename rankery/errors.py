@@ -126,11 +126,11 @@ class RankeryApiError(UserError):
     def __str__(self) -> str:
         """Return the problem in one sentence, with the location of every error in the request."""
         detail = str(self.problem.get("detail") or self.problem.get("title") or f"HTTP status {self.status}")
-        places = [
+        messages = [
             f"{error.get('pointer', '')}: {error.get('detail', '')}".removeprefix(": ")
             for error in self.problem.get("errors") or ()
         ]
-        unmentioned = [place for place in places if place not in detail]
+        unmentioned = [message for message in messages if message not in detail]
         return f"{detail.rstrip('.')} ({'; '.join(unmentioned)})" if unmentioned else detail
 
 

@@ -191,22 +191,22 @@ def _normalise_objects(values: list[Any]) -> NormalisedIds:
     import numpy as np
     import pyarrow as pa
 
-    places: dict[type, list[int]] = {}
-    for place, value in enumerate(values):
+    indices_by_type: dict[type, list[int]] = {}
+    for index, value in enumerate(values):
         if not is_missing(value):
-            places.setdefault(type(value), []).append(place)
+            indices_by_type.setdefault(type(value), []).append(index)
     texts: list[str | None] = [None] * len(values)
     invalid: list[int] = []
     respelled = False
-    for kind, of_kind in places.items():
-        objects = [values[place] for place in of_kind]
+    for kind, of_kind in indices_by_type.items():
+        objects = [values[index] for index in of_kind]
         if issubclass(kind, int) and not issubclass(kind, bool):  # Python integers may exceed int64
             normalised = NormalisedIds(pa.array([str(int(one)) for one in objects]), np.empty(0, np.int64))
         else:
             normalised = _normalise_same_type(objects)
-        for place, text in zip(of_kind, normalised.texts.to_pylist(), strict=True):
-            texts[place] = text
-        invalid += [of_kind[place] for place in normalised.invalid.tolist()]
+        for index, text in zip(of_kind, normalised.texts.to_pylist(), strict=True):
+            texts[index] = text
+        invalid += [of_kind[index] for index in normalised.invalid.tolist()]
         respelled |= normalised.respelled
     return NormalisedIds(pa.array(texts, pa.large_string()), np.array(sorted(invalid), np.int64), respelled)
 
@@ -238,7 +238,7 @@ def _normalise_texts(texts: Any) -> NormalisedIds:
     lengths: Any = pc.binary_length(whole)
     is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_LIMIT_DIGITS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))
-    invalid = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _EXACT_LIMIT]
+    invalid = [index for index in long.tolist() if abs(int(whole[index].as_py())) >= _EXACT_LIMIT]
     respelled = bool(pc.any(has_point).as_py())
     return NormalisedIds(pc.cast(whole, pa.large_string()), np.array(invalid, np.int64), respelled)
 

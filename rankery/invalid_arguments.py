@@ -19,5 +19,5 @@ def convert_invalid_input() -> Iterator[None]:
         problems = [
             (problem.pointer.lstrip("/").replace("/", "."), problem.detail) for problem in invalid.problems
         ]
-        sentences = (f"{_ARGUMENTS.get(place, place)}: {detail}" for place, detail in problems)
+        sentences = (f"{_ARGUMENTS.get(pointer, pointer)}: {detail}" for pointer, detail in problems)
         raise InvalidArgument("; ".join(sentence.removeprefix(": ") for sentence in sentences)) from None

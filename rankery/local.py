@@ -40,11 +40,11 @@ class RunEvaluation:
 
 
 @contextmanager
-def convert_core_errors(place: str | None = None) -> Iterator[None]:
+def convert_core_errors(file_name: str | None = None) -> Iterator[None]:
     """Convert core errors about files and options to `FileUnusable`.
 
     Args:
-        place: Name of the files for errors that do not name them.
+        file_name: Name of the files for errors that do not name them.
 
     Raises:
         FileUnreadable: A file has errors.
@@ -55,9 +55,9 @@ def convert_core_errors(place: str | None = None) -> Iterator[None]:
     try:
         yield
     except InvalidInput as invalid:
-        if place is not None:
+        if file_name is not None:
             details = "; ".join(problem.detail for problem in invalid.problems)
-            raise FileUnusable(f"{place}: {details}") from invalid
+            raise FileUnusable(f"{file_name}: {details}") from invalid
         raise FileUnusable("; ".join(_problem_text(problem) for problem in invalid.problems)) from invalid
     except DatasetError as error:
         errors, causes = (list(map(asdict, entries)) for entries in (error.problems, error.causes))
@@ -188,6 +188,6 @@ def _names(runs: Sequence[Path]) -> list[str]:
     """Return the name of each run: its file name, or its path and number if several runs have that name."""
     file_names = [run.name for run in runs]
     return [
-        run.name if file_names.count(run.name) == 1 else f"{run} ({place})"
-        for place, run in enumerate(runs, start=1)
+        run.name if file_names.count(run.name) == 1 else f"{run} ({index})"
+        for index, run in enumerate(runs, start=1)
     ]

@@ -91,14 +91,14 @@ def normalised_ids(argument: str, ids: Any, n_documents: int, noun: str) -> "pa.
 
     check_one_per_document(argument, np.asarray(ids), n_documents)
     normalised = normalise_ids(ids)
-    for place in normalised.invalid[:1].tolist():
-        value = np.asarray(ids, object)[place]
+    for row in normalised.invalid[:1].tolist():
+        value = np.asarray(ids, object)[row]
         raise InvalidArgument(
-            f"{argument}: expected {EXPECTED}, but document {place}, counted from 0, has {value!r}"
+            f"{argument}: expected {EXPECTED}, but document {row}, counted from 0, has {value!r}"
         )
     if normalised.texts.null_count:
-        place = int(np.argmax(normalised.texts.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidArgument(f"{argument}: has no {noun} for document {place}, counted from 0")
+        row = int(np.argmax(normalised.texts.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidArgument(f"{argument}: has no {noun} for document {row}, counted from 0")
     if normalised.respelled:
         from rankery.client.frames.cells import warn_of_spellings  # importing the client takes 0.3 s
 

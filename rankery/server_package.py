@@ -22,10 +22,10 @@ def require_server_package() -> None:
         spec = find_spec(name)
         if spec is None:
             raise PackageMissing(f"this needs the server of Rankery: pip install {_DISTRIBUTION}")
-        place = _location(spec)
-        if not _is_own(place, name):
+        path = _location(spec)
+        if not _is_own(path, name):
             raise PackageShadowed(
-                f"{place} hides Rankery's package `{name}`: rename it, or take its folder off Python's path "
+                f"{path} hides Rankery's package `{name}`: rename it, or take its folder off Python's path "
                 "(PYTHONPATH; with `python -P` the working directory is not on it)"
             )
 
@@ -36,11 +36,11 @@ def _location(spec: ModuleSpec) -> Path:
     return Path(folders[0] if folders else spec.origin or spec.name).resolve()
 
 
-def _is_own(place: Path, name: str) -> bool:
+def _is_own(path: Path, name: str) -> bool:
     """Return whether a package is beside this one, or belongs to the installed server distribution."""
-    if place == Path(__file__).resolve().parents[1] / name:
+    if path == Path(__file__).resolve().parents[1] / name:
         return True
     try:
-        return place == Path(str(distribution(_DISTRIBUTION).locate_file(name))).resolve()
+        return path == Path(str(distribution(_DISTRIBUTION).locate_file(name))).resolve()
     except PackageNotFoundError:
         return False

@@ -25,6 +25,12 @@ def new_secret() -> str:
 def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     """Return the signature of a message, `v1,` and HMAC-SHA256 in base64.
 
+    Args:
+        secret: Secret of the webhook, `whsec_…`.
+        message_id: Header `webhook-id`.
+        timestamp: Header `webhook-timestamp`, in seconds since 1970.
+        body: Body of the request.
+
     Raises:
         WebhookNotVerified: The secret is not a webhook secret.
     """

@@ -71,7 +71,7 @@ def finished_grid(
         queries: Number of validation queries.
     """
     draw = np.random.default_rng(seed)
-    query_ids = [f"q{place}" for place in range(queries)]
+    query_ids = [f"q{index}" for index in range(queries)]
     difficulty = draw.uniform(0.2, 0.8, queries)
     job_ids, references, values = [], [], []
     with store.begin() as tx:

@@ -7,7 +7,7 @@ import structlog
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.auth.rate_limit import Buckets
+from app.auth.rate_limit import TokenBuckets
 from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
 from app.http.addresses import recorded_address
@@ -38,7 +38,7 @@ class AuditMiddleware(HttpMiddleware):
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
-        self._unauthenticated = Buckets(_UNAUTHENTICATED_PER_MINUTE / 60, _UNAUTHENTICATED_PER_MINUTE)
+        self._unauthenticated = TokenBuckets(_UNAUTHENTICATED_PER_MINUTE / 60, _UNAUTHENTICATED_PER_MINUTE)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""

@@ -6,7 +6,7 @@ from typing import Annotated
 from app.auth import refusals
 from app.auth.credentials import Credential
 from app.auth.key_cache import ApiKeyCache
-from app.auth.rate_limit import Buckets
+from app.auth.rate_limit import TokenBuckets
 from app.http.caller import Caller
 from app.http.services import injected
 from app.http.thread_pools import LOOKUPS, UNKNOWN_CREDENTIALS
@@ -18,9 +18,10 @@ _MINUTE_SECONDS = 60.0
 class Authenticator:
     """Identify callers by their credentials.
 
-    In each process, an address may send `wrong_keys_per_minute` wrong keys in a burst, and the same number in
-    each later minute. This limits load; keys of 256 random bits cannot be guessed. A valid key always passes,
-    since many clients may share an address: every key is looked up, unseen keys in a separate thread pool.
+    In each process, an IP address may send `wrong_keys_per_minute` wrong keys in a burst, and the same number
+    in each later minute. This limits load; keys of 256 random bits cannot be guessed. A valid key always
+    passes, since many clients may share an address: every key is looked up, unseen keys in a separate thread
+    pool.
 
     Attributes:
         key_cache: Cache of accepted keys.
@@ -28,7 +29,7 @@ class Authenticator:
 
     def __init__(self, key_cache: ApiKeyCache, wrong_keys_per_minute: int) -> None:
         self.key_cache = key_cache
-        self._wrong_keys = Buckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
+        self._wrong_keys = TokenBuckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
 
     async def keys_exist(self) -> bool:
         """Return whether an API key was ever created: if so, every request needs one.
@@ -37,7 +38,7 @@ class Authenticator:
             StoreUnavailable: The database does not answer.
         """
         cached = self.key_cache.keys_exist
-        return await LOOKUPS.run(self.key_cache.read_whether_keys_exist) if cached is None else cached
+        return await LOOKUPS.run(self.key_cache.read_keys_exist) if cached is None else cached
 
     async def identify(self, credential: Credential, address: str) -> Caller:
         """Return the caller of a credential.
@@ -46,9 +47,9 @@ class Authenticator:
             Refusal: The credential is not accepted; 429 for too many wrong keys from the address.
             StoreUnavailable: The database does not answer.
         """
-        if caller := self.key_cache.fresh(credential):
+        if caller := self.key_cache.fresh_caller(credential):
             return caller
-        threads = LOOKUPS if self.key_cache.last_known(credential) else UNKNOWN_CREDENTIALS
+        threads = LOOKUPS if self.key_cache.last_known_caller(credential) else UNKNOWN_CREDENTIALS
         caller = await threads.run(lambda: self.key_cache.read(credential))
         if caller is not None:
             return caller
@@ -62,18 +63,18 @@ class Authenticator:
 UseAuthenticator = Annotated[Authenticator, injected(Authenticator)]
 
 
-class OpenNetwork(Exception):
+class UnprotectedNetwork(Exception):
     """Raised when the service would listen beyond loopback before an API key was ever created."""
 
 
-async def refuse_open_network(host: str, authenticator: Authenticator) -> None:
-    """Refuse to start beyond loopback before an API key was ever created.
+async def require_key_beyond_loopback(host: str, authenticator: Authenticator) -> None:
+    """Refuse to listen beyond loopback before an API key was ever created.
 
     Raises:
-        OpenNetwork: The service would listen on another address than loopback, and never had an API key.
+        UnprotectedNetwork: The service would listen beyond loopback, and never had an API key.
     """
     if not is_loopback(host) and not await authenticator.keys_exist():
-        raise OpenNetwork(
+        raise UnprotectedNetwork(
             f"without an API key the service listens on loopback only, not on {host};"
             " create one with `rankery keys create NAME --scope admin`"
         )

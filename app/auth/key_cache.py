@@ -22,9 +22,10 @@ class _CachedCaller:
 
 
 class ApiKeyCache:
-    """Cache of accepted keys and sessions, valid for one second. Thread-safe.
+    """Cache of the callers of accepted keys and sessions. Thread-safe.
 
-    Keys that another process revokes are refused within that second. Only accepted credentials are cached.
+    An entry is fresh for one second: a key that another process revokes is refused within that time.
+    Older entries show only that a credential was accepted before.
     """
 
     def __init__(self, store: Store) -> None:
@@ -33,15 +34,15 @@ class ApiKeyCache:
         self._recorded_at: dict[str, float] = {}
         self._lock = threading.Lock()
         self._keys_exist = False
-        self._read_at = float("-inf")
+        self._existence_read_at = float("-inf")
 
     @property
     def keys_exist(self) -> bool | None:
         """Whether a key was ever created, or None if the database must be read again."""
-        is_fresh = self._keys_exist or time.monotonic() - self._read_at < FRESH_SECONDS
+        is_fresh = self._keys_exist or time.monotonic() - self._existence_read_at < FRESH_SECONDS
         return self._keys_exist if is_fresh else None
 
-    def read_whether_keys_exist(self) -> bool:
+    def read_keys_exist(self) -> bool:
         """Read from the database whether a key exists; a positive result is cached for ever.
 
         Raises:
@@ -50,15 +51,15 @@ class ApiKeyCache:
         read_at = time.monotonic()
         with self._store.read() as tx:
             self._keys_exist = tx.api_keys.any_exists() or self._keys_exist
-        self._read_at = read_at
+        self._existence_read_at = read_at
         return self._keys_exist
 
-    def fresh(self, credential: Credential) -> Caller | None:
+    def fresh_caller(self, credential: Credential) -> Caller | None:
         """Return the cached caller of a credential, if it was read within the last second."""
         cached = self._callers.get(credential)
         return cached.caller if cached and time.monotonic() - cached.read_at < FRESH_SECONDS else None
 
-    def last_known(self, credential: Credential) -> Caller | None:
+    def last_known_caller(self, credential: Credential) -> Caller | None:
         """Return the caller of a credential at its last database read, None if it was not accepted."""
         cached = self._callers.get(credential)
         return None if cached is None else cached.caller
@@ -79,11 +80,11 @@ class ApiKeyCache:
         self._remember(credential, caller, read_at)
         return caller
 
-    def key_created(self) -> None:
+    def invalidate_absence_of_keys(self) -> None:
         """Invalidate the cached absence of keys after one was created."""
-        self._read_at = float("-inf")
+        self._existence_read_at = float("-inf")
 
-    def key_revoked(self, key_id: str) -> None:
+    def invalidate_key(self, key_id: str) -> None:
         """Invalidate a revoked key and its sessions."""
         with self._lock:
             self._callers = {
@@ -92,13 +93,13 @@ class ApiKeyCache:
                 if cached.caller.key_id != key_id
             }
 
-    def session_ended(self, session: Credential) -> None:
+    def invalidate_session(self, session: Credential) -> None:
         """Invalidate an ended session."""
         with self._lock:
             self._callers.pop(session, None)
 
-    def begin_recording_use(self, key_id: str) -> bool:
-        """Return whether to record a use of the key: once per minute, even if recording fails."""
+    def claim_use_recording(self, key_id: str) -> bool:
+        """Return whether to record a use of the key: True once per minute, even if recording fails."""
         recorded_at, now = self._recorded_at.get(key_id), time.monotonic()
         if recorded_at is not None and now - recorded_at < LAST_USE_INTERVAL.total_seconds():
             return False
@@ -112,7 +113,7 @@ class ApiKeyCache:
         """Record a use of the key; ignore a database failure."""
         with suppress(StoreUnavailable), self._store.begin() as tx:
             tx.notifies_clients = False
-            tx.api_keys.note_use(key_id)
+            tx.api_keys.record_use(key_id)
 
     def _remember(self, credential: Credential, caller: Caller | None, read_at: float) -> None:
         with self._lock:

@@ -48,10 +48,11 @@ class AuthMiddleware(HttpMiddleware):
         with limited_to(caller_in(scope).projects):
             await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
-        if key_id is not None and authenticator.key_cache.begin_recording_use(key_id):
+        if key_id is not None and authenticator.key_cache.claim_use_recording(key_id):
             await AFTER_RESPONSE.run(lambda: authenticator.key_cache.record_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
+        """Return the error response, or the redirect to the sign-in page; None for an authorized request."""
         try:
             return await self._admit(request, authenticator)
         except Refusal as refusal:
@@ -65,6 +66,12 @@ class AuthMiddleware(HttpMiddleware):
             return problem(KINDS[StoreUnavailable], None)
 
     async def _admit(self, request: Request, authenticator: Authenticator) -> Response | None:
+        """Set the caller of an authorized request; return a 404 response for a path without a rule.
+
+        Raises:
+            Refusal: The host, the origin, the credential or its scopes are not accepted.
+            StoreUnavailable: The database does not answer.
+        """
         keys_exist = await authenticator.keys_exist()
         if not self._hosts.matches_host_header(request.headers, by_address=keys_exist):
             raise refusals.foreign_host()
@@ -108,7 +115,7 @@ def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
     credential = credential_of(request)
     if request.method != "GET" or request.scope["path"] != METRICS or credential is None:
         return False
-    caller = authenticator.key_cache.last_known(credential)
+    caller = authenticator.key_cache.last_known_caller(credential)
     return caller is not None and caller.projects is None
 
 

@@ -16,7 +16,7 @@ from app.settings import ApiSettings
 MAX_CALLERS = 10_000
 
 
-class Buckets:
+class TokenBuckets:
     """Token buckets, one per caller: a burst limit and a long-term rate.
 
     The generic cell rate algorithm (ITU-T I.371) stores one number per caller: the time at which its bucket
@@ -73,8 +73,10 @@ class RateLimit(HttpMiddleware):
             WRITING: settings.writes_per_second,
             SCORING: settings.scores_per_second,
         }
-        self._buckets: Mapping[str, Buckets] = {
-            purpose: Buckets(rate, rate * settings.burst_seconds) for purpose, rate in rates.items() if rate
+        self._buckets: Mapping[str, TokenBuckets] = {
+            purpose: TokenBuckets(rate, rate * settings.burst_seconds)
+            for purpose, rate in rates.items()
+            if rate
         }
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

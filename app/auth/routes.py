@@ -76,7 +76,7 @@ def create_key(
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
         key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)
-    authenticator.key_cache.key_created()
+    authenticator.key_cache.invalidate_absence_of_keys()
     response.headers["Cache-Control"] = "no-store"
     return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
 
@@ -99,4 +99,4 @@ def revoke_key(key_id: str, services: UseServices, authenticator: UseAuthenticat
     """
     with services.store.begin() as tx:
         tx.api_keys.revoke(key_id)
-    authenticator.key_cache.key_revoked(key_id)
+    authenticator.key_cache.invalidate_key(key_id)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 
 from app.http.labels import ProjectName
-from app.http.schemas import NameForPeople, PageModel, RequestModel, ResponseModel, distinct, rfc3339
+from app.http.schemas import PageModel, RequestModel, ResponseModel, VisibleText, distinct, rfc3339
 
 
 class AuditEntry(ResponseModel):
@@ -70,7 +70,7 @@ _KEY_EXAMPLE: dict[str, Any] = {
 class KeyRequest(RequestModel):
     """A request to create an API key."""
 
-    name: NameForPeople = Field(description="Display name of the key", examples=["nightly training"])
+    name: VisibleText = Field(description="Display name of the key", examples=["nightly training"])
     scopes: Annotated[list[KeyScope], distinct("scope")] = Field(
         min_length=1,
         max_length=4,

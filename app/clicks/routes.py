@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import Body, Query
 
 from app.clicks.schemas import ClickLog, ClickLogChanges, ClickLogPage
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
@@ -30,7 +30,7 @@ def list_click_logs(
     listing: _Listing,
     status: Annotated[DataStatus | None, Query(description="Only logs with this status")] = None,
     name: Annotated[DisplayName | None, Query(description="Only logs of this name")] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> ClickLogPage | SelectedFields:
     """List click logs, newest first by default."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.datasets.schemas import Address, CredentialsName, Finding
+from app.datasets.schemas import CredentialsName, Finding, SourceUrl
 from app.http.labels import NewProject, ProjectName, ShownProject
 from app.http.schemas import (
     DisplayName,
@@ -15,7 +15,7 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
-from app.uploads.addresses import UPLOAD_PREFIX
+from app.uploads.source_urls import UPLOAD_PREFIX
 from core.clicks.reading.options import ROLES, ClickLogFormat, log_options
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
 from core.store.repositories.data import DataStatus
@@ -53,7 +53,7 @@ class ClickLog(ResponseModel):
     )
     job_id: str | None = Field(description="Job that reads or creates the log")
     size_bytes: int | None = Field(description="Total size of the files")
-    sha256: str | None = Field(description="Digest of the uploaded file")
+    sha256: str | None = Field(description="Digest of an uploaded file, else null")
     statistics: dict[str, Any] | None = Field(
         description="Counts of lists, impressions, clicks, queries, documents and users, clicks by rank, and"
         " the lowest rank of the file, 0 or 1"
@@ -96,7 +96,7 @@ RANK_BASE = "Lowest rank of the file; by default detected, and shown in `statist
 class AddressLogRequest(RequestModel):
     """URLs that `RANKERY_SOURCES` allows, or a resumable upload, to read as a click log."""
 
-    source: Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
+    source: SourceUrl | Annotated[list[SourceUrl], Field(min_length=1, max_length=MAX_FILES)] = Field(
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or"
         " `upload:` and an id; with `files` the URL of a folder",
         examples=["s3://clicks/2026-05/part-0.parquet"],
@@ -105,7 +105,7 @@ class AddressLogRequest(RequestModel):
         None,
         min_length=1,
         max_length=MAX_PATTERN_LENGTH,
-        description="Pattern of up to 1,000 file names in a bucket or repository",
+        description="File name pattern in a bucket or repository, for up to 1,000 files",
         examples=["part-*.parquet"],
     )
     name: DisplayName | None = Field(

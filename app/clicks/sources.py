@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.clicks.schemas import AddressLogRequest, ClickLog
 from app.clicks.uploads import (
-    ADDRESS_EXAMPLES,
+    URL_EXAMPLES,
     LogUpload,
     accepted_log,
     queue_reading,
@@ -22,12 +22,12 @@ from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import Router
 from app.http.services import Services, UseServices
-from app.uploads.addresses import JsonBodyRoute, requested_addresses
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE
+from app.uploads.source_urls import JsonBodyRoute, requested_urls
 from core.errors import InvalidInput
 from core.store import new_id
-from core.store.sources.addresses import AllowedAddresses
+from core.store.sources.source_urls import AllowedUrls
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRoute)
@@ -41,7 +41,7 @@ router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRo
     responses=problems(409, 507, *BODY_PROBLEMS),
 )
 def import_click_log(
-    body: Annotated[AddressLogRequest, Body(openapi_examples=ADDRESS_EXAMPLES)],
+    body: Annotated[AddressLogRequest, Body(openapi_examples=URL_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -50,13 +50,13 @@ def import_click_log(
     if body.is_upload:
         return _create_from_upload(services, caller.key_id, idempotency, body)
     settings, options = services.settings, body.options()
-    allowed = AllowedAddresses(settings.sources)
+    allowed = AllowedUrls(settings.sources)
     with_pattern = body.files is not None
-    addresses = requested_addresses(body.source, "/source", allowed, with_pattern=with_pattern)
-    first = f"{addresses[0]}/{body.files}" if body.files else addresses[0]
+    urls = requested_urls(body.source, "/source", allowed, with_pattern=with_pattern)
+    first = f"{urls[0]}/{body.files}" if body.files else urls[0]
     source = {
         "kind": "address",
-        "addresses": addresses,
+        "addresses": urls,
         **body.model_dump(include={"files", "credentials"}, exclude_none=True),
         "format": body.format,
         "options": options,
@@ -90,7 +90,7 @@ def _create_from_upload(
     fields = body.model_dump(include={"name", "format", "project"}, exclude_none=True)
     fields |= {name: json.dumps(value) for name, value in body.options().items()}
     with FormReceiver(services, key_id, upload_keys(log_id), services.settings.max_upload_bytes) as receiver:
-        receiver.refer(FILE, reference[1], "/source")
-        receiver.copy_referred()
+        receiver.add_upload(FILE, reference[1], "/source")
+        receiver.copy_uploads()
         requested = LogUpload.of(ReceivedForm(receiver.files(), fields))
     return register_log(services, key_id, idempotency, requested, log_id)

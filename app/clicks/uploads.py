@@ -34,7 +34,7 @@ QUERIES = "queries"
 MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
     {"name": 4_096, "format": 64, "columns": 2**16, "actions": 2**16, "rank_base": 8, "project": 400}
 )
-ADDRESS_EXAMPLES: Any = {
+URL_EXAMPLES: Any = {
     "bucket": {
         "summary": "A month of a table in a bucket",
         "value": {
@@ -88,7 +88,7 @@ _BODY: dict[str, Any] = {
         },
         "application/json": {
             "schema": {"$ref": "#/components/schemas/AddressLogRequest"},
-            "examples": ADDRESS_EXAMPLES,
+            "examples": URL_EXAMPLES,
         },
     },
 }
@@ -203,7 +203,7 @@ async def upload_click_log(
     Until then the log is `pending`; if it cannot be read, it is `invalid`, with up to 100 errors by line and
     column. Users are numbered; their names are not stored.
 
-    A JSON body names addresses that begin with a prefix of `RANKERY_SOURCES`, or a finished resumable upload.
+    A JSON body names URLs that begin with a prefix of `RANKERY_SOURCES`, or a finished resumable upload.
     """
     log_id = new_id("clk_")
     limit = services.settings.max_upload_bytes

@@ -32,7 +32,7 @@ _MAX_FIELDS = 8
 async def sign_in_page(
     request: Request, authenticator: UseAuthenticator, target: Annotated[str, Query(alias="next")] = "/"
 ) -> Response:
-    """Show the sign-in form if a key is needed."""
+    """Show the sign-in form; redirect to the target if no key is needed."""
     if not await authenticator.keys_exist():
         return _redirect_to(target)
     return _form_page(request, target)
@@ -40,7 +40,7 @@ async def sign_in_page(
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, services: UseServices, authenticator: UseAuthenticator) -> Response:
-    """Start a session for a key with the read scope."""
+    """Start a session for a key with the read scope and redirect; show the form again for another key."""
     fields = await _form_fields(request)
     target = fields.get("next", "/")
     try:
@@ -68,7 +68,7 @@ async def sign_out(request: Request, services: UseServices, authenticator: UseAu
 
 
 def same_site_url(target: str) -> str:
-    """Return the requested URL if it belongs to this service, else the first page.
+    """Return the requested URL if it is a path of this service, else `/`.
 
     This prevents open redirects: browsers read backslashes as slashes and drop control characters, and two
     slashes begin a host.
@@ -93,7 +93,7 @@ def _begin_session(
             tx.api_keys.end_session(earlier.sha256)
         token = tx.api_keys.begin_session(str(caller.key_id), lifetime)
     if earlier is not None:
-        authenticator.key_cache.session_ended(earlier)
+        authenticator.key_cache.invalidate_session(earlier)
     answer = _redirect_to(target)
     https = request.url.scheme == "https"
     set_session(answer, token, lifetime, path=_cookie_path(request), https=https)
@@ -107,7 +107,7 @@ def _cookie_path(request: Request) -> str:
 def _end_session(services: Services, authenticator: Authenticator, session: Credential) -> None:
     with services.store.begin() as tx:
         tx.api_keys.end_session(session.sha256)
-    authenticator.key_cache.session_ended(session)
+    authenticator.key_cache.invalidate_session(session)
 
 
 def _redirect_to(target: str) -> Response:

@@ -93,10 +93,10 @@ def _check_can_ignore(problem: Mapping[str, Any], ignore: Sequence[str]) -> None
         InvalidInput: There are causes with `can_ignore`, and a column is not one of theirs.
     """
     invalid = [cause["column"] for cause in problem.get("causes", ()) if cause["can_ignore"]]
-    for place, name in enumerate(ignore):
+    for index, name in enumerate(ignore):
         if invalid and name not in invalid:
             raise InvalidInput.at(
-                f"/ignore/{place}", f"{name!r} does not prevent reading, only {listed(invalid)}"
+                f"/ignore/{index}", f"{name!r} does not prevent reading, only {listed(invalid)}"
             )
 
 

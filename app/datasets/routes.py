@@ -11,7 +11,7 @@ from app.datasets.schemas import (
     DatasetPage,
     SelectedDatasets,
 )
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, list_query, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
@@ -45,7 +45,7 @@ def list_datasets(
             description="Only datasets whose uploaded bytes have this SHA-256 checksum",
         ),
     ] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
     measured: Annotated[
         list[ModelReference],

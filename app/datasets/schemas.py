@@ -17,8 +17,8 @@ from app.http.schemas import (
     ResponseModel,
 )
 from core.store.repositories.data import DataStatus
-from core.store.sources.addresses import MAX_ADDRESS_LENGTH
 from core.store.sources.credentials import NAME_PATTERN
+from core.store.sources.source_urls import MAX_URL_LENGTH
 
 _EXAMPLE: dict[str, Any] = {
     "code": "one-label-queries",
@@ -39,7 +39,7 @@ PartName = Literal["train", "validation", "test"]
 
 # Fields of requests that read a dataset.
 OPTION_NAMES = frozenset({"non_contiguous_queries", "repeated_features", "columns", "feature_names"})
-Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
+SourceUrl = Annotated[str, Field(min_length=1, max_length=MAX_URL_LENGTH)]
 SPLIT_QUERIES = "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them"
 REPEATED_FEATURES = "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row"
 RepeatedFeatures = Annotated[Literal["last", "reject"] | None, Field(description=REPEATED_FEATURES)]
@@ -161,7 +161,7 @@ class Dataset(ResponseModel):
     )
     job_id: str | None = Field(description="Job that reads or creates the dataset")
     size_bytes: int | None = Field(description="Size of the file in bytes, with its file of query sizes")
-    sha256: str | None = Field(description="Digest of the uploaded file")
+    sha256: str | None = Field(description="Digest of an uploaded file, else null")
     digest: str | None = Field(description="Digest of the dataset's content; equal contents are stored once")
     parts: dict[str, str] | None = Field(
         description="Ids of all datasets of the same upload by part, including this dataset"

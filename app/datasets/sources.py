@@ -13,13 +13,13 @@ from app.datasets.schemas import (
     MAX_BASE_NAME_LENGTH,
     OPTION_NAMES,
     SPLIT_QUERIES,
-    Address,
     ColumnRoles,
     CredentialsName,
     Dataset,
     FeatureNames,
     PartName,
     RepeatedFeatures,
+    SourceUrl,
     checked_name,
 )
 from app.datasets.uploads import (
@@ -37,18 +37,18 @@ from app.http.responses import ACCEPTED
 from app.http.route import Router
 from app.http.schemas import DisplayName, RequestModel
 from app.http.services import Services, UseServices
-from app.uploads.addresses import UPLOAD_PREFIX, JsonBodyRoute, NamedUpload, requested_addresses
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE
+from app.uploads.source_urls import UPLOAD_PREFIX, JsonBodyRoute, NamedUpload, requested_urls
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
 from core.data.folders import PARTS
 from core.data.options import DatasetFormat, reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
-from core.store.sources.addresses import AllowedAddresses
+from core.store.sources.source_urls import AllowedUrls
 
-_Addresses = Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)]
+_UrlTexts = SourceUrl | Annotated[list[SourceUrl], Field(min_length=1, max_length=MAX_FILES)]
 
 
 class AddressDatasetRequest(RequestModel):
@@ -57,14 +57,14 @@ class AddressDatasetRequest(RequestModel):
     The URLs begin with a prefix of `RANKERY_SOURCES`, or all of them refer to resumable uploads.
     """
 
-    source: _Addresses | None = Field(
+    source: _UrlTexts | None = Field(
         None,
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`,"
         " `ir_datasets:`, or `upload:` and an id; with `files` the URL of a folder. A list of URLs becomes"
         " one dataset",
         examples=["s3://clicks/2026/train.parquet"],
     )
-    parts: dict[PartName, _Addresses] | None = Field(
+    parts: dict[PartName, _UrlTexts] | None = Field(
         None,
         min_length=1,
         description="URLs by part, instead of `source`; each part becomes a dataset",
@@ -101,10 +101,10 @@ class AddressDatasetRequest(RequestModel):
         return options
 
     def uploads(self) -> dict[str, NamedUpload]:
-        """Return the named resumable uploads by form part; empty for a request with addresses.
+        """Return the named resumable uploads by form part; empty for a request with URLs.
 
         Raises:
-            InvalidInput: A reference is malformed, or is combined with addresses or options of addresses.
+            InvalidInput: A reference is malformed, or is combined with URLs or options of URLs.
         """
         requested = {FILE: self.source} if self.parts is None else dict(self.parts)
         texts_by_part = {
@@ -144,14 +144,14 @@ class AddressDatasetRequest(RequestModel):
 
 
 class RequestedSources:
-    """The checked addresses of a request, by the part that becomes a dataset.
+    """The checked URLs of a request, by the part that becomes a dataset.
 
     Args:
         request: The request.
-        prefixes: Prefixes of the addresses that may be read.
+        prefixes: Prefixes of the URLs that may be read.
 
     Raises:
-        InvalidInput: An address is not allowed, or the request contradicts itself.
+        InvalidInput: A URL is not allowed, or the request contradicts itself.
     """
 
     def __init__(self, request: AddressDatasetRequest, prefixes: list[str]) -> None:
@@ -159,11 +159,11 @@ class RequestedSources:
             raise InvalidInput.at("/source", "give either source or parts")
         self._request = request
         self._options = request.options()
-        self._allowed = AllowedAddresses(prefixes)
+        self._allowed = AllowedUrls(prefixes)
         requested: Mapping[str | None, Any] = {None: request.source}
         if request.parts is not None:
             requested = {part: request.parts[part] for part in PARTS if part in request.parts}
-        self._parts = {part: self._addresses(part, requested[part]) for part in requested}
+        self._parts = {part: self._urls(part, requested[part]) for part in requested}
 
     @property
     def n_datasets(self) -> int:
@@ -193,10 +193,10 @@ class RequestedSources:
             for part, dataset_id in ids.items()
         ]
 
-    def _addresses(self, part: str | None, requested: Any) -> list[str]:
+    def _urls(self, part: str | None, requested: Any) -> list[str]:
         pointer = "/source" if part is None else f"/parts/{part}"
         has_pattern = self._request.files is not None
-        return requested_addresses(requested, pointer, self._allowed, with_pattern=has_pattern)
+        return requested_urls(requested, pointer, self._allowed, with_pattern=has_pattern)
 
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
@@ -224,7 +224,7 @@ def import_datasets(
 ) -> Response:
     """Create datasets from files at URLs, which a worker downloads and reads.
 
-    Each address begins with a prefix of `RANKERY_SOURCES`. The API downloads nothing: a missing file makes
+    Each URL begins with a prefix of `RANKERY_SOURCES`. The API downloads nothing: a missing file makes
     the dataset `invalid`. The first part's dataset is returned; `parts` names them all. A finished resumable
     upload (`POST /v1/uploads`) can be used once.
     """
@@ -253,7 +253,7 @@ def _create_from_uploads(
     ids = new_dataset_ids()
     with FormReceiver(services, key_id, upload_keys(ids), services.settings.max_upload_bytes) as receiver:
         for part, upload in uploads.items():
-            receiver.refer(part, upload.id, upload.pointer)
-        receiver.copy_referred()
+            receiver.add_upload(part, upload.id, upload.pointer)
+        receiver.copy_uploads()
         requested = DatasetUpload.of(ReceivedForm(receiver.files(), body.fields()))
     return register_upload(services, key_id, idempotency, requested, ids)

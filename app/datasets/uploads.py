@@ -287,7 +287,7 @@ async def upload_dataset(
     errors by line and column. The response is the dataset of the first part; `parts` names all. A part may
     be the text `upload:upl_…`, a finished resumable upload.
 
-    A JSON body names addresses that begin with a prefix of `RANKERY_SOURCES`, or finished resumable uploads.
+    A JSON body names URLs that begin with a prefix of `RANKERY_SOURCES`, or finished resumable uploads.
     """
     ids = new_dataset_ids()
     limit = services.settings.max_upload_bytes

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from app.drift.schemas import DriftReport, DriftReportPage, Verdict
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit, ModelReference
@@ -24,7 +24,7 @@ def list_drift_reports(
         ),
     ] = None,
     verdict: Annotated[Verdict | None, Query(description="Only reports with this verdict")] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> DriftReportPage:

@@ -22,11 +22,11 @@ _BINS = 20
 Order = Annotated[
     Literal["asc", "desc"], Query(description="Ascending or descending; undefined values come last")
 ]
-Least = Annotated[
+Minimum = Annotated[
     float | None,
     Query(alias="min", allow_inf_nan=False, description="Only queries with at least this value"),
 ]
-Most = Annotated[
+Maximum = Annotated[
     float | None,
     Query(alias="max", allow_inf_nan=False, description="Only queries with at most this value"),
 ]

@@ -15,7 +15,7 @@ from app.evaluation.run_uploads import MAX_RUN_FIELD_BYTES, RUN_BODY, RunUpload,
 from app.http.admission.expensive_reads import Download
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotencyKey
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
@@ -87,7 +87,7 @@ def list_rankings(
     uploaded: Annotated[
         bool | None, Query(description="Whether to list only uploaded runs, or only rankings of models")
     ] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> RankingPage | SelectedFields:
     """List the rankings of models and of uploaded runs, newest first by default."""

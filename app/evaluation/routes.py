@@ -17,8 +17,8 @@ from app.evaluation.comparison_schemas import (
 )
 from app.evaluation.query_selection import (
     InSegment,
-    Least,
-    Most,
+    Maximum,
+    Minimum,
     Order,
     Selection,
     ValuesOf,
@@ -37,7 +37,7 @@ from app.evaluation.schemas import (
 )
 from app.evaluation.training_ranking import rank_trainings
 from app.evaluation.training_schemas import TrainingRanking
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import (
     ListQuery,
     Prefix,
@@ -72,7 +72,7 @@ def list_comparisons(
     services: UseServices,
     listing: _ComparisonListing,
     dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> ComparisonPage | SelectedFields:
     """List comparisons with their conclusions, newest first by default."""
@@ -120,8 +120,8 @@ def list_compared_queries(
         ),
     ] = None,
     order: Order = "asc",
-    minimum: Least = None,
-    maximum: Most = None,
+    minimum: Minimum = None,
+    maximum: Maximum = None,
     segment: InSegment = None,
     a: IndexOfA = 0,
     b: IndexOfB = 1,
@@ -219,7 +219,7 @@ def list_evaluations(
     dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
     model_id: Annotated[OptionalId, Query(description="Only evaluations of this model version")] = None,
     ranking_id: Annotated[OptionalId, Query(description="Only evaluations of this ranking")] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> EvaluationPage | SelectedFields:
     """List evaluations of models and of rankings with their means, newest first by default."""
@@ -259,7 +259,7 @@ def get_evaluation_metrics(
     """
     ids = list(dict.fromkeys(evaluation))
     with services.store.read() as tx:
-        evaluations = {row.id: row for row in tx.evaluations.several(ids)}
+        evaluations = {row.id: row for row in tx.evaluations.get_many(ids)}
     items = [
         EvaluationMetrics(id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries)
         for row in (evaluations[each] for each in ids if each in evaluations)
@@ -291,8 +291,8 @@ def list_evaluation_queries(
         Query(description="Metric of the evaluation to sort by; by default the dataset's order"),
     ] = None,
     order: Order = "asc",
-    minimum: Least = None,
-    maximum: Most = None,
+    minimum: Minimum = None,
+    maximum: Maximum = None,
     segment: InSegment = None,
     cursor: Cursor = None,
     limit: Limit = 100,

@@ -35,8 +35,8 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
         InvalidInput: The metric is unknown.
     """
     with store.read() as tx:
-        jobs = [job for job in tx.jobs.several(job_ids) if job.kind == "train"]
-        models = tx.models.several((job.result or {}).get("model_id", "") for job in jobs)
+        jobs = [job for job in tx.jobs.get_many(job_ids) if job.kind == "train"]
+        models = tx.models.get_many((job.result or {}).get("model_id", "") for job in jobs)
         test_summaries = _test_summaries(tx, jobs)
         responses = {job.id: job for job in Job.all_of(tx, jobs)}
     missing = [job_id for job_id in job_ids if job_id not in responses]

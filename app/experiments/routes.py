@@ -27,7 +27,7 @@ from app.experiments.schemas import (
 from app.experiments.submission import submit_experiment
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
@@ -103,7 +103,7 @@ def list_experiments(
     listing: _Listing,
     status: Annotated[Status | None, Query(description="Only experiments in this status")] = None,
     paper: Annotated[PaperName | None, Query(description="Only experiments of this paper")] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> ExperimentPage | SelectedFields:
     """List experiments without their reports, newest first by default."""

@@ -94,11 +94,13 @@ def _kind_of_data(request: ExperimentRequest) -> str | None:
     return request.data if request.data in _SYNTHETIC else FOLDER
 
 
-def _check_datasets(tx: Transaction, planned: Plan, entries: Sequence[Mapping[str, Any]], place: str) -> None:
+def _check_datasets(
+    tx: Transaction, planned: Plan, entries: Sequence[Mapping[str, Any]], pointer: str
+) -> None:
     """Refuse datasets that a training cannot use; a worker checks those that are not ready yet.
 
     Raises:
-        InvalidInput: At the place, and at the part below `/dataset_ids`.
+        InvalidInput: At `pointer`, and at the part below `/dataset_ids`.
         WrongState: A dataset is invalid.
     """
     statistics: dict[int, dict[str, Mapping[str, Any]]] = {}
@@ -111,10 +113,10 @@ def _check_datasets(tx: Transaction, planned: Plan, entries: Sequence[Mapping[st
         try:
             check_datasets(planned.runs.values(), of_fold)
         except InvalidInput as invalid:
-            if place == "/dataset_ids":
-                raise invalid.below(place) from invalid
+            if pointer == "/dataset_ids":
+                raise invalid.below(pointer) from invalid
             details = (f"{each.pointer.removeprefix('/')}: {each.detail}" for each in invalid.problems)
-            raise InvalidInput(*(InputProblem(place, detail) for detail in details)) from invalid
+            raise InvalidInput(*(InputProblem(pointer, detail) for detail in details)) from invalid
 
 
 def _refuse_folds(request: ExperimentRequest) -> None:

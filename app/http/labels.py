@@ -12,9 +12,9 @@ from core.store.repositories.projects import MAX_TAGS, PROJECT_NAME, PROJECT_RUL
 from core.store.visibility import NO_PROJECT
 
 TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
-TAG_LINE = rf"[^{INVISIBLE}]*"
+ONE_LINE = rf"[^{INVISIBLE}]*"
 TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
-TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+TagValue = Annotated[str, Field(max_length=256, pattern=f"^{ONE_LINE}$")]
 _NO_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern alone does not forbid other names
 Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_NO_OTHER_TAGS)]
 TagChanges = Annotated[
@@ -32,9 +32,9 @@ ShownTags = Annotated[
     BeforeValidator(lambda tags: {} if tags is None else tags),
     Field(description="Tags of the object", examples=[{"team": "search"}]),
 ]
-WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
-WantedTags = Annotated[
-    list[WantedTag],
+TagFilter = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{ONE_LINE})?$")]
+TagFilters = Annotated[
+    list[TagFilter],
     Query(
         max_length=8,
         description="Only items with this tag: `team` for any value, or `team:search` for one value",
@@ -42,7 +42,7 @@ WantedTags = Annotated[
 ]
 
 
-def wanted_tags(tags: Sequence[str]) -> list[tuple[str, str | None]]:
+def tag_filters(tags: Sequence[str]) -> list[tuple[str, str | None]]:
     """Return names of tags with the value that each must have, None for any value."""
     parts = (tag.partition(":") for tag in tags)
     return [(name, value if colon else None) for name, colon, value in parts]
@@ -81,21 +81,21 @@ def project_problems(fields: Mapping[str, str]) -> list[InputProblem]:
     return [] if fits else [InputProblem("/project", PROJECT_RULE)]
 
 
-def _wanted_project(name: str) -> str:
+def _project_filter(name: str) -> str:
     return name if name == NO_PROJECT else _project_name(name)
 
 
-WANTED_PROJECT = "Only items of this project; `-` for items without a project"
-WantedProjectName = Annotated[
+PROJECT_FILTER = "Only items of this project; `-` for items without a project"
+ProjectFilterName = Annotated[
     str,
     Field(json_schema_extra={"pattern": f"{PROJECT_NAME}|^{NO_PROJECT}$"}, examples=["web"]),
-    AfterValidator(_wanted_project),
+    AfterValidator(_project_filter),
 ]
-WantedProject = Annotated[WantedProjectName | None, Query(description=WANTED_PROJECT)]
+ProjectFilter = Annotated[ProjectFilterName | None, Query(description=PROJECT_FILTER)]
 ShownProject = Annotated[
     str | None, Field(description="Project of the object; null for none", examples=["web"])
 ]
 # A text of several lines, such as notes on a job.
-PARAGRAPHS_PATTERN = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
-MAX_PARAGRAPHS_LENGTH = 4000
-Paragraphs = Annotated[str, Field(max_length=MAX_PARAGRAPHS_LENGTH, pattern=PARAGRAPHS_PATTERN)]
+MULTILINE_PATTERN = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
+MAX_MULTILINE_LENGTH = 4000
+MultilineText = Annotated[str, Field(max_length=MAX_MULTILINE_LENGTH, pattern=MULTILINE_PATTERN)]

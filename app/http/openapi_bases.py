@@ -16,7 +16,7 @@ _WORD = re.compile("[A-Z][^A-Z]*")
 _CLOSED = {"additionalProperties": False}
 
 
-def text_of(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """Return a value as compact JSON with sorted keys: equal values have equal texts."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
@@ -40,14 +40,14 @@ def extend_objects(schemas: Document) -> None:
 
 def add_bases(schemas: Document) -> None:
     """Add a base schema for properties that several objects share, where references save enough."""
-    users: dict[str, list[str]] = {}
+    schemas_by_property: dict[str, list[str]] = {}
     for name, schema in schemas.items():
         if "properties" in schema and (_is_open(schema) or schema.items() >= _CLOSED.items()):
             for part in _texts(schema):
-                users.setdefault(part, []).append(name)
+                schemas_by_property.setdefault(part, []).append(name)
     groups: dict[tuple[str, ...], list[str]] = {}
-    for part in sorted(users):
-        groups.setdefault(tuple(users[part]), []).append(part)
+    for part in sorted(schemas_by_property):
+        groups.setdefault(tuple(schemas_by_property[part]), []).append(part)
     for names, shared in groups.items():
         if len(shared) >= _MIN_SHARED and _saved_bytes(names, shared) >= _MIN_SAVED_BY_BASE:
             first = schemas[names[0]]
@@ -67,11 +67,11 @@ def _texts(schema: Document) -> set[str]:
 
 
 def _text(schema: Document, key: str) -> str:
-    return text_of([key, schema["properties"][key], key in schema.get("required", ())])
+    return canonical_json([key, schema["properties"][key], key in schema.get("required", ())])
 
 
 def _saved_bytes(names: tuple[str, ...], parts: list[str]) -> int:
-    reference = text_of({"allOf": [{"$ref": reference_to("schemas", max(names, key=len))}, {}]})
+    reference = canonical_json({"allOf": [{"$ref": reference_to("schemas", max(names, key=len))}, {}]})
     return sum(map(len, parts)) * (len(names) - 1) - len(reference) * (len(names) + 1)
 
 

@@ -13,9 +13,9 @@ from app.http.openapi_bases import (
     MIN_SAVED_BYTES,
     Document,
     add_bases,
+    canonical_json,
     extend_objects,
     reference_to,
-    text_of,
 )
 from app.http.problems import MEDIA_TYPE
 
@@ -97,7 +97,7 @@ def _share(document: Document, section: str, locations: list[_Location], min_byt
     """Replace objects that occur at several locations by references to components."""
     alike: dict[str, list[_Location]] = {}
     for location in locations:
-        text = text_of(location.value)
+        text = canonical_json(location.value)
         if "$ref" not in location.value and len(text) >= min_bytes:
             alike.setdefault(text, []).append(location)
     components = document["components"].setdefault(section, {})
@@ -120,14 +120,14 @@ def _share(document: Document, section: str, locations: list[_Location], min_byt
 
 
 def _saved_bytes(text: str, section: str, same: list[_Location]) -> int:
-    reference = text_of({"$ref": reference_to(section, same[0].names[0])})
+    reference = canonical_json({"$ref": reference_to(section, same[0].names[0])})
     return (len(text) - len(reference)) * (len(same) - 1) - len(reference)
 
 
 def _share_security(document: Document) -> None:
     """Move the most common security requirement from the operations to the document, as its default."""
     operations = list(_operations(document))
-    counts = Counter(text_of(operation["security"]) for operation in operations)
+    counts = Counter(canonical_json(operation["security"]) for operation in operations)
     common, _ = counts.most_common(1)[0]
     document["security"] = json.loads(common)
     for operation in operations:
@@ -258,14 +258,16 @@ def _join_problems(document: Document) -> None:
     """
     operations = [operation["responses"] for operation in _operations(document)]
     counts = Counter(
-        (status, text_of(response))
+        (status, canonical_json(response))
         for responses in operations
         for status, response in responses.items()
         if "example" in response.get("content", {}).get(MEDIA_TYPE, {})
     )
     usual_texts = dict(response for response, _ in reversed(counts.most_common()))
     usual_statuses = [
-        frozenset(status for status, text in usual_texts.items() if text_of(responses.get(status)) == text)
+        frozenset(
+            status for status, text in usual_texts.items() if canonical_json(responses.get(status)) == text
+        )
         for responses in operations
     ]
     shared_sets = [
@@ -294,7 +296,7 @@ def _problems_name(statuses: frozenset[str]) -> str:
 def _joined(problems: dict[str, Document], examples: Document) -> Document:
     """Return one response for several problems, and add an example of each of them."""
     contents = {status: response["content"][MEDIA_TYPE] for status, response in problems.items()}
-    (schema,) = {text_of(content["schema"]) for content in contents.values()}
+    (schema,) = {canonical_json(content["schema"]) for content in contents.values()}
     references = {}
     for status, content in contents.items():
         name = _pascal(content["example"]["type"].rpartition("/")[2])

@@ -135,7 +135,7 @@ def _visible(name: str) -> str:
 
 
 # Display names in lists, logs and terminals.
-NameForPeople = Annotated[
+VisibleText = Annotated[
     str,
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
     AfterValidator(_visible),
@@ -145,7 +145,7 @@ FILE_PART: Mapping[str, Any] = MappingProxyType({"type": "string", "format": "bi
 NAME_PART: Mapping[str, Any] = MappingProxyType(
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
 )
-DisplayName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
+DisplayName = Annotated[VisibleText, Field(description="Display name; need not be unique")]
 Json = dict[str, Any]
 NextCursor = Annotated[
     str | None,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
@@ -84,7 +84,7 @@ def create_interleaving(
 
 @router.get("", summary="List interleavings", responses={**NOT_MODIFIED, **problems(422)})
 def list_interleavings(
-    services: UseServices, listing: _Listing, project: WantedProject = None, prefix: Prefix = None
+    services: UseServices, listing: _Listing, project: ProjectFilter = None, prefix: Prefix = None
 ) -> InterleavingPage | SelectedFields:
     """List interleavings, newest first by default."""
     with services.store.read() as tx:

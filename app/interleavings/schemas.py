@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.http.labels import NewProject, ShownProject
-from app.http.schemas import ModelReference, NameForPeople, PageModel, RequestModel, ResponseModel
+from app.http.schemas import ModelReference, PageModel, RequestModel, ResponseModel, VisibleText
 from app.scoring.schemas import CallerId, CandidateDocument
 from core.interleaving import Method, SequentialRule, sample_size
 from core.interleaving.sequential import Conclusion
@@ -76,13 +76,13 @@ EVENT_EXAMPLES: Any = {
     }
 }
 
-RankerName = NameForPeople
+RankerName = VisibleText
 
 
 class InterleavingRequest(RequestModel):
     """An interleaving of models, or of rankings that the caller makes."""
 
-    name: NameForPeople = Field(examples=["new features"])
+    name: VisibleText = Field(examples=["new features"])
     models: list[ModelReference] | None = Field(
         None,
         min_length=2,

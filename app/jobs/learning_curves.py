@@ -15,7 +15,7 @@ def history(tx: Transaction, job_id: str, after: int) -> JobHistory:
     """
     job = tx.jobs.get(job_id)
     iterations = tx.jobs.iterations(job_id, after=after)
-    model = tx.models.several(_model_ids([job])).get(_model_id(job))
+    model = tx.models.get_many(_model_ids([job])).get(_model_id(job))
     return JobHistory(
         job_id=job_id,
         best_iteration=_best_iteration(model) if model else None,
@@ -39,11 +39,11 @@ def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False)
         after: For each job id, the iteration after which its curves begin.
         times: Whether to add the times of the iterations.
     """
-    jobs = tx.jobs.several(list(after))
+    jobs = tx.jobs.get_many(list(after))
     after_existing = {job.id: after[job.id] for job in jobs}
     values = tx.jobs.values_by_iteration(after_existing) if jobs else {}
     milliseconds = tx.jobs.milliseconds_by_iteration(after_existing) if jobs and times else {}
-    models = tx.models.several(_model_ids(jobs))
+    models = tx.models.get_many(_model_ids(jobs))
     items = [
         JobCurves(
             job_id=job.id,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.labels import WantedProject, WantedTags, wanted_tags
+from app.http.labels import ProjectFilter, TagFilters, tag_filters
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
@@ -112,8 +112,8 @@ def list_jobs(
             " version or a ranking"
         ),
     ] = None,
-    tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
-    project: WantedProject = None,
+    tag: TagFilters = [],  # noqa: B006 - FastAPI copies it
+    project: ProjectFilter = None,
     text: Annotated[
         str | None,
         Query(
@@ -144,7 +144,7 @@ def list_jobs(
             dataset_id=dataset,
             object_id=object,
             project=project,
-            tags=wanted_tags(tag),
+            tags=tag_filters(tag),
             text=text,
             prefix=prefix,
             job_ids=id,

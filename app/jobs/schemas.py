@@ -8,8 +8,8 @@ import structlog
 from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
-from app.http.labels import Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges
-from app.http.schemas import FailureReason, Json, NameForPeople, PageModel, RequestModel, ResponseModel
+from app.http.labels import MultilineText, ProjectName, ShownProject, ShownTags, TagChanges
+from app.http.schemas import FailureReason, Json, PageModel, RequestModel, ResponseModel, VisibleText
 from app.jobs.distribution_schemas import RankProgress
 from core.errors import NotFound
 from core.jobs import (
@@ -361,10 +361,10 @@ CHANGE_EXAMPLES: Any = {
 class JobChanges(RequestModel):
     """Changes of a job's name, notes, tags and project; omitted fields stay."""
 
-    name: NameForPeople | None = Field(
+    name: VisibleText | None = Field(
         None, description="Name of the job; null for its default title", examples=["fewer leaves"]
     )
-    notes: Paragraphs | None = Field(
+    notes: MultilineText | None = Field(
         None, description="Notes on the job; null for no notes", examples=["As of May"]
     )
     tags: TagChanges = Field(default_factory=dict)

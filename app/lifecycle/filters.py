@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from app.http.labels import WANTED_PROJECT, WantedProjectName, WantedTag, wanted_tags
+from app.http.labels import PROJECT_FILTER, ProjectFilterName, TagFilter, tag_filters
 from app.http.schemas import PRINTABLE, Id, ModelReference, Moment, RequestModel
 from app.lifecycle.schemas import MAX_IDS
 from core.errors import InvalidInput, NotFound
@@ -22,7 +22,7 @@ from core.store.trash.kinds import KINDS, MODEL, Kind
 _PAGE = 200
 _Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Tags = Annotated[
-    list[WantedTag], Field(max_length=8, description="`team`, or `team:search`; all must match")
+    list[TagFilter], Field(max_length=8, description="`team`, or `team:search`; all must match")
 ]
 
 
@@ -38,7 +38,7 @@ class Filter(RequestModel):
         description="Only objects created before this time",
         examples=["2026-01-05T10:00:00Z"],
     )
-    project: WantedProjectName | None = Field(None, description=WANTED_PROJECT)
+    project: ProjectFilterName | None = Field(None, description=PROJECT_FILTER)
     prefix: _Text | None = Field(None, description="Only objects whose name or id begins with this text")
 
     # Arguments of the list query by filter, where the names differ.
@@ -62,7 +62,7 @@ class Filter(RequestModel):
         absent_from_lists = {"all", "older_than_days", "created_before"}
         arguments = self.model_dump(exclude=absent_from_lists, exclude_none=True)
         if "tag" in arguments:
-            arguments["tags"] = wanted_tags(arguments.pop("tag"))
+            arguments["tags"] = tag_filters(arguments.pop("tag"))
         return {self.list_argument_names.get(name, name): value for name, value in arguments.items()}
 
 

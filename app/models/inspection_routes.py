@@ -12,8 +12,8 @@ from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
 from app.models.exports import model_of
 from app.models.inspection_schemas import Inspection, InspectionPage, ModelImportance, ModelTree
+from app.models.model_cache import UseModelCache
 from app.models.routes import Reference
-from app.models.stored_models import UseStoredModels
 from app.models.trees import InspectedModel
 from core.inspection import MAX_DEPTH
 
@@ -56,7 +56,7 @@ def list_inspections(
     responses={**NOT_MODIFIED, **problems(404, 409)},
 )
 async def get_importance(
-    ref: Reference, services: UseServices, stored_models: UseStoredModels, expensive: UseExpensive
+    ref: Reference, services: UseServices, model_cache: UseModelCache, expensive: UseExpensive
 ) -> ModelImportance:
     """Show the number of splits of each feature and their gain in training, as LightGBM counts them.
 
@@ -64,7 +64,7 @@ async def get_importance(
     """
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
-        ("importance", model.id), lambda: InspectedModel(stored_models, model).importance()
+        ("importance", model.id), lambda: InspectedModel(model_cache, model).importance()
     )
 
 
@@ -78,7 +78,7 @@ async def get_tree(
     ref: Reference,
     index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Index of the tree, from 0", examples=[0])],
     services: UseServices,
-    stored_models: UseStoredModels,
+    model_cache: UseModelCache,
     expensive: UseExpensive,
     root: Annotated[int, Query(ge=0, le=2**31 - 1, description="Index of the split to start from")] = 0,
     depth: Annotated[int, Query(ge=1, le=MAX_DEPTH, description="Maximum number of levels of splits")] = 16,
@@ -87,5 +87,5 @@ async def get_tree(
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
         ("tree", model.id, index, root, depth),
-        lambda: InspectedModel(stored_models, model).tree(index, root, depth),
+        lambda: InspectedModel(model_cache, model).tree(index, root, depth),
     )

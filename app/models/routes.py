@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency, UseIdempotencyKey
-from app.http.labels import WantedProject, WantedTags, wanted_tags
+from app.http.labels import ProjectFilter, TagFilters, tag_filters
 from app.http.lists import (
     ListQuery,
     Prefix,
@@ -111,8 +111,8 @@ def list_models(
     name: Annotated[
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
     ] = None,
-    tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
-    project: WantedProject = None,
+    tag: TagFilters = [],  # noqa: B006 - FastAPI copies it
+    project: ProjectFilter = None,
     kind: Annotated[ScorerKind | None, Query(description="Only models of this kind")] = None,
     latest: Annotated[bool, Query(description="Only the latest version of each name")] = False,
     prefix: Prefix = None,
@@ -121,7 +121,7 @@ def list_models(
     with services.store.read() as tx:
         page = tx.models.page(
             name=name,
-            tags=wanted_tags(tag),
+            tags=tag_filters(tag),
             **listing.paging,
             project=project,
             prefix=prefix,
@@ -151,7 +151,7 @@ def tag_models(
         # Lock in a fixed order to avoid deadlocks between requests.
         for model_id in sorted(set(body.ids)):
             tx.models.tag(model_id, body.tags)
-        models = tx.models.several(body.ids)
+        models = tx.models.get_many(body.ids)
         aliases = tx.models.aliases_of(models)
     return ModelList(items=[Model.of(models[each], aliases[each]) for each in dict.fromkeys(body.ids)])
 
@@ -162,8 +162,8 @@ def list_model_names(
     contains: Annotated[
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only names that contain this")
     ] = None,
-    tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
-    project: WantedProject = None,
+    tag: TagFilters = [],  # noqa: B006 - FastAPI copies it
+    project: ProjectFilter = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> NamedModelPage:
@@ -173,7 +173,7 @@ def list_model_names(
     """
     with services.store.read() as tx:
         page = tx.models.page_of_names(
-            cursor, limit, containing=contains, tags=wanted_tags(tag), project=project
+            cursor, limit, containing=contains, tags=tag_filters(tag), project=project
         )
         aliases = tx.models.aliases_of_names(model.name for model in page.items)
     items = [

@@ -6,15 +6,15 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.datasets.schemas import Finding
-from app.http.labels import NewProject, Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges, Tags
+from app.http.labels import MultilineText, NewProject, ProjectName, ShownProject, ShownTags, TagChanges, Tags
 from app.http.schemas import (
     Id,
     Json,
     ModelName,
-    NameForPeople,
     PageModel,
     RequestModel,
     ResponseModel,
+    VisibleText,
 )
 from core.store import Model as ModelRow
 from core.types import Precision
@@ -83,7 +83,8 @@ class ModelExplanation(ResponseModel):
 
     problem: str | None = Field(description="Why scores cannot be explained; null if they can")
     steps: int = Field(
-        description="Steps to explain one score; `RANKERY_MAX_EXPLAINED_STEPS` limits the total of a request"
+        description="Cost of explaining one score, in steps of about 5 ns; `RANKERY_MAX_EXPLAINED_STEPS`"
+        " limits the sum of a request"
     )
 
 
@@ -262,12 +263,12 @@ class NamedModelPage(PageModel):
 class ModelChanges(RequestModel):
     """Changes to a model's title, description, tags and project; omitted fields stay."""
 
-    title: NameForPeople | None = Field(
+    title: VisibleText | None = Field(
         None,
         description="Display name of this version; null for none. Name and version do not change",
         examples=["The spring model"],
     )
-    description: Paragraphs | None = Field(
+    description: MultilineText | None = Field(
         None,
         description="New description; null for none",
         examples=["Trained on clicks of the spring"],
@@ -293,10 +294,10 @@ class ModelList(ResponseModel):
     items: list[Model] = Field(description="In the requested order")
 
 
-class ImportedModel(RequestModel):
-    """The description of an imported model."""
+class ModelImport(RequestModel):
+    """The text fields of a form that imports a model."""
 
     name: ModelName
-    description: Paragraphs | None = None
+    description: MultilineText | None = None
     tags: Tags = Field(default_factory=dict)
     project: NewProject = None

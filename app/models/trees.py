@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.models.inspection_schemas import FeatureImportance, ModelImportance, ModelTree
-from app.models.stored_models import StoredModels
+from app.models.model_cache import ModelCache
 from core.errors import WrongState
 from core.inspection import split_importance, tree_nodes
 from core.scorers import TreeModel
@@ -24,10 +24,10 @@ class InspectedModel:
         WrongState: The model has no trees.
     """
 
-    def __init__(self, stored_models: StoredModels, model: Model) -> None:
+    def __init__(self, model_cache: ModelCache, model: Model) -> None:
         self._model = model
         self._names = tuple(model.feature_names)
-        scorer = stored_models.of(model.id)
+        scorer = model_cache.of(model.id)
         if not isinstance(scorer, TreeModel):
             raise WrongState("model", model.reference, f"of the kind {scorer.kind}", _NO_TREES)
         self._text = scorer.text

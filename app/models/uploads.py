@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
-from app.http.labels import MAX_PARAGRAPHS_LENGTH, PARAGRAPHS_PATTERN, PROJECT_PART
+from app.http.labels import MAX_MULTILINE_LENGTH, MULTILINE_PATTERN, PROJECT_PART
 from app.http.pointers import body_errors, input_problems
 from app.http.responses import accepted
 from app.http.services import Services
 from app.jobs.schemas import Job
-from app.models.schemas import ImportedModel
+from app.models.schemas import ModelImport
 from app.uploads.form import ReceivedFile, ReceivedForm, file_body, missing_file, record_files
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import model_upload_folder
@@ -43,8 +43,8 @@ MODEL_BODY = file_body(
         },
         "description": {
             "type": "string",
-            "maxLength": MAX_PARAGRAPHS_LENGTH,
-            "pattern": PARAGRAPHS_PATTERN,
+            "maxLength": MAX_MULTILINE_LENGTH,
+            "pattern": MULTILINE_PATTERN,
             "description": "Description of this version",
         },
         "tags": {"type": "string", "description": "Tags of the model, as a JSON object of texts"},
@@ -81,7 +81,7 @@ class ModelUpload:
 
     upload_id: str
     file: ReceivedFile
-    metadata: ImportedModel
+    metadata: ModelImport
 
     @classmethod
     def of(cls, received: ReceivedForm, upload_id: str) -> "ModelUpload":
@@ -95,7 +95,7 @@ class ModelUpload:
         try:
             if "tags" in fields:
                 fields["tags"] = parse_json(fields["tags"].encode())
-            metadata = ImportedModel.model_validate(fields)
+            metadata = ModelImport.model_validate(fields)
         except ValidationError as invalid:
             raise InvalidInput(*problems, *input_problems(body_errors(invalid), fields)) from invalid
         except ValueError as error:

@@ -8,7 +8,7 @@ from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.openapi import NOT_MODIFIED, Responses, problems
 from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
@@ -162,7 +162,7 @@ def list_workers(services: UseServices) -> WorkerList:
 
 
 @polled_overview_router.get("/counts", summary="Count objects", responses={**NOT_MODIFIED, **problems(422)})
-def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
+def get_counts(services: UseServices, project: ProjectFilter = None) -> Counts:
     """Count jobs by status, and datasets, models and results."""
     with narrowed_to(project), services.store.read() as tx:
         waiting = dict.fromkeys(Lane, 0)
@@ -184,7 +184,7 @@ def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
 def list_aliased_models(
     services: UseServices,
     alias: Annotated[str, Query(pattern=MODEL_NAME, description="The alias", examples=["champion"])],
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     limit: Limit = 50,
 ) -> AliasedModels:
     """List the targets of an alias across model names, last moved first, with metrics."""
@@ -210,7 +210,7 @@ def search_everything(
             examples=["web"],
         ),
     ],
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Items of each kind")] = 5,
 ) -> SearchHits:
     """Find objects by the beginning of their id or a part of their name, the newest of each kind first."""

@@ -140,7 +140,7 @@ def _explained(
             "contributions": [
                 {
                     "feature": model.feature_names[feature],
-                    "value": model.shown(feature, values[feature]),
+                    "value": model.request_value(feature, values[feature]),
                     "contribution": float(row[feature]),
                 }
                 for feature in most_first[row[most_first] != 0.0].tolist()

@@ -48,7 +48,7 @@ async def _scored(services: ScoringServices, model: ServedModel, candidates: Can
     def work() -> Response:
         features = candidates.matrix(model)
         scores = scores_of(model, candidates, features)
-        services.samples.take(model, candidates, features, scores)
+        services.samples.log_if_sampled(model, candidates, features, scores)
         if isinstance(candidates, JsonCandidates | TableCandidates):
             return candidates.answer(model, scores, _keep_rankings(services, model, candidates, scores))
         return candidates.answer(model, scores)
@@ -64,7 +64,7 @@ async def _explained(services: ScoringServices, model: ServedModel, candidates: 
         explainer = services.explanations.of(model.id)
         check_explanation_steps(n_explained, explainer.steps, services.settings)
         scores = scores_of(model, candidates, candidates.features)
-        services.samples.take(model, candidates, candidates.features, scores)
+        services.samples.log_if_sampled(model, candidates, candidates.features, scores)
         kept = _keep_rankings(services, model, candidates, scores)
         return candidates.answer(model, scores, kept, explainer)
 

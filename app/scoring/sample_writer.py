@@ -37,7 +37,7 @@ class SampleWriter(logging.Handler):
 
     The message of a record is the JSON line of a sample; the record also has `model_name`. The unwritten
     records of a killed process, and most of those during a long store outage, are lost here; the file of
-    `Samples` has them.
+    `SampleLog` has them.
 
     Args:
         store: The store.

@@ -25,7 +25,7 @@ _FILES = 2  # the current file and the previous file
 _LOG = structlog.stdlib.get_logger("rankery.samples")
 
 
-class Samples:
+class SampleLog:
     """Log sampled requests as JSON lines into a bounded file and for drift jobs, in the background.
 
     Args:
@@ -48,7 +48,7 @@ class Samples:
             self._listener.start()
             artifact_writer.start()
 
-    def take(
+    def log_if_sampled(
         self, model: ServedModel, candidates: Candidates, features: FloatArray, scores: Float64Array
     ) -> None:
         """Log a request if it is sampled; its text is written in the background.
@@ -157,7 +157,7 @@ class _Sample:
         for row, score in zip(self.features, self.scores.tolist(), strict=True):
             values: list[Any] = row.tolist()
             for column in coded:
-                values[column] = self.model.shown(column, row[column])
+                values[column] = self.model.request_value(column, row[column])
             yield to_json({"features": values, "score": score}, inf_nan_mode="null").decode()[1:]
 
 

@@ -100,7 +100,7 @@ class ServedModel:
             return None
         return single if self.scorer.precision == "float32" else values.astype(np.float64)
 
-    def shown(self, column: int, value: float) -> float | str | None:
+    def request_value(self, column: int, value: float) -> float | str | None:
         """Return the value of a feature as in requests: a category's text, None where it is missing."""
         if np.isnan(value):
             return None

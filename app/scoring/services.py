@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import Request
 
 from app.http.services import injected, registered
-from app.models.stored_models import MAX_MODELS, StoredModels
+from app.models.model_cache import MAX_MODELS, ModelCache
 from app.scoring.interleaved import InterleavedLists, InterleavingCache
-from app.scoring.samples import Samples
+from app.scoring.samples import SampleLog
 from app.scoring.served_models import ServedModels
 from app.served.rankings import RankingLog
 from app.settings import ApiSettings
@@ -19,7 +19,7 @@ from core.scorers.explainability import Explainer, explainer_of
 class Explanations:
     """LRU cache of explainers by model id. Thread-safe."""
 
-    def __init__(self, models: StoredModels) -> None:
+    def __init__(self, models: ModelCache) -> None:
         self._models = models
         self.of = lru_cache(maxsize=MAX_MODELS)(self._read)
 
@@ -44,7 +44,7 @@ class ScoringServices:
     settings: ApiSettings
     models: ServedModels
     explanations: Explanations
-    samples: Samples
+    samples: SampleLog
     rankings: RankingLog
     interleavings: InterleavingCache
     lists: InterleavedLists

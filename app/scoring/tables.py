@@ -312,7 +312,7 @@ def _rounded(values: FloatArray, name: str, model: ServedModel) -> FloatArray:
 
 
 def _query_numbers_of(table: pa.Table) -> Int64Array:
-    """Return the query number of each row; queries are numbered in their order."""
+    """Return the query index of each row, in the order of queries."""
     if QUERY not in table.column_names:
         return np.zeros(len(table), np.int64)
     codes = _codes(table, QUERY)

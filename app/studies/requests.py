@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from app.datasets.hold_out_schemas import HoldOut, LabelMap, RandomFolds, Validation
 from app.http.labels import NewProject
-from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
+from app.http.schemas import Id, ModelName, RequestModel, VisibleText
 from app.jobs.contract_schemas import Contract
 from app.jobs.distribution_schemas import UndistributedRequest
 from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest
@@ -129,7 +129,7 @@ class StudyBaseRequest(UndistributedRequest):
 class TuningRequest(UndistributedRequest):
     """Fields of all requests to tune a training, except for their datasets."""
 
-    name: NameForPeople = Field(description="Display name; need not be unique", examples=["leaves and rate"])
+    name: VisibleText = Field(description="Display name; need not be unique", examples=["leaves and rate"])
     model_name: ModelName
     test: HoldOut | None = Field(
         None, description="Queries held out from all trials, on which winner and default are compared once"
@@ -197,7 +197,7 @@ class StudyChanges(RequestModel):
 class CloneRequest(RequestModel):
     """A new study with the specification of another study, except for the given fields."""
 
-    name: NameForPeople | None = Field(
+    name: VisibleText | None = Field(
         None, description="Name of the new study; the name of the cloned study when null"
     )
     sampler: Sampler | None = None

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from app.http.admission.expensive_reads import UseExpensive
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.labels import WantedProject
+from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
@@ -80,7 +80,7 @@ def list_studies(
     listing: _Listing,
     status: Annotated[StudyStatus | None, Query(description="Only studies in this status")] = None,
     dataset: Annotated[Id | None, Query(description="Only studies on this dataset")] = None,
-    project: WantedProject = None,
+    project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> StudyPage | SelectedFields:
     """List studies, newest first by default."""
@@ -283,5 +283,5 @@ def _response(tx: Transaction, study: StudyRow) -> Study:
 def _wake(services: Services, job_ids: list[str]) -> None:
     """Wake workers for queued jobs after they were committed."""
     with services.store.read() as tx:
-        jobs = tx.jobs.several(job_ids)
+        jobs = tx.jobs.get_many(job_ids)
     services.submitted(*jobs)

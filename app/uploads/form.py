@@ -124,7 +124,7 @@ class FormReceiver:
         self._max_bytes = max_bytes
         self._open_files = contextlib.ExitStack()
         self._incoming: dict[str, _IncomingFile] = {}
-        self._referred: dict[str, tuple[str, str]] = {}
+        self._uploads: dict[str, tuple[str, str]] = {}
         self._copied: dict[str, ReceivedFile] = {}
         self._blocks: list[tuple[FileWriter, bytearray]] = []
         self._buffered_bytes = 0
@@ -161,17 +161,17 @@ class FormReceiver:
         self._blocks[-1][1].extend(piece)
         self._buffered_bytes += len(piece)
 
-    def refer(self, field: str, upload_id: str, pointer: str | None = None) -> None:
-        """Register a finished resumable upload as a file of the form; `copy_referred` copies its bytes.
+    def add_upload(self, field: str, upload_id: str, pointer: str | None = None) -> None:
+        """Register a finished resumable upload as a file of the form; `copy_uploads` copies its bytes.
 
         Args:
             field: Name of the form part.
             upload_id: Id of the resumable upload.
             pointer: Pointer of its errors, the field by default.
         """
-        self._referred[field] = upload_id, pointer or f"/{field}"
+        self._uploads[field] = upload_id, pointer or f"/{field}"
 
-    def copy_referred(self) -> None:
+    def copy_uploads(self) -> None:
         """Copy the referred uploads; blocks.
 
         Raises:
@@ -179,7 +179,7 @@ class FormReceiver:
             HTTPException: 413 when all files together are too large.
             StoreFull: There is no room for an upload.
         """
-        for field, (upload_id, pointer) in self._referred.items():
+        for field, (upload_id, pointer) in self._uploads.items():
             try:
                 self._copied[field] = self._copy(field, find_complete(self._store, upload_id, self._key_id))
             except InvalidInput as invalid:
@@ -285,7 +285,7 @@ async def receive_form(
             await receiver.flush(at_least=BLOCK_BYTES)
         parser.finish()
         await receiver.flush()
-        await run_in_threadpool(receiver.copy_referred)
+        await run_in_threadpool(receiver.copy_uploads)
         return check(ReceivedForm(receiver.files(), parser.fields))
 
 

@@ -36,7 +36,7 @@ class FileSink(Protocol):
     def take(self, piece: bytes) -> None:
         """Receive the next bytes of the file."""
 
-    def refer(self, field: str, upload_id: str) -> None:
+    def add_upload(self, field: str, upload_id: str) -> None:
         """Use a finished upload as a file."""
 
 
@@ -150,7 +150,7 @@ class FormParser:
             reference = UPLOAD_REFERENCE.fullmatch(self._part.text.decode("latin-1"))
             if reference is None:
                 raise self._no_reference()
-            self._sink.refer(self._part.name, reference[1])
+            self._sink.add_upload(self._part.name, reference[1])
         elif not self._part.is_file:
             try:
                 self.fields[self._part.name] = self._part.text.decode("utf-8")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.events.schemas import EventKind
-from app.http.labels import TAG_LINE, ProjectName
+from app.http.labels import ONE_LINE, ProjectName
 from app.http.schemas import PageModel, RequestModel, ResponseModel, distinct
 from core.outbound.guard import MAX_URL_LENGTH
 from core.store.tables import Event, WebhookDelivery
@@ -35,7 +35,7 @@ Kinds = Annotated[
 ]
 Description = Annotated[
     str | None,
-    Field(max_length=MAX_DESCRIPTION, pattern=f"^{TAG_LINE}$", description="Display text"),
+    Field(max_length=MAX_DESCRIPTION, pattern=f"^{ONE_LINE}$", description="Display text"),
 ]
 OfProject = Annotated[
     ProjectName | None, Field(description="Project whose events are sent; null for all projects")

@@ -95,9 +95,10 @@ def open_click_log(folder: Path) -> ClickLog:
 
     Raises:
         OSError: A file is missing.
-        ValueError: The manifest is damaged, a text is not UTF-8, or a size does not fit its type.
+        ValueError: The manifest is damaged, a column is absent, a text is not UTF-8, or the size of a file
+            does not fit its type.
     """
-    return click_log_of({name: folder / name for name in file_names(folder / MANIFEST)})
+    return map_click_log({name: folder / name for name in file_names(folder / MANIFEST)})
 
 
 def file_names(manifest: Path) -> list[str]:
@@ -116,7 +117,7 @@ def file_names(manifest: Path) -> list[str]:
         raise ValueError(f"{manifest.name} does not name columns: {error!r}") from error
 
 
-def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
+def map_click_log(paths: Mapping[str, Path]) -> ClickLog:
     """Map the columns of a log from files in different folders.
 
     Args:

@@ -21,7 +21,7 @@ class Impressions:
         pairs: (n_pairs,) positions of the pairs in the log, ascending; rows of the table.
         cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
             plus 1 where the impression was clicked.
-        units: (n_impressions,) number of the resampling unit, a user or a list.
+        units: (n_impressions,) index of the resampling unit, a user or a list.
         n_units: Number of units: the greatest number of a user plus 1, or the lists of a log without users.
     """
 

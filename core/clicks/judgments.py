@@ -45,9 +45,9 @@ class Judgments:
         return lower, upper
 
     def to_json(self) -> dict[str, Any]:
-        """Return the number of pairs by grade, the cuts, and the share of certain grades.
+        """Return the number of pairs by grade, the cuts, and `certain_share`.
 
-        A grade is certain if both ends of the interval have the same grade.
+        This is the share of pairs whose interval has the same grade at both ends.
         """
         judged = self.grades != _NOT_JUDGED
         lower, upper = self.grade_ends()

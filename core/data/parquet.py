@@ -69,7 +69,7 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
 
 
 def read_row_groups(file: BinaryIO) -> Iterator[RankingDataset]:
-    """Read a dataset a row group at a time, each as a separate dataset.
+    """Read a dataset one row group at a time, each as a separate dataset.
 
     Raises:
         DatasetError: As `read_parquet`.

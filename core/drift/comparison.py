@@ -71,7 +71,7 @@ class QuerySample:
 
     @property
     def query_of_document(self) -> Int64Array:
-        """Return the query number of each document, (n_documents,)."""
+        """Return the query index of each document, (n_documents,)."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_boundaries))
 
 

@@ -19,7 +19,7 @@ def merge_clusters(clusters: Int64Array) -> Int64Array:
     """Merge more than 20,000 clusters into as many groups at random, whatever their order.
 
     Args:
-        clusters: Number of the cluster of each item, from 0.
+        clusters: Index of the cluster of each item, from 0.
     """
     n_clusters = int(clusters.max(initial=-1)) + 1
     if n_clusters <= _MAX_CLUSTERS:

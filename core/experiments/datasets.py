@@ -36,8 +36,8 @@ def check_datasets(runs: Iterable[Run], statistics: Statistics) -> None:
     """
     distinct: dict[tuple[str, str], InputProblem] = {}
     for run in runs:
-        for place, problem in _problems(with_label_map(run, statistics), statistics):
-            distinct.setdefault((place, problem.detail), InputProblem(place, _detail(problem, run)))
+        for pointer, problem in _problems(with_label_map(run, statistics), statistics):
+            distinct.setdefault((pointer, problem.detail), InputProblem(pointer, _detail(problem, run)))
     if distinct:
         raise InvalidInput(*distinct.values())
 

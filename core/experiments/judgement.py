@@ -15,10 +15,10 @@ from core.experiments.rules import (
     Above,
     Alike,
     AtMost,
+    CellKey,
     Larger,
     Narrower,
     Pair,
-    Place,
     Reaches,
     Rises,
 )
@@ -45,8 +45,8 @@ class Comparison:
         queries: Number of compared queries.
     """
 
-    first: Place
-    second: Place
+    first: CellKey
+    second: CellKey
     difference: float
     lower: float | None = None
     upper: float | None = None
@@ -151,7 +151,7 @@ class Judge:
 
     def __init__(
         self,
-        values: Mapping[Place, CellValue],
+        values: Mapping[CellKey, CellValue],
         significance: Significance | None,
         unit: float = 1.0,
         tests: PairedTests | None = None,
@@ -247,12 +247,12 @@ class Judge:
     @_apply.register
     def _rises(self, rule: Rises, claim: Claim) -> Judgement:
         rises = []
-        for place in rule.places:
-            cell = self._values.get(place)
+        for cell_key in rule.cell_keys:
+            cell = self._values.get(cell_key)
             if cell is None or not cell.curve:
-                return self._absent(claim, [(place, place)], [])
+                return self._absent(claim, [(cell_key, cell_key)], [])
             early = cell.curve[min(len(cell.curve) - 1, int(_EARLY * len(cell.curve)))]
-            rises.append(Comparison(place, place, cell.curve[-1] - early))
+            rises.append(Comparison(cell_key, cell_key, cell.curve[-1] - early))
         smallest = min(rises, key=lambda c: c.difference)
         verdict: Verdict = "held" if smallest.difference > 0.0 else "contradicted"
         sentence = (
@@ -263,7 +263,7 @@ class Judge:
 
     @_apply.register
     def _reaches(self, rule: Reaches, claim: Claim) -> Judgement:
-        fast, slow = (self._values.get(place) for place in rule.pair)
+        fast, slow = (self._values.get(cell_key) for cell_key in rule.pair)
         if fast is None or slow is None or not fast.curve or not slow.curve:
             return self._absent(claim, (rule.pair,), [])
         goal = max(slow.curve)
@@ -284,10 +284,10 @@ class Judge:
 
     @_apply.register
     def _at_most(self, rule: AtMost, claim: Claim) -> Judgement:
-        absent = [(place, place) for place in rule.places if self._number(place) is None]
+        absent = [(cell_key, cell_key) for cell_key in rule.cell_keys if self._number(cell_key) is None]
         if absent:
             return self._absent(claim, absent, [])
-        highest = max(rule.places, key=lambda place: _or_default(self._number(place)))
+        highest = max(rule.cell_keys, key=lambda cell_key: _or_default(self._number(cell_key)))
         excess = _or_default(self._number(highest)) - rule.bound
         sentence = (
             f"The largest number is {self._unit * (rule.bound + excess):.3f} ({', '.join(highest)}), the"
@@ -295,18 +295,18 @@ class Judge:
         )
         return Judgement(claim, "held" if excess <= 0.0 else "contradicted", excess, None, sentence)
 
-    def _number(self, place: Place) -> float | None:
-        cell = self._values.get(place)
+    def _number(self, cell_key: CellKey) -> float | None:
+        cell = self._values.get(cell_key)
         return None if cell is None else cell.value
 
-    def _formatted(self, place: Place) -> str:
-        return f"{self._unit * _or_default(self._number(place)):.2f}"
+    def _formatted(self, cell_key: CellKey) -> str:
+        return f"{self._unit * _or_default(self._number(cell_key)):.2f}"
 
     def _signed(self, difference: float) -> str:
         return f"{100.0 * difference:+.2f}" if self._unit == 100.0 else f"{difference:+.4f}"
 
     def _compare(self, pair: Pair) -> Comparison | None:
-        first, second = (self._values.get(place) for place in pair)
+        first, second = (self._values.get(cell_key) for cell_key in pair)
         if first is None or second is None or first.per_query is None or second.per_query is None:
             return None
         paired = self._paired(first.per_query, second.per_query)
@@ -317,7 +317,7 @@ class Judge:
         return Comparison(*pair, paired.difference, paired.lower, paired.upper, p, p, paired.queries)
 
     def _relative_gap(self, pair: Pair) -> Float64Array | None:
-        first, second = (self._values.get(place) for place in pair)
+        first, second = (self._values.get(cell_key) for cell_key in pair)
         if first is None or second is None or first.per_query is None or second.per_query is None:
             return None
         if first.per_query.shape != second.per_query.shape or not second.value:
@@ -346,10 +346,10 @@ class Judge:
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
 
     def _absent(self, claim: Claim, pairs: Sequence[Pair], comparisons: Sequence[Comparison]) -> Judgement:
-        places = dict.fromkeys(place for pair in pairs for place in pair)
-        missing = [place for place in places if self._number(place) is None]
+        cell_keys = dict.fromkeys(cell_key for pair in pairs for cell_key in pair)
+        missing = [cell_key for cell_key in cell_keys if self._number(cell_key) is None]
         reason = "numbers are missing" if missing else "no query has both numbers"
-        names = "; ".join(f"{row}, {column}" for row, column in missing or places)
+        names = "; ".join(f"{row}, {column}" for row, column in missing or cell_keys)
         sentence = f"The claim cannot be judged, because {reason}: {names}."
         return Judgement(claim, "not-shown", None, None, sentence, tuple(comparisons))
 

@@ -13,7 +13,7 @@ from core.experiments.paper import Printed, Table
 from core.experiments.plan import Cell, Plan
 from core.experiments.render import to_csv, to_latex, to_markdown
 from core.experiments.results import CellValue, RunResult, Timings, cell_value
-from core.experiments.rules import Above, Alike, Place
+from core.experiments.rules import Above, Alike, CellKey
 from core.metrics import parse_metric
 from core.types import Float64Array
 
@@ -77,7 +77,7 @@ class ReportTable:
     """
 
     table: Table
-    cells: Mapping[Place, ReportCell]
+    cells: Mapping[CellKey, ReportCell]
     claims: tuple[Judgement, ...]
     deviations: tuple[str, ...]
 
@@ -214,7 +214,7 @@ class _TableBuilder:
         plan: Plan,
         table: Table,
         cells: list[Cell],
-        values: Mapping[Place, CellValue],
+        values: Mapping[CellKey, CellValue],
         tests: PairedTests,
         threads: int,
     ) -> None:
@@ -245,7 +245,7 @@ class _TableBuilder:
         rules = (claim.rule for claim in self._table.claims)
         pairs += [pair for rule in rules if isinstance(rule, Above | Alike) for pair in rule.pairs]
         for pair in pairs:
-            first, second = (self._values.get(place, CellValue(None)).per_query for place in pair)
+            first, second = (self._values.get(cell_key, CellValue(None)).per_query for cell_key in pair)
             if first is not None and second is not None:
                 yield first, second
 
@@ -280,26 +280,26 @@ class _TableBuilder:
                 curve=value.curve,
             )
 
-    def _intervals(self) -> dict[Place, tuple[float | None, float | None, int]]:
+    def _intervals(self) -> dict[CellKey, tuple[float | None, float | None, int]]:
         """Return interval and number of queries of each mean; means over the same queries share resamples."""
         bounds = {
             (cell.row, cell.column): parse_metric(cell.entry.metric).bounds
             for cell in self._cells
             if self._values[cell.row, cell.column].per_query is not None
         }
-        by_queries: dict[bytes, dict[Place, Float64Array]] = {}
-        for place, value in self._values.items():
+        by_queries: dict[bytes, dict[CellKey, Float64Array]] = {}
+        for cell_key, value in self._values.items():
             if value.per_query is not None:
                 is_defined = ~np.isnan(value.per_query)
-                by_queries.setdefault(is_defined.tobytes(), {})[place] = value.per_query[is_defined]
-        intervals: dict[Place, tuple[float | None, float | None, int]] = {}
+                by_queries.setdefault(is_defined.tobytes(), {})[cell_key] = value.per_query[is_defined]
+        intervals: dict[CellKey, tuple[float | None, float | None, int]] = {}
         for columns in by_queries.values():
             values = np.column_stack(list(columns.values()))
-            ranges = np.array([bounds[place] for place in columns])
+            ranges = np.array([bounds[cell_key] for cell_key in columns])
             lowers, uppers = mean_intervals(values, ranges, threads=self._threads)
-            for place, lower, upper in zip(columns, lowers, uppers, strict=True):
+            for cell_key, lower, upper in zip(columns, lowers, uppers, strict=True):
                 ends = reported_interval(self._unit * lower, self._unit * upper)
-                intervals[place] = (*ends, len(values))
+                intervals[cell_key] = (*ends, len(values))
         return intervals
 
     def _significance(self, cell: Cell) -> tuple[float | None, str]:

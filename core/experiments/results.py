@@ -12,8 +12,8 @@ from core.types import Float64Array
 
 Values = Sequence[float | None]
 Timings = Mapping[EpochTiming, float]  # milliseconds
-# The reported quantile of the iteration times. It is low, because other load on the machine only adds time.
-_UNDISTURBED = 0.1
+# The reported quantile of the iteration times: a low one, because other load on the machine only adds time.
+_TIME_QUANTILE = 0.1
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class RunResult:
         per_query: (n_queries,) values by part of the data and metric, NaN where undefined. All runs on the
             same dataset have the same order of queries; folds are concatenated.
         curves: Values of each measured iteration by dataset (`validation`, `diagnostics`) and metric.
-        iterations: Numbers of the measured iterations.
+        iterations: The measured iterations, from 1.
         milliseconds: Wall time of each measured iteration by part: `objective`, `tree`.
         best_iteration: Iteration of the last tree that is kept.
         failure: Reason for a missing result, None if the result is available.
@@ -46,8 +46,8 @@ class CellValue:
         value: The number, None without a result.
         run: Digest of the training that gave the number; of several candidates, the selected one.
         per_query: (n_queries,) values of a mean, None for other measures.
-        trees: Iterations of a curve.
-        curve: Values of a curve at those iterations.
+        trees: Numbers of trees at the points of a curve.
+        curve: Values at these points.
         missing: Reason for a missing number.
     """
 
@@ -117,7 +117,7 @@ def _milliseconds(result: RunResult, measure: str) -> float | None:
     parts = ("objective",) if measure == "objective-milliseconds" else ("objective", "tree")
     columns = [result.milliseconds.get(part, ()) for part in parts]
     sums = [sum(times) for times in zip(*columns, strict=True) if None not in times]
-    return float(np.quantile(sums, _UNDISTURBED)) if sums else None
+    return float(np.quantile(sums, _TIME_QUANTILE)) if sums else None
 
 
 def _curve_value(cell: Cell, digest: str, result: RunResult) -> CellValue:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-Place = tuple[str, str]  # row and column of a table
-Pair = tuple[Place, Place]
+CellKey = tuple[str, str]  # row and column of a table
+Pair = tuple[CellKey, CellKey]
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class AtMost:
     """No number is above the bound; not tested, as there are no per-query values.
 
     Attributes:
-        places: Cells of the numbers.
+        cell_keys: Rows and columns of the numbers.
         bound: Bound in natural units.
     """
 
-    places: tuple[Place, ...]
+    cell_keys: tuple[CellKey, ...]
     bound: float
 
 
@@ -72,7 +72,7 @@ class AtMost:
 class Rises:
     """Each curve ends above its value at a tenth of its trees."""
 
-    places: tuple[Place, ...]
+    cell_keys: tuple[CellKey, ...]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from core.export.networks.export import ScoredExport
 from core.export.networks.parity import score_parity
 from core.export.nodes import Nodes
 from core.export.parity_neighbours import compare_neighbours
-from core.export.parity_report import DataParity, EngineParity, ParityReport, SlackResidue
+from core.export.parity_report import DataParity, EngineParity, InexactThresholds, ParityReport
 from core.export.ranking import compare_rankings
 from core.export.target import Export
 from core.export.thresholds import floor32
@@ -61,7 +61,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
                     arithmetic.description,
                     None if dataset is None else _data_parity(dataset, source.nodes, loaded, arithmetic),
                     compare_neighbours(source, loaded, arithmetic),
-                    _slack_residue(source.numeric_splits[0], loaded) if arithmetic.slack else None,
+                    _inexact_thresholds(source.numeric_splits[0], loaded) if arithmetic.slack else None,
                 )
             )
     for engine in engines:
@@ -107,11 +107,11 @@ def _data_parity(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmeti
     )
 
 
-def _slack_residue(model_thresholds: Float64Array, loaded: Nodes) -> SlackResidue:
+def _inexact_thresholds(model_thresholds: Float64Array, loaded: Nodes) -> InexactThresholds:
     splits = loaded.splits
     thresholds, exact = loaded.thresholds[splits], floor32(model_thresholds[splits]).astype(np.float64)
     is_inexact = thresholds != exact
-    return SlackResidue(
+    return InexactThresholds(
         int(np.count_nonzero(is_inexact)),
         float(np.abs(thresholds[is_inexact] - exact[is_inexact]).max(initial=0.0)),
     )

@@ -9,7 +9,7 @@ from core.export.thresholds import LARGEST, ZERO, floor32
 from core.export.tree_target import Arithmetic, Missing, TreeSource
 from core.types import Float64Array
 
-EXAMPLES = 10  # differences that are listed
+MAX_EXAMPLES = 10  # differences that are listed
 _SPLITS_PER_BATCH = 65_536  # about 20 MB of values
 
 
@@ -45,14 +45,14 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
         decisions += values.size
         differing_decisions += int(np.count_nonzero(differing))
         differing_splits += int(np.count_nonzero(differing.any(axis=1)))
-        for row, column in np.argwhere(differing)[: EXAMPLES - len(examples)].tolist():
+        for row, column in np.argwhere(differing)[: MAX_EXAMPLES - len(examples)].tolist():
             node, value = int(batch[row]), float(values[row, column])
             examples.append(_difference(source, loaded, node, value, goes_left=bool(model_left[row, column])))
     return NeighbourParity(len(splits), decisions, differing_decisions, differing_splits, tuple(examples))
 
 
 def _test_values(thresholds: Float64Array, loaded: Float64Array, *, doubles: bool) -> Float64Array:
-    """Return (n_splits, n_values) test values of each split."""
+    """Return (n_splits, n_values) values next to the thresholds of each split, zeros and extremes."""
     around = [
         neighbour.astype(np.float64)
         for centre in (floor32(thresholds), floor32(loaded))

@@ -16,7 +16,7 @@ class DataParity:
             differs from the model's by more than rounding explains.
         largest_score_difference: Largest difference of the engine's and the model's score, `score_shift`
             included.
-        adjacent_pairs: Neighbours in the model's rankings whose scores differ.
+        adjacent_pairs: Pairs of adjacent documents in the model's rankings whose scores differ.
         swapped_pairs: Number of these pairs in the opposite order in the engine.
         tied_pairs: Number of these pairs with equal scores in the engine.
         ndcg_at_10: The model's mean over queries with a relevant document; None without such queries.
@@ -43,7 +43,7 @@ class Difference:
     """A feature value with different decisions in LightGBM and in the engine.
 
     Attributes:
-        tree: Number of the tree, from 0.
+        tree: Index of the tree, from 0.
         feature: Name of the feature in the engine.
         threshold: Threshold of LightGBM; None where it is infinite.
         loaded: Threshold of the engine; None where it is infinite.
@@ -61,7 +61,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class NeighbourParity:
-    """Parity of an export on the neighbours of every threshold.
+    """Parity of an export on feature values at and next to every threshold.
 
     Attributes:
         splits: Number of splits of the model.
@@ -81,7 +81,7 @@ class NeighbourParity:
 
 
 @dataclass(frozen=True)
-class SlackResidue:
+class InexactThresholds:
     """Thresholds that cannot be written as the float32 sum of a number and 1e-6.
 
     Attributes:
@@ -102,7 +102,7 @@ class EngineParity:
         engine: Name of the engine.
         arithmetic: Description of its arithmetic.
         data: Parity on documents, None without a dataset.
-        neighbours: Parity on the neighbours of every threshold.
+        neighbours: Parity on feature values at and next to every threshold.
         slack_residue: Inexact thresholds of an engine that adds 1e-6 to them; None for other engines.
     """
 
@@ -110,7 +110,7 @@ class EngineParity:
     arithmetic: str
     data: DataParity | None
     neighbours: NeighbourParity
-    slack_residue: SlackResidue | None
+    slack_residue: InexactThresholds | None
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class ParityReport:
     """The comparison of an export with its model.
 
     Attributes:
-        format: The format.
-        exact: Whether all decisions are equal, on data and on neighbours; for a network or a sum, also
-            whether rounding explains all score differences.
+        format: Name of the export format.
+        exact: Whether all decisions are equal, on documents and next to thresholds; for a network or a sum,
+            also whether rounding explains all score differences.
         trees: Number of trees of the export; 0 for a network.
         score_shift: Constant added to all scores, or 0.
         engines: Parity in the arithmetic of each engine that reads the format.

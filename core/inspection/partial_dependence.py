@@ -52,7 +52,7 @@ class PartialDependence:
     """The partial dependence on one feature.
 
     Attributes:
-        feature: Number of the feature in the model's order.
+        feature: Index of the feature in the model's order.
         values: Values that the feature was set to, ascending.
         shares: For each value, the share of documents at or below it, among those with a finite value.
         responses: The scores at each value.
@@ -159,5 +159,5 @@ def _quantiles(ascending: Float32Array, number: int) -> Float32Array:
     """Return values at evenly spaced positions, without interpolation."""
     if not len(ascending):
         return ascending
-    places = np.linspace(0, len(ascending) - 1, number)
-    return ascending[np.round(places).astype(np.int64)]
+    positions = np.linspace(0, len(ascending) - 1, number)
+    return ascending[np.round(positions).astype(np.int64)]

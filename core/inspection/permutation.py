@@ -25,7 +25,7 @@ class PermutationImportance:
     """The importance of one feature.
 
     Attributes:
-        feature: Number of the feature in the model's order.
+        feature: Index of the feature in the model's order.
         mean: Mean deterioration of the metric over queries and repeats; negative if the metric improved, None
             if it is undefined for all queries.
         standard_error: Standard error of the mean over repeats; None for a single repeat.
@@ -86,12 +86,12 @@ def permutation_importance(
     permuted = _PermutedFeatures(model, dataset, metric, conventions, permutations, threads)
     features = model.used_features
     importance_by_feature = {}
-    for place, feature in enumerate(features):
+    for index, feature in enumerate(features):
         deteriorations = []
         for repeat, deterioration in enumerate(permuted.deteriorations(feature), start=1):
             deteriorations.append(deterioration)
             if on_step:
-                on_step(place * permutations.repeats + repeat, len(features) * permutations.repeats)
+                on_step(index * permutations.repeats + repeat, len(features) * permutations.repeats)
         importance_by_feature[feature] = permuted.summarised(feature, np.array(deteriorations))
     importances = [
         importance_by_feature.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))

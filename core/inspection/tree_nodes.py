@@ -37,7 +37,7 @@ class Leaf:
     """A leaf.
 
     Attributes:
-        leaf: Number of the leaf in the tree.
+        leaf: Index of the leaf in the tree.
         value: Constant output of the leaf.
         documents: Training documents in the leaf; None if not stored in the model.
         linear: Linear model, which replaces `value`; None for constant leaves.
@@ -56,7 +56,7 @@ class Split:
     """A split by one feature.
 
     Attributes:
-        split: Number of the split in the tree; 0 is the root.
+        split: Index of the split in the tree; 0 is the root.
         feature: Name of the feature.
         decision: Values `<=` the threshold, or `in` the categories, go left.
         threshold: Threshold; None for categories, and if it is infinite and separates only missing values.
@@ -93,9 +93,9 @@ def tree_nodes(
 
     Args:
         text: The model.
-        index: Number of the tree, from 0.
+        index: Index of the tree, from 0.
         feature_names: Names of the model's features.
-        root: Number of the top split; 0 for the leaf of a tree without splits.
+        root: Index of the top split; 0 for the leaf of a tree without splits.
         depth: Levels of splits, at most `MAX_DEPTH`.
 
     Raises:
@@ -155,8 +155,8 @@ class _Reader:
             right=right,
         )
 
-    def _categories(self, feature: int, place: int) -> tuple[int | str, ...]:
-        bits = np.unpackbits(self._tree.categories[place].view(np.uint8), bitorder="little")
+    def _categories(self, feature: int, index: int) -> tuple[int | str, ...]:
+        bits = np.unpackbits(self._tree.categories[index].view(np.uint8), bitorder="little")
         codes = np.flatnonzero(bits)
         texts = self._categories_by_feature.get(feature, Categories(())).texts(codes.astype(np.float64))
         return tuple(code if text is None else text for code, text in zip(codes.tolist(), texts, strict=True))

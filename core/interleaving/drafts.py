@@ -27,11 +27,13 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     teams: list[int] = []
     used: set[int] = set()
     sizes = [0] * len(rankings)
-    places = [0] * len(rankings)
+    positions = [0] * len(rankings)
     contents = [set(ranking) for ranking in rankings]
     is_credited = True
     while len(documents) < length:
-        available = [team for team, ranking in enumerate(rankings) if _skip_used(ranking, places, team, used)]
+        available = [
+            team for team, ranking in enumerate(rankings) if _skip_used(ranking, positions, team, used)
+        ]
         if not available:
             break
         if len(documents) % len(rankings) == 0:  # begins a round where all earlier rounds are credited
@@ -39,7 +41,7 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
         least = min(sizes[team] for team in available)
         smallest = [team for team in available if sizes[team] == least]
         team = smallest[draw([1.0] * len(smallest))]
-        documents.append(rankings[team][places[team]])
+        documents.append(rankings[team][positions[team]])
         teams.append(team if is_credited else -1)
         used.add(documents[-1])
         sizes[team] += 1
@@ -49,11 +51,11 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     return InterleavedList(documents, teams, shares, ranks_of(documents, rankings))
 
 
-def _skip_used(ranking: Ranking, places: list[int], team: int, used: set[int]) -> bool:
-    """Advance a ranker's place to its best unused document; return whether there is one."""
-    while places[team] < len(ranking) and ranking[places[team]] in used:
-        places[team] += 1
-    return places[team] < len(ranking)
+def _skip_used(ranking: Ranking, positions: list[int], team: int, used: set[int]) -> bool:
+    """Advance a ranker's index to its best unused document; return whether there is one."""
+    while positions[team] < len(ranking) and ranking[positions[team]] in used:
+        positions[team] += 1
+    return positions[team] < len(ranking)
 
 
 def _is_fair_round(contents: Sequence[set[int]], used: set[int]) -> bool:
@@ -81,11 +83,11 @@ def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleave
     """
     first = draw([1.0, 1.0])
     documents: list[int] = []
-    places = [0, 0]
-    while len(documents) < length and all(places[team] < len(rankings[team]) for team in (0, 1)):
-        team = first if places[0] == places[1] else int(places[1] < places[0])
-        document = rankings[team][places[team]]
-        places[team] += 1
+    positions = [0, 0]
+    while len(documents) < length and all(positions[team] < len(rankings[team]) for team in (0, 1)):
+        team = first if positions[0] == positions[1] else int(positions[1] < positions[0])
+        document = rankings[team][positions[team]]
+        positions[team] += 1
         if document not in documents:
             documents.append(document)
     return InterleavedList(documents, [-1] * len(documents), None, ranks_of(documents, rankings))
@@ -104,27 +106,27 @@ def probabilistic(rankings: Sequence[Ranking], length: int, draw: Draw) -> Inter
         draw: Source of randomness.
     """
     documents: list[int] = []
-    places = [{document: place for place, document in enumerate(ranking)} for ranking in rankings]
+    positions = [{document: index for index, document in enumerate(ranking)} for ranking in rankings]
     weights = [_weights(len(ranking)) for ranking in rankings]
     n_credited = 0
     while len(documents) < length:
-        available = [team for team, unused in enumerate(places) if unused]
+        available = [team for team, unused in enumerate(positions) if unused]
         if not available:
             break
         n_credited += len(available) == len(rankings)
         team = available[draw([1.0] * len(available))]
         document = rankings[team][draw(weights[team])]
         documents.append(document)
-        for unused, ranking_weights in zip(places, weights, strict=True):
-            place = unused.pop(document, None)
-            if place is not None:
-                ranking_weights[place] = 0.0
+        for unused, ranking_weights in zip(positions, weights, strict=True):
+            index = unused.pop(document, None)
+            if index is not None:
+                ranking_weights[index] = 0.0
     probabilities = contribution_probabilities(rankings, documents)
     totals = [sum(document_probabilities) for document_probabilities in zip(*probabilities, strict=True)]
     shares = [
         [
-            p / total if place < n_credited else 0.0
-            for place, (p, total) in enumerate(zip(row, totals, strict=True))
+            p / total if index < n_credited else 0.0
+            for index, (p, total) in enumerate(zip(row, totals, strict=True))
         ]
         for row in probabilities
     ]

@@ -54,10 +54,10 @@ class InterleavedList:
         Args:
             clicked: Positions in `documents`, from 0; each counts once.
         """
-        places = sorted(set(clicked))
+        positions = sorted(set(clicked))
         if self.shares is not None:
-            return [sum(share[place] for place in places) for share in self.shares]
-        return _balanced_credits(self.ranks, places)
+            return [sum(share[position] for position in positions) for share in self.shares]
+        return _balanced_credits(self.ranks, positions)
 
 
 def shares_of_teams(teams: Sequence[int], n_rankers: int) -> list[list[float]]:
@@ -65,12 +65,14 @@ def shares_of_teams(teams: Sequence[int], n_rankers: int) -> list[list[float]]:
     return [[float(team == ranker) for team in teams] for ranker in range(n_rankers)]
 
 
-def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[float]:
+def _balanced_credits(ranks: list[list[int]], positions: Sequence[int]) -> list[float]:
     """Count the clicks in each ranker's top k; k is the better rank of the lowest click (Joachims 2003)."""
-    if not places:
+    if not positions:
         return [0.0 for _ in ranks]
-    depth = min(ranks_of_ranker[places[-1]] for ranks_of_ranker in ranks)
-    return [float(sum(ranks_of_ranker[place] <= depth for place in places)) for ranks_of_ranker in ranks]
+    depth = min(ranks_of_ranker[positions[-1]] for ranks_of_ranker in ranks)
+    return [
+        float(sum(ranks_of_ranker[position] <= depth for position in positions)) for ranks_of_ranker in ranks
+    ]
 
 
 def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list[int]]:
@@ -109,9 +111,9 @@ def seeded_draw(*key: object) -> Draw:
             return 0
         target = uniform.random() * sum(weights)
         last = 0
-        for place, weight in enumerate(weights):
+        for index, weight in enumerate(weights):
             if weight > 0.0:
-                last = place
+                last = index
                 target -= weight
                 if target < 0.0:
                     break

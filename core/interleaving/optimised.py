@@ -43,11 +43,11 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
     depth = min(length, DEPTH, *map(len, rankings))
     distribution = _cached_distribution(tuple(tuple(ranking[:depth]) for ranking in rankings), depth)
     top = list(distribution.lists[draw(distribution.probabilities.tolist())])
-    rest = [d for places in zip(*rankings, strict=False) for d in places]
+    rest = [d for same_rank in zip(*rankings, strict=False) for d in same_rank]
     rest += [d for ranking in rankings for d in ranking]
     documents = list(dict.fromkeys([*top, *rest]))[:length]
     ranks = ranks_of(documents, [ranking[:depth] for ranking in rankings])
-    shares = [[1.0 / rank if place < len(top) else 0.0 for place, rank in enumerate(row)] for row in ranks]
+    shares = [[1.0 / rank if index < len(top) else 0.0 for index, rank in enumerate(row)] for row in ranks]
     return InterleavedList(documents, [-1] * len(documents), shares, ranks_of(documents, rankings))
 
 

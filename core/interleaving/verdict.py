@@ -149,7 +149,7 @@ def verdict(
 
 
 def _numbers_of(users: Sequence[str | None]) -> Int64Array:
-    """Return the user number of each list, (n_lists,), from 0; unique for each list without a user."""
+    """Return the user index of each list, (n_lists,), from 0; unique for each list without a user."""
     numbers: dict[object, int] = {}
     keys = (index if user is None else user for index, user in enumerate(users))
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)

@@ -70,7 +70,7 @@ class FeatureReader:
         self._slots = np.empty(1 << (2 * len(encoded)).bit_length(), np.int64)
         # Secret, so that no request can cause collisions of its names.
         self._hash_key = np.frombuffer(secrets.token_bytes(2 * _WORD), "<u8")
-        kernel.place_names(self._names, self._name_sizes, self._slots, self._hash_key)
+        kernel.fill_name_slots(self._names, self._name_sizes, self._slots, self._hash_key)
         spans = [(columns.start, columns.stop) for columns in blocks.values()]
         self._blocks = np.array(spans, np.int64).reshape(-1, 2)
         self._n_features = len(feature_names)

@@ -10,7 +10,7 @@ from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _QUOTE, _BACKSLASH, _COLON, _COMMA = (ord(character) for character in '"\\:,')
 _OPEN_ARRAY, _CLOSE_ARRAY, _OPEN_OBJECT, _CLOSE_OBJECT = (ord(character) for character in "[]{}")
-_BLANKS = np.uint64(sum(1 << ord(character) for character in " \t\n\r"))
+_BLANK_BITS = np.uint64(sum(1 << ord(character) for character in " \t\n\r"))  # bit c is 1 if c is blank
 _LAST_CONTROL = 0x1F
 _END = 0
 
@@ -19,7 +19,7 @@ _END = 0
 def read_features(
     text: UInt8Array,
     words: UInt64Array,
-    member: UInt8Array,
+    member_name: UInt8Array,
     names: UInt64Array,
     name_sizes: Int64Array,
     slots: Int64Array,
@@ -29,30 +29,31 @@ def read_features(
     values: Float64Array,
     spans: Int64Array,
 ) -> int:
-    """Read the value of each member with one name: an array of all features, or an object by their names.
+    """Read the value of each member `member_name`: an array of all features, or an object by feature name.
 
     In an object, the value under the name of a block is an array of the block's features.
 
     Args:
         text: JSON, padded with at least eight zero bytes.
         words: The same memory as little-endian words.
-        member: Name of the members to read.
-        names: (n_names, n) name and closing quote of each feature, then of each block, padded with zeros and
-            at least one further word.
+        member_name: Name of the members to read.
+        names: (n_names, n_words) name and closing quote of each feature, then of each block, padded with
+            zeros: at least one word more than the longest name.
         name_sizes: (n_names,) bytes of each name and quote.
-        slots: Hash table of the numbers of names, -1 in an empty slot; its size is a power of two.
+        slots: Hash table of indices into `names`, -1 in an empty slot; its size is a power of two.
         key: (2,) secret key of the hash.
         blocks: (n_blocks, 2) first feature of each block, and the feature after its last.
         is_in_block: (n_names,) whether the name is that of a feature in a block.
         values: (n_values, n_features) output, one row for each member, NaN where missing.
-        spans: (n_values, 2) output, start and end of each value.
+        spans: (n_values, 2) output, byte offsets of the start and the end of each value.
 
     Returns:
         The number of members, or `UNSUPPORTED` if a general parser has to read the text.
     """
+    # The name expected after each name; the last element, before the first name of an object.
     follower = np.arange(1, len(name_sizes) + 2) % len(name_sizes)
     n_members = 0
-    at = _next_member(text, 0, member)
+    at = _next_member(text, 0, member_name)
     while at != UNSUPPORTED and text[at] != _END:
         if n_members == len(values):
             return UNSUPPORTED
@@ -80,32 +81,32 @@ def read_features(
             return UNSUPPORTED
         spans[n_members, 1] = at
         n_members += 1
-        at = _next_member(text, at, member)
+        at = _next_member(text, at, member_name)
     return UNSUPPORTED if at == UNSUPPORTED else n_members
 
 
 @exact
 def read_arrays(
     text: UInt8Array,
-    member: UInt8Array,
+    member_name: UInt8Array,
     values: Float64Array,
     counts: Int64Array,
     spans: Int64Array,
 ) -> int:
-    """Read the value of each member with one name: an array of any number of numbers.
+    """Read the value of each member named `member_name`: an array of any number of numbers.
 
     Args:
         text: JSON, padded with at least eight zero bytes.
-        member: Name of the members to read.
+        member_name: Name of the members to read.
         values: Output, the numbers of all arrays one after the other.
         counts: (n_values,) output, the length of each array.
-        spans: (n_values, 2) output, start and end of each array.
+        spans: (n_values, 2) output, byte offsets of the start and the end of each array.
 
     Returns:
         As `read_features`.
     """
     n_members, n_read = 0, 0
-    at = _next_member(text, 0, member)
+    at = _next_member(text, 0, member_name)
     while at != UNSUPPORTED and text[at] != _END:
         if n_members == len(counts) or text[at] != _OPEN_ARRAY:
             return UNSUPPORTED
@@ -116,15 +117,15 @@ def read_arrays(
         spans[n_members, 1] = at
         n_read += counts[n_members]
         n_members += 1
-        at = _next_member(text, at, member)
+        at = _next_member(text, at, member_name)
     return UNSUPPORTED if at == UNSUPPORTED else n_members
 
 
 @exact_bare
-def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
-    """Return the position of the value of the next member with a name, or of the end of the text.
+def _next_member(text: UInt8Array, at: int, member_name: UInt8Array) -> int:
+    """Return the position of the value of the next member_name with a name, or of the end of the text.
 
-    Return `UNSUPPORTED` at a member whose name is escaped, since it may be the same name.
+    Return `UNSUPPORTED` at a member_name whose name is escaped, since it may be the same name.
     """
     while text[at] != _END:
         if text[at] != _QUOTE:
@@ -137,7 +138,7 @@ def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
         at = _skip_blanks(text, end)
         if text[at] != _COLON:
             continue
-        if _is(text, begin, end - 1, member):
+        if _equals(text, begin, end - 1, member_name):
             return int(_skip_blanks(text, at + 1))
         if _has_escape(text, begin, end):
             return UNSUPPORTED
@@ -146,7 +147,10 @@ def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
 
 @exact_bare
 def _read_array(text: UInt8Array, at: int, values: Float64Array) -> tuple[int, int]:
-    """Read numbers up to the closing bracket; return the position after it, and the number of values."""
+    """Read numbers up to the closing bracket; return the position after it, and the number of values.
+
+    The position is `UNSUPPORTED` if there are more numbers than places in `values`, or other values.
+    """
     at = _skip_blanks(text, at)
     if text[at] == _CLOSE_ARRAY:
         return at + 1, 0
@@ -177,6 +181,10 @@ def _read_object(
     follower: Int64Array,
     values: Float64Array,
 ) -> int:
+    """Read an object of features and blocks; return the position after it, or `UNSUPPORTED`.
+
+    Arguments as `read_features`; `follower` has the name expected after each name and is updated.
+    """
     values[:] = np.nan
     at = _skip_blanks(text, at)
     if text[at] == _CLOSE_OBJECT:
@@ -242,13 +250,13 @@ def _string_end(text: UInt8Array, at: int) -> int:
 
 @exact_inlined
 def _skip_blanks(text: UInt8Array, at: int) -> int:
-    while text[at] <= 32 and (_BLANKS >> np.uint64(text[at])) & np.uint64(1):
+    while text[at] <= 32 and (_BLANK_BITS >> np.uint64(text[at])) & np.uint64(1):
         at += 1
     return at
 
 
 @exact_bare
-def _is(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
+def _equals(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
     if end - begin != len(other):
         return False
     for offset in range(end - begin):  # noqa: SIM110 - numba compiles no generator expressions
@@ -288,7 +296,7 @@ def _look_up(
     slots: Int64Array,
     key: UInt64Array,
 ) -> int:
-    """Return the number of the feature or block whose name is at a position, or `UNSUPPORTED`."""
+    """Return the index of the feature or block whose name is at a position, or `UNSUPPORTED`."""
     end = _string_end(text, at)
     if end == UNSUPPORTED:
         return UNSUPPORTED
@@ -301,7 +309,7 @@ def _look_up(
 
 
 @exact
-def place_names(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array, key: UInt64Array) -> None:
+def fill_name_slots(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array, key: UInt64Array) -> None:
     """Fill the hash table `slots` with features and blocks by name; arguments as `read_features`."""
     slots[:] = -1
     for name in range(len(name_sizes)):

@@ -4,7 +4,7 @@ A position is an index into the layout: first the selected documents, then a gap
 by descending label and, within a label, by rank. Where all documents are selected, positions depend on labels
 alone, and documents of a label are in input order. The gap and the end of the layout are padded with
 documents without effect, so that the inner loops run in whole blocks. Arrays that depend on a ranking have
-one row for each of `samples` rankings, one row with hard assignment.
+one row for each of the `samples` drawn rankings, or one row for the ranking by score (`samples` = 0).
 """
 
 from typing import NamedTuple
@@ -42,7 +42,7 @@ class Scratch(NamedTuple):
         counters: Scratch of the sort.
         weight: Weight w of the current document's pair with each partner, see `core.losses.plan`; scratch of
             the sort before that.
-        part: w in one of several rankings.
+        drawn_weight: w in one of the drawn rankings.
         selected: 1 for selected ranks, else 0.
         deficit: Number of documents of each level that the top τ lacks.
         level_end: Where each level ends in the selected segment, then in the rest.
@@ -57,17 +57,18 @@ class Scratch(NamedTuple):
         hessian: Sum of the pairs' second derivatives at each position.
         noisy: Scores with noise, by document offset.
         rank: (samples, n) 0-based rank at each position.
-        member: (samples, n) 1 where selected, else 0, at each position.
+        is_selected: (samples, n) 1 where selected, else 0, at each position.
         discount: (samples, n) 1/D at each position.
-        before: (samples, n) value at each position from which changes of a target metric are computed.
-        above: (samples, n) a second value for the same purpose, see `_fill_target_values`.
+        before: (samples, n) at each position, for a target metric: the query's reciprocal rank without the
+            document (MRR), R/r − S (MAP), or the probability to reach the rank (ERR).
+        above: (samples, n) at each position: 1/r (MRR), (R + 1)/r − S (MAP), or ERR up to the rank (ERR).
     """
 
     order: Int64Array
     spare_order: Int64Array
     counters: Int64Array
     weight: Float64Array
-    part: Float64Array
+    drawn_weight: Float64Array
     selected: Int64Array
     deficit: Int64Array
     level_end: Int64Array
@@ -82,7 +83,7 @@ class Scratch(NamedTuple):
     hessian: Float64Array
     noisy: Float64Array
     rank: Int64Array
-    member: Float64Array
+    is_selected: Float64Array
     discount: Float64Array
     before: Float64Array
     above: Float64Array
@@ -121,16 +122,16 @@ def make_scratch(n: int, samples: int) -> Scratch:
 
 @inlined
 def _pad(begin: int, samples: int, scratch: Scratch) -> None:
-    """Fill a block of positions with padding without effect: E = 0, the lowest score, other values finite."""
-    for place in range(np.uint64(begin), np.uint64(begin + BLOCK)):
-        scratch.exponential[place] = 0.0
-        scratch.score[place] = _LOWEST_SCORE
-        scratch.value[place] = 0.0
-        scratch.gradient[place] = 0.0
-        scratch.hessian[place] = 0.0
+    """Fill a block of positions with padding without effect: the lowest score, other values 0."""
+    for at in range(np.uint64(begin), np.uint64(begin + BLOCK)):
+        scratch.exponential[at] = 0.0
+        scratch.score[at] = _LOWEST_SCORE
+        scratch.value[at] = 0.0
+        scratch.gradient[at] = 0.0
+        scratch.hessian[at] = 0.0
         for sample in range(samples):
-            scratch.rank[sample, place] = 0
-            scratch.discount[sample, place] = 0.0
+            scratch.rank[sample, at] = 0
+            scratch.discount[sample, at] = 0.0
 
 
 @inlined
@@ -148,23 +149,23 @@ def _place_by_rank(
     for rank in range(np.uint64(n)):
         n_selected += selected[rank]
         ends[levels[start + order[rank]] + (0 if selected[rank] else n_levels)] += 1
-    place = 0
+    at = 0
     for slot in range(2 * n_levels):
         if slot == n_levels:
-            place += BLOCK
+            at += BLOCK
         size = ends[slot]
-        ends[slot] = place
-        place += size
+        ends[slot] = at
+        at += size
     for rank in range(np.uint64(n)):
         offset = order[rank]
         level = levels[start + offset]
         slot = level + (0 if selected[rank] else n_levels)
-        place = ends[slot]
-        ends[slot] = place + 1
-        position[offset] = place
-        level_at[place] = level
-        score[place] = sigma * scores[start + offset]
-        value[place] = label_values[start + offset]
+        at = ends[slot]
+        ends[slot] = at + 1
+        position[offset] = at
+        level_at[at] = level
+        score[at] = sigma * scores[start + offset]
+        value[at] = label_values[start + offset]
     return n_selected
 
 
@@ -177,14 +178,14 @@ def _place_by_label(
     score, value = scratch.score, scratch.value
     by_label, label_positions, label_values = plan.by_label, plan.label_positions, plan.label_values
     sigma, first = plan.sigma, np.uint64(start)
-    place = 0
+    at = 0
     for level in range(n_levels):
         level_stop = plan.level_stops[plan.first_levels[query] + level]
         ends[level] = level_stop
         ends[n_levels + level] = n + BLOCK
-        for other in range(np.uint64(place), np.uint64(level_stop)):
+        for other in range(np.uint64(at), np.uint64(level_stop)):
             level_at[other] = level
-        place = level_stop
+        at = level_stop
     for i in range(np.uint64(n)):
         row = first + np.uint64(by_label[first + i])
         score[i] = sigma * scores[row]
@@ -197,12 +198,12 @@ def _prepare_sums(plan: PairwisePlan, start: int, n: int, n_selected: int, scrat
     """Set the sums of a layout to zero, compute its exponentials, and pad it."""
     score, exponential, position = scratch.score, scratch.exponential, scratch.position
     gradient, hessian, highest = scratch.gradient, scratch.hessian, scratch.extremes[1]
-    for place in range(np.uint64(n + BLOCK)):
-        hessian[place] = score[place] - highest
-        gradient[place] = 0.0
+    for at in range(np.uint64(n + BLOCK)):
+        hessian[at] = score[at] - highest
+        gradient[at] = 0.0
     exponentials(hessian, n + BLOCK, exponential, scratch.spare_order)
-    for place in range(np.uint64(n + BLOCK)):
-        hessian[place] = 0.0
+    for at in range(np.uint64(n + BLOCK)):
+        hessian[at] = 0.0
     for offset in range(np.uint64(n if len(plan.document_weights) > 0 else 0)):
         scratch.document_weight[position[offset]] = plan.document_weights[start + offset]
     _pad(n_selected, max(plan.samples, 1), scratch)
@@ -234,9 +235,9 @@ def _store_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) ->
 @bare
 def _store_selection(n: int, sample: int, scratch: Scratch) -> None:
     """Store which positions are selected in one of several rankings."""
-    member = scratch.member[sample]
+    is_selected = scratch.is_selected[sample]
     for r in range(np.uint64(n)):
-        member[scratch.position[scratch.order[r]]] = scratch.selected[r]
+        is_selected[scratch.position[scratch.order[r]]] = scratch.selected[r]
 
 
 @bare
@@ -262,43 +263,43 @@ def _fill_reciprocal_ranks(n: int, sample: int, scratch: Scratch) -> None:
                 second = 1.0 / (r + 1.0)
                 break
     for r in range(n):
-        place = scratch.position[scratch.order[r]]
-        scratch.above[sample, place] = 1.0 / (r + 1.0)
-        is_first = scratch.above[sample, place] == first
-        scratch.before[sample, place] = second if is_first else first
+        at = scratch.position[scratch.order[r]]
+        scratch.above[sample, at] = 1.0 / (r + 1.0)
+        is_first = scratch.above[sample, at] == first
+        scratch.before[sample, at] = second if is_first else first
 
 
 @bare
 def _sum_precisions(n: int, sample: int, scratch: Scratch) -> None:
-    """Fill `before` with R(r)/r − S(r) and `above` with 1/r more.
+    """Fill `before` with R/r − S and `above` with (R + 1)/r − S for each rank r.
 
-    R counts the relevant ranks up to r; S sums their 1/rank.
+    R is the number of relevant documents at ranks 1 to r, and S the sum of their reciprocal ranks.
     """
     relevant, reciprocals = 0.0, 0.0
     for r in range(n):
-        place = scratch.position[scratch.order[r]]
-        if scratch.value[place] > 0.0:
+        at = scratch.position[scratch.order[r]]
+        if scratch.value[at] > 0.0:
             relevant += 1.0
             reciprocals += 1.0 / (r + 1.0)
-        scratch.before[sample, place] = relevant / (r + 1.0) - reciprocals
-        scratch.above[sample, place] = scratch.before[sample, place] + 1.0 / (r + 1.0)
+        scratch.before[sample, at] = relevant / (r + 1.0) - reciprocals
+        scratch.above[sample, at] = scratch.before[sample, at] + 1.0 / (r + 1.0)
 
 
 @bare
 def _sum_cascade(n: int, sample: int, scratch: Scratch) -> None:
-    """Fill `before` with Π(1 − R) over the ranks before, `above` with ERR summed up to the rank."""
+    """Fill `before` with Π(1 − v), the probability to reach the rank, and `above` with ERR up to the rank."""
     reach, total = 1.0, 0.0
     for r in range(n):
-        place = scratch.position[scratch.order[r]]
-        scratch.before[sample, place] = reach
-        total += reach * scratch.value[place] / (r + 1.0)
-        scratch.above[sample, place] = total
-        reach *= 1.0 - scratch.value[place]
+        at = scratch.position[scratch.order[r]]
+        scratch.before[sample, at] = reach
+        total += reach * scratch.value[at] / (r + 1.0)
+        scratch.above[sample, at] = total
+        reach *= 1.0 - scratch.value[at]
 
 
 @bare
 def _rank(scores: Float64Array, first: int, n: int, scratch: Scratch) -> None:
-    """Rank the n scores from `first` on."""
+    """Fill `order` with the offsets of the n scores from `first` on, highest score first."""
     rank_descending(
         scores, first, first + n, scratch.order, scratch.spare_order, scratch.weight, scratch.counters
     )
@@ -335,16 +336,16 @@ def _draw_rankings(
     """Rank scores with added noise and select documents, once for each sample."""
     noisy, first = scratch.noisy, np.uint64(start)
     for sample in range(plan.samples):
-        drawn = mix(mix(key, _RANKING_KEY), sample)
+        sample_key = mix(mix(key, _RANKING_KEY), sample)
         if plan.by_plackett_luce:
-            fill_gumbel(drawn, n, noisy)
+            fill_gumbel(sample_key, n, noisy)
         else:
-            fill_normal(drawn, n, noisy, scratch.spare_order)
+            fill_normal(sample_key, n, noisy, scratch.spare_order)
         for i in range(np.uint64(n)):
             noisy[i] = scores[first + i] + plan.noise * noisy[i]
         _rank(noisy, np.int64(0), n, scratch)  # a literal has another type and would be compiled again
         if plan.truncation_level < n:
-            _select(plan, query, n, mix(drawn, _SELECTION_KEY), scratch)
+            _select(plan, query, n, mix(sample_key, _SELECTION_KEY), scratch)
             _store_selection(n, sample, scratch)
         _store_ranking(plan, n, sample, scratch)
 
@@ -354,7 +355,7 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
     """Rank, select and lay out a query; return the number of documents in the selected segment.
 
     Args:
-        query: Number of the query in the plan.
+        query: Index of the query in the plan.
         plan: Plan of the loss.
         scores: (n_documents,).
         key: Key of the random numbers of the iteration.

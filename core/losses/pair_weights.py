@@ -75,7 +75,7 @@ def weigh_by_samples(
     i: int, begin: int, blocks: int, plan: PairwisePlan, truncated: bool, scratch: Scratch
 ) -> None:
     """Fill the weights, averaged over the drawn rankings; a pair counts in the rankings that select it."""
-    weight, part, member = scratch.weight, scratch.part, scratch.member
+    weight, drawn_weight, is_selected = scratch.weight, scratch.drawn_weight, scratch.is_selected
     _weigh_row(begin, blocks, 0.0, weight)
     if plan.weighting == BY_RANKS and not truncated:
         _add_rank_distances(i, begin, blocks, plan.samples, scratch.discount, weight)
@@ -96,12 +96,12 @@ def weigh_by_samples(
             plan.rank_factor,
             plan.distance_factor,
             plan.distance_weights,
-            part,
+            drawn_weight,
         )
         if truncated:
-            _add_selected(begin, blocks, i, member[sample], part, weight)
+            _add_selected(begin, blocks, i, is_selected[sample], drawn_weight, weight)
         else:
-            _add(begin, blocks, part, weight)
+            _add(begin, blocks, drawn_weight, weight)
     _multiply(begin, blocks, 1.0 / plan.samples, weight)
 
 
@@ -244,20 +244,25 @@ def _multiply(begin: int, blocks: int, factor: float, weight: Float64Array) -> N
 
 
 @inlined
-def _add(begin: int, blocks: int, part: Float64Array, weight: Float64Array) -> None:
+def _add(begin: int, blocks: int, drawn_weight: Float64Array, weight: Float64Array) -> None:
     """Add the weights of one of several rankings to w."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        weight[j] += part[j]
+        weight[j] += drawn_weight[j]
 
 
 @inlined
 def _add_selected(
-    begin: int, blocks: int, i: int, member: Float64Array, part: Float64Array, weight: Float64Array
+    begin: int,
+    blocks: int,
+    i: int,
+    is_selected: Float64Array,
+    drawn_weight: Float64Array,
+    weight: Float64Array,
 ) -> None:
     """Add the weights of one of several rankings to w where it selects one of the two documents."""
-    own_member = member[i]
+    own_selected = is_selected[i]
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        weight[j] += part[j] * max(own_member, member[j])
+        weight[j] += drawn_weight[j] * max(own_selected, is_selected[j])
 
 
 @inlined

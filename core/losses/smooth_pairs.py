@@ -182,15 +182,15 @@ def _kernels(n_cells: int) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Return 1/(1 + e^z), minus its slope, and ln(1 + e^−z) by distance of two cells and their nodes."""
     shape = (2 * n_cells - 1, NODES, NODES)
     sigmoid, slope, softplus = np.empty(shape), np.empty(shape), np.empty(shape)
-    for place in range(2 * n_cells - 1):
+    for index in range(2 * n_cells - 1):
         for own in range(NODES):
             for other in range(NODES):
-                z = place - (n_cells - 1) + 0.5 * (_POINTS[own] - _POINTS[other])
+                z = index - (n_cells - 1) + 0.5 * (_POINTS[own] - _POINTS[other])
                 small = np.exp(-abs(z))
                 share = small / (1.0 + small)
-                sigmoid[place, own, other] = share if z > 0.0 else 1.0 - share
-                slope[place, own, other] = share / (1.0 + small)
-                softplus[place, own, other] = np.log1p(small) + max(-z, 0.0)
+                sigmoid[index, own, other] = share if z > 0.0 else 1.0 - share
+                slope[index, own, other] = share / (1.0 + small)
+                softplus[index, own, other] = np.log1p(small) + max(-z, 0.0)
     return sigmoid, slope, softplus
 
 
@@ -209,15 +209,15 @@ def _potentials(sources: Float64Array) -> Float64Array:
         for cell in range(n_cells):
             sums[:] = 0.0
             for other in range(n_cells):
-                place = cell - other + n_cells - 1
+                index = cell - other + n_cells - 1
                 for own in range(NODES):
                     for node in range(NODES):
                         lower = sources[0, level, other, node]
                         higher = sources[1, level, other, node]
-                        sigmoid_value, slope_value = sigmoid[place, own, node], slope[place, own, node]
+                        sigmoid_value, slope_value = sigmoid[index, own, node], slope[index, own, node]
                         sums[0, own] += sigmoid_value * lower
                         sums[1, own] += slope_value * lower
-                        sums[2, own] += softplus[place, own, node] * lower
+                        sums[2, own] += softplus[index, own, node] * lower
                         sums[3, own] += (1.0 - sigmoid_value) * higher
                         sums[4, own] += slope_value * higher
             for sum_index in range(5):
@@ -285,8 +285,8 @@ def fill_queries(
     value: Float64Array,
 ) -> None:
     """Write the terms of some queries, scaled as by the kernels over pairs."""
-    for place in range(first, last):
-        query = queries[place]
+    for index in range(first, last):
+        query = queries[index]
         start, stop = boundaries[query], boundaries[query + 1]
         gradients, hessians = np.empty(stop - start), np.empty(stop - start)
         loss = sum_pairs(

@@ -23,16 +23,16 @@ def _count_preferences(
     labels: Float64Array,
     threshold: float,
     relevant: Float64Array,
-    found: Int64Array,
-    above_found: Int64Array,
+    retrieved_relevant: Int64Array,
+    nonrelevant_above: Int64Array,
 ) -> None:
     """Count each query's relevant documents, and sum the non-relevant documents above each, capped at R."""
     for query in range(first, last):
         n_relevant, above = np.int64(relevant[query]), 0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
             if labels[row] > threshold:
-                found[query] += 1
-                above_found[query] += min(above, n_relevant)
+                retrieved_relevant[query] += 1
+                nonrelevant_above[query] += min(above, n_relevant)
             elif labels[row] >= 0.0:
                 above += 1
 
@@ -81,15 +81,15 @@ class Bpref(BinaryMetric):
         """Return bpref of each query."""
         labels, boundaries = ranked.ranking.labels, ranked.ranking.boundaries
         threshold = self.conventions.relevance_threshold
-        found, above_found = np.zeros((2, len(relevant)), np.int64)
-        counts = found, above_found
+        retrieved_relevant, nonrelevant_above = np.zeros((2, len(relevant)), np.int64)
+        counts = retrieved_relevant, nonrelevant_above
         n = len(relevant)
         over_ranges(_count_preferences, n, boundaries, labels, threshold, relevant, *counts, work=len(labels))
         judged = ranked.ideal.count_above(_JUDGED_THRESHOLD)
-        # Without judged non-relevant documents `above_found` is 0, and the bound has no effect.
+        # Without judged non-relevant documents `nonrelevant_above` is 0, and the bound has no effect.
         bound = np.maximum(np.minimum(relevant, judged - relevant), 1.0)
         # Whole numbers until the last step, so that preferences that cancel give exactly 0.
-        return np.asarray((found * bound - above_found) / (bound * relevant))
+        return np.asarray((retrieved_relevant * bound - nonrelevant_above) / (bound * relevant))
 
 
 @dataclass(frozen=True)

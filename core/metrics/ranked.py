@@ -320,8 +320,8 @@ def _order(
         first, end = first_boundaries[query], first_boundaries[query + 1]
         if stop > start:
             rank_highest(scores, start, stop, end - first, order, spare, keys, counters)
-            for place in range(end - first):
-                rows[first + place] = start + order[place]
+            for index in range(end - first):
+                rows[first + index] = start + order[index]
 
 
 def _boundaries_of_first(depth: int | None, boundaries: Int64Array) -> Int64Array:

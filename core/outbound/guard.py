@@ -9,7 +9,7 @@ import httpx
 import structlog
 
 from core.errors import AddressRefused, InvalidInput
-from core.outbound.networks import METADATA, IPAddress, IPNetwork, actual_address, refusal_reason
+from core.outbound.networks import METADATA_ADDRESSES, IPAddress, IPNetwork, actual_address, refusal_reason
 
 _LOG = structlog.stdlib.get_logger("rankery.outbound")
 
@@ -107,7 +107,7 @@ class SsrfGuard:
         return addresses
 
     def _is_allowed(self, host: str, address: IPAddress) -> bool:
-        if address in METADATA:
+        if address in METADATA_ADDRESSES:
             return any(network.num_addresses == 1 and address in network for network in self._networks)
         return _host_name(host) in self._hosts or any(address in network for network in self._networks)
 

@@ -51,7 +51,7 @@ _REFUSED_IPV6 = tuple(
 )
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
-METADATA = frozenset(
+METADATA_ADDRESSES = frozenset(
     map(
         ipaddress.ip_address,
         (
@@ -87,7 +87,7 @@ def refusal_reason(address: IPAddress) -> str | None:
     Args:
         address: Result of `actual_address`.
     """
-    if address in METADATA:
+    if address in METADATA_ADDRESSES:
         return "the metadata service of a cloud provider"
     if isinstance(address, ipaddress.IPv4Address):
         return next((reason for network, reason in _REFUSED_IPV4 if address in network), None)

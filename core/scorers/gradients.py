@@ -157,7 +157,7 @@ class IntegrationPath:
             points: (BLOCK,) positions on the path, from 0 to 1.
         """
         packed = self.network.packed
-        places, size = _places(packed.layout)
+        offsets, size = _scratch_offsets(packed.layout)
         scores, gradients = np.empty(BLOCK), np.empty((BLOCK, len(self.slopes)))
         evaluate(
             self.slopes,
@@ -167,7 +167,7 @@ class IntegrationPath:
             self.transposed.layout,
             self.transposed.weights,
             ACTIVATION_CODES[self.network.activation],
-            places,
+            offsets,
             np.empty(size),
             scores,
             gradients,
@@ -186,15 +186,15 @@ def _products(rows: Float64Array, packed: PackedNetwork, layer: int) -> Float64A
     return scratch[begin : begin + n_rows * width].reshape(n_rows, width)
 
 
-def _places(layout: Int64Array) -> tuple[Int64Array, int]:
-    """Lay out the scratch of `evaluate`; return the places and the size of the scratch."""
-    places = np.zeros((len(layout), 3), np.int64)
+def _scratch_offsets(layout: Int64Array) -> tuple[Int64Array, int]:
+    """Lay out the scratch of `evaluate`; return the offsets and the size of the scratch."""
+    offsets = np.zeros((len(layout), 3), np.int64)
     end = 0
-    for line, place in zip(layout[:-1], places, strict=False):
+    for line, offset in zip(layout[:-1], offsets, strict=False):
         units = BLOCK * int(line[WIDTH])
         normed = units if line[NORM_AT] >= 0 else 0
-        place[:] = end, end + units, end + units + normed
+        offset[:] = end, end + units, end + units + normed
         end += units + normed + BLOCK
     widest = BLOCK * int(layout[:-1, WIDTH].max())
-    places[-1, :2] = end, end + widest
-    return places, end + 2 * widest
+    offsets[-1, :2] = end, end + widest
+    return offsets, end + 2 * widest

@@ -208,10 +208,10 @@ def _quantiles(values: Float64Array) -> tuple[Float64Array, Float64Array]:
         finite = values[np.isfinite(values[:, column]), column]
         if not len(finite):
             continue
-        distinct, place, counts = np.unique(
+        distinct, group, counts = np.unique(
             np.quantile(finite, levels), return_inverse=True, return_counts=True
         )
-        means = np.bincount(place, normal) / counts
+        means = np.bincount(group, normal) / counts
         knots[column, : len(distinct)], knots[column, len(distinct) :] = distinct, distinct[-1]
         targets[column, : len(distinct)], targets[column, len(distinct) :] = means, means[-1]
     return knots, targets

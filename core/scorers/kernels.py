@@ -46,17 +46,17 @@ def score(
     stride = round_up(features.shape[1] + len(indicators), LANES)
     rows = min(round_up(features.shape[0], ROWS), BLOCK)
     units_at = rows * stride
-    others_at = (len(scratch) + units_at) // 2
+    spare_at = (len(scratch) + units_at) // 2
     for first in range(0, features.shape[0], BLOCK):
         block = features[first : first + BLOCK]
         scale(block, log1p, means, deviations, knots, targets, indicators, scratch, stride)
         scratch[block.shape[0] * stride : units_at] = 0.0
-        place, width = forward(
-            scratch, 0, stride, units_at, others_at, block.shape[0], layout, weights, activation
+        last_at, width = forward(
+            scratch, 0, stride, units_at, spare_at, block.shape[0], layout, weights, activation
         )
         last = layout[-1]
         for row in range(block.shape[0]):
-            products = lane_products(scratch, place + row * width, weights, last[WEIGHTS_AT], last[WIDTH])
+            products = lane_products(scratch, last_at + row * width, weights, last[WEIGHTS_AT], last[WIDTH])
             scores[first + row] = products + weights[last[BIAS_AT]]
 
 
@@ -89,9 +89,9 @@ def scale(
             for column in range(n_features):
                 value = np.float64(features[row, column])
                 line[column] = value if abs(value) <= _MAX_FLOAT32 else 0.0
-        for place in range(len(indicators)):
-            is_missing = not abs(features[row, indicators[place]]) <= _MAX_FLOAT32
-            line[n_features + place] = 1.0 if is_missing else 0.0
+        for index in range(len(indicators)):
+            is_missing = not abs(features[row, indicators[index]]) <= _MAX_FLOAT32
+            line[n_features + index] = 1.0 if is_missing else 0.0
         line[n_features + len(indicators) :] = 0.0
 
 
@@ -140,8 +140,8 @@ def forward(
     units: Float64Array,
     at: int,
     stride: int,
-    one_at: int,
-    other_at: int,
+    buffer_at: int,
+    spare_at: int,
     n_rows: int,
     layout: Int64Array,
     weights: Float64Array,
@@ -153,23 +153,23 @@ def forward(
         units: Array with the inputs and two buffers for the widest layer.
         at: Offset of the inputs.
         stride: Values from the first input of one document to the first of the next.
-        one_at: Offset of the first buffer.
-        other_at: Offset of the second buffer.
+        buffer_at: Offset of the buffer for the next layer's outputs.
+        spare_at: Offset of the buffer for the outputs of the layer after it.
         n_rows: Documents; rows up to the next multiple of `ROWS` are read and written.
         layout: See `core.scorers.packing.PackedNetwork`.
         weights: All layers.
         activation: Activation of hidden units.
     """
-    for place in range(layout.shape[0] - 1):
-        layer = layout[place]
+    for index in range(layout.shape[0] - 1):
+        layer = layout[index]
         width = layer[WIDTH]
-        repeat(units, one_at, round_up(n_rows, ROWS), width, weights, layer[BIAS_AT])
-        add_products(units, at, stride, n_rows, layer, weights, one_at)
+        repeat(units, buffer_at, round_up(n_rows, ROWS), width, weights, layer[BIAS_AT])
+        add_products(units, at, stride, n_rows, layer, weights, buffer_at)
         if layer[NORM_AT] >= 0:
-            layer_norm(units, one_at, n_rows, layer, weights)
-        activate(units, one_at, n_rows, layer, activation)
-        at, stride = one_at, width
-        one_at, other_at = other_at, one_at
+            layer_norm(units, buffer_at, n_rows, layer, weights)
+        activate(units, buffer_at, n_rows, layer, activation)
+        at, stride = buffer_at, width
+        buffer_at, spare_at = spare_at, buffer_at
     return at, stride
 
 
@@ -203,13 +203,13 @@ def add_products(
         for unit in range(0, begin_narrow, WIDE):
             panel = layer[WEIGHTS_AT] + unit * n_inputs + first * WIDE
             for row in range(0, n_rows, ROWS):
-                inputs_at, place = at + row * stride + first, outputs_at + row * width + unit
-                add_wide(units, inputs_at, stride, weights, panel, size, units, place, width)
+                inputs_at, sums_at = at + row * stride + first, outputs_at + row * width + unit
+                add_wide(units, inputs_at, stride, weights, panel, size, units, sums_at, width)
         for unit in range(begin_narrow, width, NARROW):
             panel = layer[WEIGHTS_AT] + unit * n_inputs + first * NARROW
             for row in range(0, n_rows, ROWS):
-                inputs_at, place = at + row * stride + first, outputs_at + row * width + unit
-                add_narrow(units, inputs_at, stride, weights, panel, size, units, place, width)
+                inputs_at, sums_at = at + row * stride + first, outputs_at + row * width + unit
+                add_narrow(units, inputs_at, stride, weights, panel, size, units, sums_at, width)
 
 
 @fused_bare

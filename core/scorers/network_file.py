@@ -81,10 +81,10 @@ def safetensors_bytes(description: Mapping[str, Any], tensors: Mapping[str, NDAr
 def write_network(network: Network) -> bytes:
     """Return the file content of a network."""
     tensors = {f"inputs.{name}": array for name, array in network.inputs.arrays().items()}
-    for place, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.layers):
         for name in ("weights", "bias", *NORMS):
             if (array := getattr(layer, name)) is not None:
-                tensors[f"layers.{place}.{name}"] = array
+                tensors[f"layers.{index}.{name}"] = array
     description = {
         "kind": KIND,
         "feature_names": list(network.feature_names),
@@ -112,8 +112,8 @@ def read_network(content: bytes) -> Network:
     if activation not in ACTIVATIONS or type(n_layers) is not int or not 1 <= n_layers <= _MAX_LAYERS:
         raise ModelError("the network has no valid description of its layers")
     layers, n_inputs = [], inputs.n_inputs
-    for place in range(n_layers):
-        layers.append(_layer(tensors, place, n_inputs, is_last=place == n_layers - 1))
+    for index in range(n_layers):
+        layers.append(_layer(tensors, index, n_inputs, is_last=index == n_layers - 1))
         n_inputs = layers[-1].weights.shape[1]
     if n_inputs != 1:
         raise ModelError("the last layer of the network must have one unit, the score of a document")
@@ -125,8 +125,8 @@ def _check_all_are_used(
     tensors: Mapping[str, NDArray[Any]], inputs: InputTransform, layers: Sequence[Layer]
 ) -> None:
     used = {f"inputs.{name}" for name in inputs.arrays()}
-    for place, layer in enumerate(layers):
-        used |= {f"layers.{place}.{name}" for name, array in vars(layer).items() if array is not None}
+    for index, layer in enumerate(layers):
+        used |= {f"layers.{index}.{name}" for name, array in vars(layer).items() if array is not None}
     if unknown := sorted(tensors.keys() - used):
         raise ModelError(f"the network has unknown tensors: {', '.join(unknown)[:_MAX_MESSAGE_LENGTH]}")
 
@@ -164,16 +164,16 @@ def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: i
     return InputTransform.restored(description, {**arrays, "indicators": indicators})
 
 
-def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int, *, is_last: bool) -> Layer:
-    weights = tensors.get(f"layers.{place}.weights")
+def _layer(tensors: Mapping[str, NDArray[Any]], index: int, n_inputs: int, *, is_last: bool) -> Layer:
+    weights = tensors.get(f"layers.{index}.weights")
     if weights is None or weights.ndim != 2:
-        raise ModelError(f"layer {place} of the network has no weights")
+        raise ModelError(f"layer {index} of the network has no weights")
     n_units = weights.shape[1]
-    weights = _tensor(tensors, f"layers.{place}.weights", np.float32, (n_inputs, n_units))
-    bias = _tensor(tensors, f"layers.{place}.bias", np.float32, (n_units,))
-    if is_last or f"layers.{place}.{NORMS[0]}" not in tensors:
+    weights = _tensor(tensors, f"layers.{index}.weights", np.float32, (n_inputs, n_units))
+    bias = _tensor(tensors, f"layers.{index}.bias", np.float32, (n_units,))
+    if is_last or f"layers.{index}.{NORMS[0]}" not in tensors:
         return Layer(weights, bias)
-    norms = (_tensor(tensors, f"layers.{place}.{name}", np.float32, (n_units,)) for name in NORMS)
+    norms = (_tensor(tensors, f"layers.{index}.{name}", np.float32, (n_units,)) for name in NORMS)
     return Layer(weights, bias, *norms)
 
 

@@ -127,8 +127,8 @@ class Sum:
     @property
     def categories(self) -> Mapping[int, Categories]:
         """Return the values of the categorical features, by column."""
-        places = {name: column for column, name in enumerate(self.feature_names)}
-        return {places[name]: each for member in self.members for name, each in member.categories.items()}
+        columns = {name: column for column, name in enumerate(self.feature_names)}
+        return {columns[name]: each for member in self.members for name, each in member.categories.items()}
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Score documents.
@@ -157,9 +157,9 @@ class Sum:
     @cached_property
     def parts(self) -> tuple[tuple[Member, Int64Array], ...]:
         """Return each member with the columns of its features."""
-        places = {name: column for column, name in enumerate(self.feature_names)}
+        columns = {name: column for column, name in enumerate(self.feature_names)}
         return tuple(
-            (member, np.array([places[name] for name in member.feature_names])) for member in self.members
+            (member, np.array([columns[name] for name in member.feature_names])) for member in self.members
         )
 
     @cached_property
@@ -179,7 +179,7 @@ def write_sum(model: Sum) -> bytes:
         ],
     }
     files = {
-        f"members.{place}": np.frombuffer(each.content, np.uint8) for place, each in enumerate(model.members)
+        f"members.{index}": np.frombuffer(each.content, np.uint8) for index, each in enumerate(model.members)
     }
     return safetensors_bytes(description, files)
 
@@ -193,7 +193,7 @@ def read_sum(content: bytes) -> Sum:
     descriptions, tensors = read_description(content).get("members"), tensors_of(content)
     if not isinstance(descriptions, list):
         raise ModelError("the file of the sum does not list its members")
-    members = [_member(place, each, tensors) for place, each in enumerate(descriptions)]
+    members = [_member(index, each, tensors) for index, each in enumerate(descriptions)]
     for member in members:
         if len(member.feature_names) != len(member.model.feature_names):
             raise ModelError(
@@ -202,19 +202,19 @@ def read_sum(content: bytes) -> Sum:
     return Sum.of(members)
 
 
-def _member(place: int, description: Any, tensors: Mapping[str, NDArray[Any]]) -> Member:
-    file = tensors.get(f"members.{place}")
+def _member(index: int, description: Any, tensors: Mapping[str, NDArray[Any]]) -> Member:
+    file = tensors.get(f"members.{index}")
     if not isinstance(description, dict) or file is None or file.dtype != np.uint8 or file.ndim != 1:
-        raise ModelError(f"member {place} of the sum is missing")
+        raise ModelError(f"member {index} of the sum is missing")
     reference, names, weight = (description.get(name) for name in ("model", "feature_names", "weight"))
     is_named = isinstance(reference, str) and isinstance(names, list)
     if not is_named or not all(isinstance(name, str) for name in names or ()):
-        raise ModelError(f"member {place} of the sum has no description")
+        raise ModelError(f"member {index} of the sum has no description")
     if not isinstance(weight, float) or not np.isfinite(weight):
-        raise ModelError(f"member {place} of the sum has no weight")
+        raise ModelError(f"member {index} of the sum has no weight")
     precision = description.get("precision", "float32")
     if precision not in get_args(Precision):
-        raise ModelError(f"member {place} of the sum has an unknown precision of features")
+        raise ModelError(f"member {index} of the sum has an unknown precision of features")
     return Member(str(reference), file.tobytes(), tuple(names or ()), weight, precision)
 
 

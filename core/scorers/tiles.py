@@ -34,7 +34,7 @@ def _tile(n_units: int) -> Kernel:
         _: Any, inputs: Any, i: Any, j: Any, weights: Any, k: Any, n: Any, outputs: Any, o: Any, p: Any
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            begin = [_place(context, builder, signature, arguments, at) for at in (0, 3, 6)]
+            begin = [_item_pointer(context, builder, signature, arguments, at) for at in (0, 3, 6)]
             _add_products(builder, begin, arguments[2], arguments[5], arguments[8], n_units)
             return context.get_dummy_value()
 
@@ -50,10 +50,10 @@ def _add_products(
     """Accumulate a tile's outputs in registers over all of its inputs."""
     inputs, weights, outputs = begin
     cells = [(row, unit) for row in range(ROWS) for unit in range(0, n_units, LANES)]
-    places = [_at(builder, outputs, output_stride, row, unit) for row, unit in cells]
+    pointers = [_at(builder, outputs, output_stride, row, unit) for row, unit in cells]
     sums = {cell: cgutils.alloca_once(builder, _VECTOR) for cell in cells}
-    for cell, place in zip(cells, places, strict=True):
-        builder.store(_vector(builder, place), sums[cell])
+    for cell, pointer in zip(cells, pointers, strict=True):
+        builder.store(_vector(builder, pointer), sums[cell])
     rows = [_at(builder, inputs, stride, row, 0) for row in range(ROWS)]
     with cgutils.for_range(builder, n_inputs) as loop:
         line = builder.gep(weights, [builder.mul(loop.index, _INDEX(n_units))])
@@ -64,15 +64,15 @@ def _add_products(
         for row, unit in cells:
             total = sums[row, unit]
             builder.store(_multiply_add(builder, repeated[row], loaded[unit], builder.load(total)), total)
-    for cell, place in zip(cells, places, strict=True):
-        builder.store(builder.load(sums[cell]), _as_vector(builder, place), align=_ITEM_BYTES)
+    for cell, pointer in zip(cells, pointers, strict=True):
+        builder.store(builder.load(sums[cell]), _as_vector(builder, pointer), align=_ITEM_BYTES)
 
 
 def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
     """Sum products in eight partial sums of every eighth product, which are then added in pairs."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        left, right = (_place(context, builder, signature, arguments, at) for at in (0, 2))
+        left, right = (_item_pointer(context, builder, signature, arguments, at) for at in (0, 2))
         total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
         with cgutils.for_range(builder, builder.sdiv(arguments[4], _INDEX(LANES))) as loop:
             first = builder.mul(loop.index, _INDEX(LANES))
@@ -87,7 +87,7 @@ def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
     return types.float64(one, i, other, j, n), generate
 
 
-def _place(context: Any, builder: Any, signature: Any, arguments: Sequence[Any], at: int) -> Any:
+def _item_pointer(context: Any, builder: Any, signature: Any, arguments: Sequence[Any], at: int) -> Any:
     """Return the address of an array's item; the array is argument `at`, its index the next one."""
     array = context.make_array(signature.args[at])(context, builder, arguments[at])
     return builder.gep(array.data, [arguments[at + 1]])
@@ -97,12 +97,12 @@ def _at(builder: Any, begin: Any, stride: Any, row: int, column: int) -> Any:
     return builder.gep(begin, [builder.add(builder.mul(stride, _INDEX(row)), _INDEX(column))])
 
 
-def _as_vector(builder: Any, place: Any) -> Any:
-    return builder.bitcast(place, _VECTOR.as_pointer())
+def _as_vector(builder: Any, pointer: Any) -> Any:
+    return builder.bitcast(pointer, _VECTOR.as_pointer())
 
 
-def _vector(builder: Any, place: Any) -> Any:
-    return builder.load(_as_vector(builder, place), align=_ITEM_BYTES)
+def _vector(builder: Any, pointer: Any) -> Any:
+    return builder.load(_as_vector(builder, pointer), align=_ITEM_BYTES)
 
 
 def _broadcast(builder: Any, value: Any) -> Any:

@@ -302,7 +302,7 @@ def leaf_depths(left: Int64Array, right: Int64Array) -> Int64Array:
     """Count the splits above each leaf of a tree, (n_splits + 1,).
 
     Args:
-        left: (n_splits,) left children: the number of a later split, or -k - 1 for leaf k.
+        left: (n_splits,) left children: the index of a later split, or -k - 1 for leaf k.
         right: (n_splits,) right children.
     """
     split_depths, depths = np.zeros(len(left), np.int64), np.zeros(len(left) + 1, np.int64)

@@ -21,14 +21,14 @@ class Fields:
 
     Attributes:
         lines: Text after `=` by name.
-        place: Location in the file, for error messages.
+        location: Location in the file, for error messages.
     """
 
     lines: Mapping[str, str]
-    place: str
+    location: str
 
     @classmethod
-    def of(cls, block: str, place: str) -> "Fields":
+    def of(cls, block: str, location: str) -> "Fields":
         """Parse lines.
 
         Raises:
@@ -38,9 +38,9 @@ class Fields:
         for line in block.split("\n"):
             name, _, value = line.partition("=")
             if name in lines and name:
-                raise ModelError(f"{place} of the model has {name[:40]!r} twice")
+                raise ModelError(f"{location} of the model has {name[:40]!r} twice")
             lines[name] = value
-        return cls(lines, place)
+        return cls(lines, location)
 
     def whole(self, name: str, count: int) -> Int64Array:
         """Read a line of integers.
@@ -54,7 +54,7 @@ class Fields:
         """Read a line of finite numbers."""
         values = np.array(self._tokens(name, _REAL, count), np.float64)
         if not np.isfinite(values).all():
-            raise ModelError(f"{self.place} of the model has an infinite number in its {name}")
+            raise ModelError(f"{self.location} of the model has an infinite number in its {name}")
         return values
 
     def thresholds(self, name: str, count: int) -> Float64Array:
@@ -73,7 +73,7 @@ class Fields:
         """
         counts = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
         if (counts < 0).any():
-            raise ModelError(f"{self.place} of the model has a negative number of documents in its {name}")
+            raise ModelError(f"{self.location} of the model has a negative number of documents in its {name}")
         return counts
 
     def _tokens(self, name: str, number: str, count: int) -> list[str]:
@@ -82,5 +82,5 @@ class Fields:
         well_formed = re.fullmatch(f"(?:{number})(?: +(?:{number}))*", text) is not None
         tokens = text.split() if well_formed else []
         if len(tokens) != count:
-            raise ModelError(f"{self.place} of the model must have {count} numbers in its {name}")
+            raise ModelError(f"{self.location} of the model must have {count} numbers in its {name}")
         return tokens

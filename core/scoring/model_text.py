@@ -143,26 +143,26 @@ def _feature_names(head: Fields) -> tuple[str, ...]:
 
 
 def _tree(index: int, block: str, n_features: int) -> Tree:
-    place = f"tree {index}"
+    location = f"tree {index}"
     number, _, body = block.partition("\n")
-    fields = Fields.of(body, place)
+    fields = Fields.of(body, location)
     if number != str(index):
-        raise ModelError(f"{place} of the model is out of order")
+        raise ModelError(f"{location} of the model is out of order")
     (n_leaves,) = fields.whole("num_leaves", 1).tolist()
     if not 1 <= n_leaves <= MAX_LEAVES:
-        raise ModelError(f"{place} of the model has {n_leaves} leaves")
+        raise ModelError(f"{location} of the model has {n_leaves} leaves")
     leaf_values = fields.real("leaf_value", n_leaves)
     if n_leaves == 1:
         return Tree.leaf(float(leaf_values[0]))
     n_splits = n_leaves - 1
     features = fields.whole("split_feature", n_splits)
-    _check_features(features, n_features, place)
+    _check_features(features, n_features, location)
     decisions = fields.whole("decision_type", n_splits)
     if (decisions & ~_KNOWN_DECISIONS).any() or (decisions >> 2 > 2).any():
-        raise ModelError(f"{place} of the model has an unknown decision type")
+        raise ModelError(f"{location} of the model has an unknown decision type")
     thresholds = fields.thresholds("threshold", n_splits)
     left, right = (fields.whole(f"{side}_child", n_splits) for side in ("left", "right"))
-    _check_shape(left, right, place)
+    _check_shape(left, right, location)
     return Tree(
         features,
         thresholds,
@@ -173,46 +173,46 @@ def _tree(index: int, block: str, n_features: int) -> Tree:
         fields.gains("split_gain", n_splits),
         fields.counts("internal_count", n_splits),
         fields.counts("leaf_count", n_leaves),
-        _categories(fields, thresholds[decisions & CATEGORICAL == CATEGORICAL], place),
-        _linear(fields, n_leaves, n_features, place),
+        _categories(fields, thresholds[decisions & CATEGORICAL == CATEGORICAL], location),
+        _linear(fields, n_leaves, n_features, location),
     )
 
 
-def _categories(fields: Fields, set_numbers: Float64Array, place: str) -> tuple[UInt32Array, ...]:
+def _categories(fields: Fields, set_numbers: Float64Array, location: str) -> tuple[UInt32Array, ...]:
     (n_sets,) = fields.whole("num_cat", 1).tolist()
     if ((set_numbers < 0) | (set_numbers >= n_sets) | (set_numbers != np.floor(set_numbers))).any():
-        raise ModelError(f"{place} of the model refers to categories that do not exist")
+        raise ModelError(f"{location} of the model refers to categories that do not exist")
     if n_sets <= 0:
         return ()
     bounds = fields.whole("cat_boundaries", n_sets + 1)
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
-        raise ModelError(f"{place} of the model has invalid boundaries of its categories")
+        raise ModelError(f"{location} of the model has invalid boundaries of its categories")
     words = fields.whole("cat_threshold", int(bounds[-1])) if bounds[-1] else np.empty(0, np.int64)
     if ((words < 0) | (words > np.iinfo(np.uint32).max)).any():
-        raise ModelError(f"{place} of the model has categories that are not 32-bit words")
+        raise ModelError(f"{location} of the model has categories that are not 32-bit words")
     return tuple(np.split(words.astype(np.uint32), bounds[1:-1]))
 
 
-def _linear(fields: Fields, n_leaves: int, n_features: int, place: str) -> LinearLeaves | None:
+def _linear(fields: Fields, n_leaves: int, n_features: int, location: str) -> LinearLeaves | None:
     if fields.lines.get("is_linear", "0") == "0":
         return None
     counts = fields.whole("num_features", n_leaves)
     if (counts < 0).any() or counts.sum() > n_leaves * n_features:
-        raise ModelError(f"{place} of the model has linear leaves with more features than the model")
+        raise ModelError(f"{location} of the model has linear leaves with more features than the model")
     total = int(counts.sum())
     features, coefficients = np.empty(0, np.int64), np.empty(0)
     if total:
         features, coefficients = fields.whole("leaf_features", total), fields.real("leaf_coeff", total)
-        _check_features(features, n_features, place)
+        _check_features(features, n_features, location)
     return LinearLeaves(fields.real("leaf_const", n_leaves), counts, features, coefficients)
 
 
-def _check_features(features: Int64Array, n_features: int, place: str) -> None:
+def _check_features(features: Int64Array, n_features: int, location: str) -> None:
     if features.min() < 0 or features.max() >= n_features:
-        raise ModelError(f"{place} of the model splits by a feature that does not exist")
+        raise ModelError(f"{location} of the model splits by a feature that does not exist")
 
 
-def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
+def _check_shape(left: Int64Array, right: Int64Array, location: str) -> None:
     """Require that every split but the first, and every leaf, is the child of exactly one earlier split.
 
     A split is numbered when it is made, so its parent's number is lower; leaf k is written as -k - 1.
@@ -225,4 +225,4 @@ def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
         not np.array_equal(np.sort(children), expected)
         or (children[children >= 0] <= parents[children >= 0]).any()
     ):
-        raise ModelError(f"{place} of the model is not a binary tree")
+        raise ModelError(f"{location} of the model is not a binary tree")

@@ -36,7 +36,7 @@ class Tree:
             `categories`.
         decisions: (n_splits,) LightGBM's `decision_type`: bit 0 is set for a categorical split, bit 1 where
             missing values go left, bits 2 and 3 define which are missing: none (0), zeros (1) or NaN (2).
-        left: (n_splits,) left children: the number of a later split, or -k - 1 for leaf k.
+        left: (n_splits,) left children: the index of a later split, or -k - 1 for leaf k.
         right: (n_splits,) right children.
         leaf_values: (n_splits + 1,).
         gains: (n_splits,) reduction of the loss by each split; 0 where the text has none.

@@ -115,7 +115,9 @@ def _label_chunk(
     dry_run: bool,
 ) -> None:
     rows: dict[str, Job | Model] = (
-        {job.id: job for job in tx.jobs.several(chunk)} if kind.name == JOB else {**tx.models.several(chunk)}
+        {job.id: job for job in tx.jobs.get_many(chunk)}
+        if kind.name == JOB
+        else {**tx.models.get_many(chunk)}
     )
     labelling.missing += [object_id for object_id in chunk if object_id not in rows]
     moving = {row.name for row in rows.values() if isinstance(row, Model) and changes.moves_row(row)}

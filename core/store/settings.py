@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.errors import InvalidInput
 from core.outbound.guard import SsrfGuard
-from core.store.sources.addresses import AllowedAddresses
+from core.store.sources.source_urls import AllowedUrls
 
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
@@ -45,7 +45,7 @@ class StoreSettings(BaseSettings):
             not public, see `core.outbound`.
         data_roots: Folders on the disks of the API and of the workers, and folders of buckets as
             `s3://bucket/prefix`, whose judged files may all be read. Credentials are read as for S3 above.
-        sources: Prefixes of the addresses that requests may name, see `core.store.sources.addresses`.
+        sources: Prefixes of the URLs that requests may name, see `core.store.sources.source_urls`.
     """
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
@@ -158,7 +158,7 @@ class StoreSettings(BaseSettings):
         if isinstance(value, str):
             value = _parts(value)
         try:
-            AllowedAddresses(value)
+            AllowedUrls(value)
         except InvalidInput as invalid:
             raise ValueError(invalid.problems[0].detail) from invalid
         return value

@@ -134,7 +134,7 @@ def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Jso
     order = np.random.default_rng(position.seed).permutation(len(combinations)).tolist()
     own: Json = combinations[order[position.index % len(combinations)]]
     # A trial added by hand may have the combination of this index; then take that of another index.
-    candidates = (own, *(combinations[place] for place in order))
+    candidates = (own, *(combinations[index] for index in order))
     return next((each for each in candidates if each not in position.others), own)
 
 
@@ -161,7 +161,7 @@ def _sobol_points(space: SearchSpace, base: Json, position: TrialPosition) -> It
             warnings.simplefilter("ignore", UserWarning)
             point = points.random(1)[0]
         shares = dict(zip((each.pointer for each in space.dimensions), map(float, point), strict=True))
-        yield space.choose(base, lambda dimension: dimension.at(shares[dimension.pointer]))  # noqa: B023
+        yield space.choose(base, lambda dimension: dimension.quantile(shares[dimension.pointer]))  # noqa: B023
 
 
 def _optuna_draws(

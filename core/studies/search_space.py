@@ -72,8 +72,8 @@ class Dimension:
         value = Decimal(repr(self.low)) + step * Decimal(repr(self.step or 1))
         return round(value) if self.type == "int" else min(float(value), self.high)
 
-    def at(self, share: float) -> Any:
-        """Return the value at a share in [0, 1) of the range (inverse of the cumulative distribution)."""
+    def quantile(self, share: float) -> Any:
+        """Return the quantile of the sampling distribution at a share in [0, 1)."""
         if self.type == "choice":
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
         if self.step is not None or self.type == "int":
@@ -91,7 +91,7 @@ class Dimension:
         if self.type == "choice":
             return self.choices
         if self.type == "float" and self.step is None:
-            raise InvalidInput.at("/step", "the sampler grid needs a step for each number, or choices")
+            raise InvalidInput.at("/step", "the sampler grid needs a step for each float, or choices")
         count = self.steps + 1
         if count > MAX_GRID:
             raise InvalidInput.at(
@@ -141,20 +141,21 @@ class SearchSpace:
         return document
 
     def values_in(self, base: Json, resolved: Json) -> Json:
-        """Return the values that a base specification gives to the active parameters.
+        """Return the values that a base specification gives to the active parameters; None where it has none.
 
         Args:
             base: The requested specification.
             resolved: The specification with its defaults.
         """
 
-        def value(dimension: Dimension) -> Any:
-            requested = read(base, dimension.pointer)
-            value = read(resolved, dimension.pointer) if requested is ABSENT else requested
+        def value_of(dimension: Dimension) -> Any:
+            value = read(base, dimension.pointer)
+            if value is ABSENT:
+                value = read(resolved, dimension.pointer)
             return None if value is ABSENT else value
 
         active = (dimension for dimension in self.dimensions if dimension.is_active(resolved))
-        return {dimension.pointer: value(dimension) for dimension in active}
+        return {dimension.pointer: value_of(dimension) for dimension in active}
 
     def check(self, base: Json, parameters: Mapping[str, Any]) -> None:
         """Refuse values outside the search space.
@@ -188,7 +189,7 @@ class SearchSpace:
         """Yield every combination of values, each once.
 
         Raises:
-            InvalidInput: A parameter has no grid.
+            InvalidInput: A float has no step, or a parameter has too many values.
         """
 
         def combinations_of(dimensions: Sequence[Dimension], document: Json, chosen: Json) -> Iterator[Json]:
@@ -209,7 +210,7 @@ class SearchSpace:
         """Return every combination of values.
 
         Raises:
-            InvalidInput: A parameter has no grid, or there are too many combinations.
+            InvalidInput: A float has no step, or there are too many values or combinations.
         """
         problems: list[InputProblem] = []
         for dimension in self.dimensions:
@@ -227,19 +228,22 @@ class SearchSpace:
     def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
         """Yield a specification for each bound or choice of each parameter.
 
-        Each occurs under the combinations of choices that conditions depend on, up to `_MAX_BRANCHES`.
+        If parameters depend on choices, this is repeated for every combination of these choices, at most
+        `_MAX_BRANCHES` times.
 
         Yields:
-            The parameter, the pointer to the value within it (`/low` or `/choices/1`), and the specification,
-            whose other values are those of the base.
+            The parameter, the pointer to the value within it (`/low` or `/choices/1`), and the specification:
+            the base with this value and one combination of choices.
         """
-        for branch in islice(self._branches(base), _MAX_BRANCHES):
+        choices = self._choices_with_dependents()
+        branches = SearchSpace(tuple(choices)).combinations(base)
+        for branch in islice(branches, _MAX_BRANCHES):
             for dimension in self.dimensions:
                 if dimension.pointer in branch or not dimension.is_active(self.applied(base, branch)):
                     continue
                 for pointer, value in _bounds_and_choices(dimension):
                     yield dimension, pointer, self.applied(base, {**branch, dimension.pointer: value})
-        for dimension in self._choices_with_dependents():
+        for dimension in choices:
             for pointer, value in _bounds_and_choices(dimension):
                 yield dimension, pointer, self.applied(base, {dimension.pointer: value})
 
@@ -251,15 +255,12 @@ class SearchSpace:
             if each.type == "choice" and any(_depends(other, each) for other in self.dimensions)
         ]
 
-    def _branches(self, base: Json) -> Iterator[Json]:
-        return SearchSpace(tuple(self._choices_with_dependents())).combinations(base)
-
 
 def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
     """Parse a search space from JSON.
 
     Raises:
-        InvalidInput: With a pointer for each problem.
+        InvalidInput: The number of parameters, a pointer, bounds, choices or a condition are invalid.
     """
     problems: list[InputProblem] = []
     if not 1 <= len(stored) <= MAX_DIMENSIONS:
@@ -290,8 +291,9 @@ def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
 
 def _number(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[Any, ...]]) -> Dimension:
     low, high, log, step = values["low"], values["high"], bool(values.get("log")), values.get("step")
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise InvalidInput.at("/low", "must be a finite number")
+    for bound, value in (("/low", low), ("/high", high)):
+        if not math.isfinite(value):
+            raise InvalidInput.at(bound, "must be a finite number")
     if values["type"] == "int" and (int(low) != low or int(high) != high or int(step or 1) != (step or 1)):
         raise InvalidInput.at("/low", "must be a whole number; high and step, too")
     if low > high:

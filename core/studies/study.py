@@ -138,9 +138,9 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
                 detail = problem.detail if is_within else f"{problem.pointer}: {problem.detail}"
                 refused[dimension.pointer, detail][bound] = None
     problems = [
-        InputProblem(pointer_of(parameter) + place, detail)
+        InputProblem(pointer_of(parameter) + suffix, detail)
         for (parameter, detail), bounds in refused.items()
-        for place in ([""] if 1 < len(bounds) == len(examined[parameter]) else bounds)
+        for suffix in ([""] if 1 < len(bounds) == len(examined[parameter]) else bounds)
     ]
     if problems:
         raise InvalidInput(*problems)

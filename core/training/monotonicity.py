@@ -36,7 +36,7 @@ class Fall:
     """Two leaves of a tree whose values break a constraint.
 
     Attributes:
-        tree: Number of the tree in the model, from 0.
+        tree: Index of the tree in the model, from 0.
         feature: Column of the constrained feature.
         threshold: Threshold of the split at which the paths to the two leaves diverge.
         size: Amount by which the value falls as the feature rises past the threshold. If the constraint
@@ -97,7 +97,7 @@ class _Comparison:
         categorical = (tree.decisions & CATEGORICAL).astype(bool)
         self._tests: list[_SplitTest] = list(zip(tree.features.tolist(), categorical.tolist(), strict=True))
         self._cells: dict[_SplitTest, _Cells] = {}
-        # Indexed by the number of a split, or by -k - 1 for leaf k.
+        # Indexed by split, or by -k - 1 for leaf k.
         values: list[float] = (direction * tree.leaf_values).tolist()
         self._lowest = [0.0] * len(self._children) + values[::-1]
         self._highest = list(self._lowest)

@@ -10,7 +10,7 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import (
     CreatedBefore,
     DryRun,

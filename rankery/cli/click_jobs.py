@@ -55,13 +55,13 @@ def estimate_propensities(
     numbers = ("rank", "propensity", "lower", "upper", *(("intercept",) if intercepts else ()), "impressions")
     shown = table(*numbers, right=numbers)
     lower, upper = result["lower"], result["upper"]
-    for place, value in enumerate(result["propensities"]):
+    for index, value in enumerate(result["propensities"]):
         cells = [
             f"{value:.3f}",
-            *(("", "") if lower is None else (f"{lower[place]:.3f}", f"{upper[place]:.3f}")),
+            *(("", "") if lower is None else (f"{lower[index]:.3f}", f"{upper[index]:.3f}")),
         ]
-        cells += [f"{intercepts[place]:.3f}"] if intercepts else []
-        shown.add_row(plain(place + 1), *cells, plain(result["impressions"][place]))
+        cells += [f"{intercepts[index]:.3f}"] if intercepts else []
+        shown.add_row(plain(index + 1), *cells, plain(result["impressions"][index]))
     session.show(result, shown)
 
 

@@ -112,7 +112,7 @@ def judge_by_clicks(
                 ("judged pairs", counts["judged"]),
                 ("with too few impressions", counts["left_out"]),
                 ("by grade", ", ".join(map(str, counts["by_grade"]))),
-                ("share of certain grades", number(counts["certain_share"])),
+                ("share with one grade in the interval", number(counts["certain_share"])),
                 ("kappa", number(agreement.get("kappa")) if agreement else None),
                 ("Kendall's tau", number(agreement.get("kendall_tau")) if agreement else None),
             ]
@@ -135,9 +135,9 @@ def _parameters(model: dict[str, Any]) -> list[Table]:
         numbers = ("value", "lower", "upper")
         shown_table = table(plain(name.replace("_", " ")), *numbers, right=numbers)
         for row in rows:
-            place = ", ".join(
+            parameter = ", ".join(
                 f"{key.replace('_', ' ')} {row[key]}" for key in ("rank", "last_click") if key in row
             )
-            shown_table.add_row(place, *(number(row.get(key)) for key in numbers))
+            shown_table.add_row(parameter, *(number(row.get(key)) for key in numbers))
         shown.append(shown_table)
     return shown

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_group
 
-from rankery.cli.endings import OneSentenceGroup
+from rankery.cli.exit_codes import OneSentenceGroup
 from rankery.cli.printing import say
 from rankery.cli.renamed import renamed, replacements
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from rankery.cli.endings import Interrupted, show_problem
+from rankery.cli.exit_codes import Interrupted, show_problem
 from rankery.cli.options import DEFAULT_DATA_DIR
 from rankery.cli.printing import say, show, show_json
 from rankery.errors import (

@@ -8,7 +8,7 @@ import typer
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.datasets import DatasetReference, datasets, show_all
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.options import FormatOption, QuerySizesOption
 from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready

@@ -248,7 +248,7 @@ def _documents(judged: Any) -> Table:
     shown = table("document", *titles, "label", *map(plain, judged.feature_names))
     for column in shown.columns[1 + len(titles) :]:
         column.justify = "right"
-    features = [judged.feature_values(place) for place in range(len(judged.feature_names))]
+    features = [judged.feature_values(index) for index in range(len(judged.feature_names))]
     for row, document in enumerate(judged.documents):
         label = "" if document.label is None else f"{document.label:g}"
         cells = (

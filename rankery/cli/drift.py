@@ -7,7 +7,7 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED
+from rankery.cli.exit_codes import FAILED
 from rankery.cli.models import Reference
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table

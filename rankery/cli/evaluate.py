@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.findings import findings_below
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import JudgedOnly, MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of

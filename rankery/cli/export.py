@@ -10,7 +10,7 @@ from rich.table import Table
 
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.names import EXPORT_FORMATS
 from rankery.cli.options import file_option
 from rankery.cli.printing import facts, plain, say

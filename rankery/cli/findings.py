@@ -48,8 +48,8 @@ def reading_errors(problem: Mapping[str, Any]) -> Table:
     if not problem["causes"]:
         shown = table(unit, "column", "error", right=(unit, "column"), wrap=("error",))
         for error in problem["errors"] or ():
-            place = (str(error.get(name) or "") for name in ("line", "column"))
-            shown.add_row(*place, plain(error["detail"]))
+            position = (str(error.get(name) or "") for name in ("line", "column"))
+            shown.add_row(*position, plain(error["detail"]))
         return shown
     shown = table("error", "column", "count", f"{unit}s", "cells", right=("count",), wrap=("error", "cells"))
     for cause in problem["causes"]:

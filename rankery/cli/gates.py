@@ -8,7 +8,7 @@ import typer
 from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns

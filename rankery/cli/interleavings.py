@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
 from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events

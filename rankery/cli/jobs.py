@@ -11,7 +11,7 @@ from rich.table import Table
 from rankery.cli.bulk import add_delete
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, REFUSED
+from rankery.cli.exit_codes import FAILED, REFUSED
 from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.leaderboard import leaderboard
@@ -124,8 +124,8 @@ def show_history(
     names = [f"{data} {metric}" for data, curves in history.curves.items() for metric in curves]
     curves = [values for curves in history.curves.values() for values in curves.values()]
     shown = table("iteration", *names, right=("iteration", *names))
-    for place, iteration in enumerate(history.iterations):
-        values = (number(curve[place]) for curve in curves)
+    for index, iteration in enumerate(history.iterations):
+        values = (number(curve[index]) for curve in curves)
         style = "bold" if iteration == history.best_iteration else ""
         shown.add_row(str(iteration), *values, style=style)
     notes = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]

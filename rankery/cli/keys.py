@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rankery.cli.endings import problem_as_json
+from rankery.cli.exit_codes import problem_as_json
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
 from rankery.cli.printing import plain, say, show, show_json, show_text, table
 

@@ -7,7 +7,7 @@ import typer
 
 from rankery.cli.bulk import Ids, confirm, selection, with_filters
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import DryRun, RemoveTags, SetTags, Yes
 from rankery.cli.printing import facts, plain, say, table
 from rankery.cli.texts import tags_of

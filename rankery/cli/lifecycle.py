@@ -7,7 +7,7 @@ import typer
 
 from rankery.cli.bulk import delete_confirmed
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import DryRun, Limit, Yes
 from rankery.cli.printing import moment, plain, say, size, table
 from rankery.cli.service_options import on_service

@@ -8,7 +8,7 @@ import typer
 
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.models import Reference, model_facts
 from rankery.cli.printing import facts, say
 from rankery.cli.service_options import on_service

@@ -11,7 +11,7 @@ import typer
 from rankery.cli.bulk import add_delete
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED
+from rankery.cli.exit_codes import FAILED
 from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.options import Limit, OfName, OfProject, WithTag

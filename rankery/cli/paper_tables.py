@@ -27,8 +27,8 @@ def report_tables(report: Json) -> Iterator[RenderableType]:
             yield f"[dim]marks: {plain(each['test'])}[/dim]"
         if each["claims"]:
             yield _claims(each["claims"])
-        for place, text in enumerate(each["deviations"], start=1):
-            yield f"[dim]{place}. {plain(text)}[/dim]"
+        for index, text in enumerate(each["deviations"], start=1):
+            yield f"[dim]{index}. {plain(text)}[/dim]"
 
 
 def estimate_tables(estimate: Json) -> Iterator[RenderableType]:

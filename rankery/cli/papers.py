@@ -11,7 +11,7 @@ import typer
 
 from rankery.cli.bulk import add_delete
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, Interrupted, WrongUsage
+from rankery.cli.exit_codes import FAILED, Interrupted, WrongUsage
 from rankery.cli.options import Limit, OfPaper, OfProject, OfStatus, Watch
 from rankery.cli.paper_tables import estimate_tables, report_tables
 from rankery.cli.printing import facts, plain, say, show_text, table

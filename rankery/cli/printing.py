@@ -94,7 +94,7 @@ def _fitted_width(output: Console, shown: Table, available: int) -> int:
         least.append(widest if column.justify == "right" else min(widest, narrowest))
     frame = 2 * len(widths) + 1
     while sum(widths) + frame > available and widths != least:
-        widths[max(range(len(widths)), key=lambda place: widths[place] - least[place])] -= 1
+        widths[max(range(len(widths)), key=lambda column: widths[column] - least[column])] -= 1
     for column, width in zip(shown.columns, widths, strict=True):
         column.width = width
     return sum(widths) + frame

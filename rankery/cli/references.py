@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import Interrupted, WrongUsage
+from rankery.cli.exit_codes import Interrupted, WrongUsage
 from rankery.cli.printing import say
 from rankery.companion_files import query_sizes_beside
 from rankery.errors import JobFailed, UserError

@@ -59,7 +59,7 @@ def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> 
         at = _selector_position(arguments, selectors[0], is_next=first in commands) if selectors else 0
         if at is None:
             continue
-        rest = [one for place, one in enumerate(arguments) if place and (place != at or "*" in old)]
+        rest = [one for index, one in enumerate(arguments) if index and (index != at or "*" in old)]
         spelled = old.partition(" ")[0] if "*" in old else old
         return [*new.split(), *map(_renamed_option, rest)], f"`rankery {spelled}` is now `rankery {new}`"
     return [*arguments], None

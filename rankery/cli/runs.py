@@ -48,8 +48,8 @@ def write_queries(evaluation: RunEvaluation, path: Path) -> None:
 
 def _rows(evaluation: RunEvaluation) -> Iterator[list[Any]]:
     yield ["query_id", "run", *evaluation.values]
-    for place, run in enumerate(evaluation.runs):
-        columns = [values[place] for values in evaluation.values.values()]
+    for index, run in enumerate(evaluation.runs):
+        columns = [values[index] for values in evaluation.values.values()]
         for query_id, *row in zip(evaluation.query_ids, *columns, strict=True):
             yield [query_id, run["name"], *("" if value is None else value for value in row)]
 

@@ -9,7 +9,7 @@ import typer
 
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.metric_options import Metrics
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Limit, file_option

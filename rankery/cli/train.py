@@ -12,7 +12,7 @@ from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.declared_options import TRAINING_OPTIONS
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Watch, file_option

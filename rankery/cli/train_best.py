@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_unused_columns
 from rankery.cli.texts import NotUnderstood

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rankery.cli.completion import complete_from, complete_from_service
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.names import SCORERS
 from rankery.cli.texts import NotUnderstood
 from rankery.grids import TREES

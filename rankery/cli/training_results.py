@@ -9,8 +9,8 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED
 from rankery.cli.evaluate import evaluation_tables
+from rankery.cli.exit_codes import FAILED
 from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
 from rankery.cli.leaderboard import leaderboard

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.references import dataset_or_upload
 from rankery.cli.texts import NotUnderstood, object_of_file
 from rankery.errors import FileUnusable, UserError

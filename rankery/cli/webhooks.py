@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import FAILED, WrongUsage
+from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service

@@ -44,7 +44,7 @@ def scoring_queries(candidates: Any) -> list[Query]:
         raise WrongType(f"item {with_documents.index(False)} has no documents, although others have")
     queries = entries if any(with_documents) else _group_by_query(entries)
     return [
-        {**query, "documents": [_as_json(query, place, one) for place, one in enumerate(query["documents"])]}
+        {**query, "documents": [_as_json(query, index, one) for index, one in enumerate(query["documents"])]}
         for query in queries
     ]
 
@@ -115,10 +115,10 @@ def with_locations(
 def _group_by_query(documents: Sequence[Mapping[str, Any]]) -> list[Query]:
     """Return documents by query, in the order in which queries first appear."""
     queries: dict[str, Query] = {}
-    for place, one in enumerate(documents):
+    for index, one in enumerate(documents):
         features = dict(one)
         query = _pop_first(features, _QUERY_NAMES) or "0"
-        document = _pop_first(features, _DOCUMENT_NAMES) or str(place)
+        document = _pop_first(features, _DOCUMENT_NAMES) or str(index)
         entry = queries.setdefault(query, {"id": query, "documents": []})
         entry["documents"].append({"id": document, "features": features.get("features", features)})
     return list(queries.values())
@@ -131,23 +131,23 @@ def _pop_first(document: dict[str, Any], names: Sequence[str]) -> str | None:
     return None
 
 
-def _as_json(query: Mapping[str, Any], place: int, document: Any) -> dict[str, Any]:
+def _as_json(query: Mapping[str, Any], index: int, document: Any) -> dict[str, Any]:
     if not isinstance(document, Mapping) or "features" not in document:
         raise WrongType(
-            f"document {place} of query {query.get('id')!r} must be {{'id': …, 'features': {{name: value}}}},"
+            f"document {index} of query {query.get('id')!r} must be {{'id': …, 'features': {{name: value}}}},"
             f" not {described(document)}"
         )
     features = document["features"]
-    where = _location(query, place, document)
+    where = _location(query, index, document)
     if isinstance(features, Mapping):
         values: Any = {name: _value(value, f"{where}, feature {name!r}") for name, value in features.items()}
     else:
         values = _value(features, where)
-    return {**document, "id": document.get("id", str(place)), "features": values}
+    return {**document, "id": document.get("id", str(index)), "features": values}
 
 
-def _location(query: Mapping[str, Any], place: int, document: Mapping[str, Any]) -> str:
-    return f"document {document.get('id', place)!r} of query {query.get('id')!r}"
+def _location(query: Mapping[str, Any], index: int, document: Mapping[str, Any]) -> str:
+    return f"document {document.get('id', index)!r} of query {query.get('id')!r}"
 
 
 def _value(value: Any, where: str) -> Any:
@@ -155,7 +155,7 @@ def _value(value: Any, where: str) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()  # a scalar or an array of numpy
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_cell(one, f"{where}, value {place}") for place, one in enumerate(value)]
+        return [_cell(one, f"{where}, value {index}") for index, one in enumerate(value)]
     return _cell(value, where)
 
 

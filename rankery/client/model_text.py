@@ -66,14 +66,14 @@ def with_feature_names(text: str, feature_names: Sequence[str]) -> str:
     if isinstance(feature_names, str):
         raise WrongType(f"feature_names must be a list of texts, not {described(feature_names)}")
     lines = text.split("\n")
-    place = next((row for row, line in enumerate(lines) if line.startswith(_NAMES)), None)
-    if place is None:
+    row = next((row for row, line in enumerate(lines) if line.startswith(_NAMES)), None)
+    if row is None:
         raise InvalidArgument("the text has no line feature_names=…; it is not a LightGBM model")
-    old = lines[place].removeprefix(_NAMES).split()
+    old = lines[row].removeprefix(_NAMES).split()
     if len(old) != len(feature_names) or any(len(name.split()) != 1 for name in feature_names):
         raise InvalidArgument(
             f"feature_names must be {len(old)} names without blanks, one per feature of the model, not"
             f" {len(feature_names)}"
         )
-    lines[place] = _NAMES + " ".join(feature_names)
+    lines[row] = _NAMES + " ".join(feature_names)
     return "\n".join(lines)

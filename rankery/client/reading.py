@@ -53,10 +53,10 @@ def read(kind: type[Read], document: Any) -> Read:
         return kind.model_validate(document)
     except ValidationError as error:
         (first, *_) = error.errors()
-        place = "/" + "/".join(map(str, first["loc"]))
+        pointer = "/" + "/".join(map(str, first["loc"]))
         raise AnswerNotUnderstood(
             f"the service's answer is not what rankery {version('rankery')} expects"
-            f" ({place}: {first['msg']}); install the version of rankery that the service has"
+            f" ({pointer}: {first['msg']}); install the version of rankery that the service has"
         ) from error
 
 

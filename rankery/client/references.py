@@ -12,7 +12,7 @@ from rankery.errors import WrongType
 
 DATASET_PREFIX = "ds_"
 RANKING_PREFIX = "rnk_"
-_ADDRESS = re.compile(r"(s3|gs|https?|hf)://|(hf|ir_datasets|upload):", re.ASCII)
+_SOURCE_URL = re.compile(r"(s3|gs|https?|hf)://|(hf|ir_datasets|upload):", re.ASCII)
 
 
 class HasId(Protocol):
@@ -39,9 +39,9 @@ def id_of(thing: str | HasId, accepted: str = "an id, a name or an object of the
     raise WrongType(f"{accepted} is expected here, not {described(thing)}")
 
 
-def is_address(thing: object) -> TypeGuard[str]:
-    """Return whether a text is the address of data to import, such as `s3://clicks/may.parquet`."""
-    return isinstance(thing, str) and _ADDRESS.match(thing) is not None
+def is_source_url(thing: object) -> TypeGuard[str]:
+    """Return whether a text is the URL of data to import, such as `s3://clicks/may.parquet`."""
+    return isinstance(thing, str) and _SOURCE_URL.match(thing) is not None
 
 
 def path_of(thing: Any, accepted: str) -> Path:

@@ -200,12 +200,12 @@ def _categories(text: str, feature_names: Sequence[str]) -> dict[str, list[str]]
     values = json.loads(lists[1]) if lists else None
     if not values or columns is None:
         return {}
-    places = sorted({int(column) for column in columns[1].split(",")})
-    if len(places) != len(values):
+    indices = sorted({int(column) for column in columns[1].split(",")})
+    if len(indices) != len(values):
         return {}
     return {
-        feature_names[place]: [rankery_pyfunc.category_text(value) for value in each]
-        for place, each in zip(places, values, strict=True)
+        feature_names[index]: [rankery_pyfunc.category_text(value) for value in each]
+        for index, each in zip(indices, values, strict=True)
     }
 
 
@@ -266,8 +266,8 @@ def _frame(
 ) -> Any:
     """Return golden vectors as a data frame for `predict`, with categories as texts."""
     columns = {}
-    for place, name in enumerate(feature_names):
-        cells = [list(one["features"].values())[place] for one in golden]
+    for index, name in enumerate(feature_names):
+        cells = [list(one["features"].values())[index] for one in golden]
         if name in categories:
             values = categories[name]
             columns[name] = pd.Series(

@@ -83,11 +83,11 @@ class ScoringModel:
             shown = ", ".join(lacking[:10]) + (", …" if len(lacking) > 10 else "")
             raise ValueError(f"the model needs the columns {shown}; set them to NaN where they are missing")
         features = np.empty((len(model_input), len(self.feature_names)))
-        for place, name in enumerate(self.feature_names):
+        for index, name in enumerate(self.feature_names):
             column = self._column(name, model_input[name])
             with np.errstate(over="ignore"):
                 single = column.astype(np.float32)
-            features[:, place] = single if self.precision == "float32" else column
+            features[:, index] = single if self.precision == "float32" else column
             if (np.isinf(single) & np.isfinite(column)).any():
                 raise ValueError(f"the column {name} has a value beyond the range of float32")
         return features
@@ -169,16 +169,16 @@ def members_of(content: bytes) -> list[Member] | None:
             each["feature_names"],
             each["weight"],
             each.get("precision", "float32"),
-            tensors[f"members.{place}"].tobytes(),
+            tensors[f"members.{index}"].tobytes(),
         )
-        for place, each in enumerate(metadata["members"])
+        for index, each in enumerate(metadata["members"])
     ]
 
 
 def sum_score(members: Sequence[Member], feature_names: Sequence[str]) -> Score:
     """Return a function that scores documents by a sum of models, added up in float64 in member order."""
-    places = {name: place for place, name in enumerate(feature_names)}
-    parts = [(each, each.score(), [places[name] for name in each.feature_names]) for each in members]
+    columns = {name: index for index, name in enumerate(feature_names)}
+    parts = [(each, each.score(), [columns[name] for name in each.feature_names]) for each in members]
 
     def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         totals = np.zeros(len(matrix))
@@ -252,12 +252,12 @@ def nodes_score(nodes: Mapping[str, NDArray[Any]]) -> Score:
     def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         rows, totals = np.arange(len(matrix)), np.zeros(len(matrix))
         for root in roots.tolist():
-            places = np.full(len(matrix), root)
-            while (is_split := features[places] >= 0).any():
-                cells = matrix[rows, np.where(is_split, features[places], 0)]
-                left = _goes_left(cells, values[places], missing[places])
-                places = np.where(is_split, np.where(left, places + 1, right[places]), places)
-            totals += values[places]
+            nodes = np.full(len(matrix), root)
+            while (is_split := features[nodes] >= 0).any():
+                cells = matrix[rows, np.where(is_split, features[nodes], 0)]
+                left = _goes_left(cells, values[nodes], missing[nodes])
+                nodes = np.where(is_split, np.where(left, nodes + 1, right[nodes]), nodes)
+            totals += values[nodes]
         return totals
 
     return score
@@ -283,17 +283,17 @@ def network_score(content: bytes) -> Score:
     tensors, metadata = _tensors(content)
     layers: list[dict[str, Any]] = [
         {
-            name: tensors.get(f"layers.{place}.{name}")
+            name: tensors.get(f"layers.{index}.{name}")
             for name in ("weights", "bias", "norm_scales", "norm_shifts")
         }
-        for place in range(metadata["layers"])
+        for index in range(metadata["layers"])
     ]
 
     def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         units = _inputs(matrix, metadata["inputs"], tensors)
-        for place, layer in enumerate(layers):
+        for index, layer in enumerate(layers):
             units = units @ layer["weights"] + layer["bias"]
-            if place < len(layers) - 1:
+            if index < len(layers) - 1:
                 if layer["norm_scales"] is not None:
                     units = _normalised(units) * layer["norm_scales"] + layer["norm_shifts"]
                 units = _ACTIVATIONS[metadata["activation"]](units)
@@ -329,8 +329,8 @@ def _inputs(
         values = (values - tensors["inputs.means"]) / tensors["inputs.deviations"]
     elif metadata["kind"] == "rank-gauss":
         knots, targets = tensors["inputs.knots"], tensors["inputs.targets"]
-        for place in range(values.shape[1]):
-            values[:, place] = _interpolated(values[:, place], knots[place], targets[place])
+        for index in range(values.shape[1]):
+            values[:, index] = _interpolated(values[:, index], knots[index], targets[index])
     values[is_missing] = 0.0
     return np.hstack([values, is_missing[:, tensors["inputs.indicators"]].astype(np.float64)])
 

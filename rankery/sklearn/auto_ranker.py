@@ -67,7 +67,7 @@ class RankeryAutoRanker(RankingEstimator):
         ```
     """
 
-    _fitted = "content_"
+    _fitted_attribute = "content_"
 
     def __init__(
         self,

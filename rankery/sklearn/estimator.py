@@ -33,7 +33,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
     contract: "Contract"
     n_jobs: int | None
 
-    _fitted: str  # attribute of a complete `fit`; one that fails in between leaves others behind
+    _fitted_attribute: str  # attribute of a complete `fit`; one that fails in between leaves others behind
 
     __metadata_request__fit = {"groups": True}  # noqa: RUF012 - scikit-learn reads a dictionary
     __metadata_request__score = {"groups": True}  # noqa: RUF012
@@ -42,7 +42,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         """Return scores of documents, (n_documents,): within a query, higher is better."""
         import numpy as np
 
-        check_is_fitted(self, self._fitted)
+        check_is_fitted(self, self._fitted_attribute)
         _refuse_categories(X)
         features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self._scores(features)
@@ -73,7 +73,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         from core.evaluation import measure
         from core.metrics import conventions, parse_metric
 
-        check_is_fitted(self, self._fitted)
+        check_is_fitted(self, self._fitted_attribute)
         with convert_invalid_input():
             data = self._dataset(X, y, Groups(group, groups), None, reset=False)
             metric = parse_metric(self.metric, self.contract)
@@ -108,13 +108,13 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         from core.data import RankingDataset
 
         if reset:  # the names and number of features are replaced below
-            self.__dict__.pop(self._fitted, None)
+            self.__dict__.pop(self._fitted_attribute, None)
         _refuse_categories(X)
-        place = "eval_set, " if given.prefix else ""
+        prefix = "eval_set, " if given.prefix else ""
         check_same_order(
             {
-                f"{place}X": X,
-                f"{place}y": y,
+                f"{prefix}X": X,
+                f"{prefix}y": y,
                 f"{given.prefix}groups": given.ids,
                 "sample_weight": weights,
             }

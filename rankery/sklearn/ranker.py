@@ -78,7 +78,7 @@ class RankeryRanker(RankingEstimator):
         feature_names_in_: Names of the features, if `X` had names.
     """
 
-    _fitted = "booster_"
+    _fitted_attribute = "booster_"
 
     def __init__(
         self,
@@ -142,7 +142,8 @@ class RankeryRanker(RankingEstimator):
             groups: (n_documents,) query of each document, in any order, as in scikit-learn's splitters;
                 instead of `group`.
             sample_weight: (n_documents,) weights, such as inverse propensities.
-            eval_set: Validation data `(X, y)`, which select the best iteration.
+            eval_set: Validation data `(X, y)`, which select the best iteration; or a list of one such pair,
+                with one array each in `eval_group` and `eval_groups`, as in LightGBM.
             eval_group: (n_queries,) number of documents of each query of `eval_set`.
             eval_groups: (n_documents,) query of each document of `eval_set`, instead of `eval_group`.
 
@@ -166,13 +167,13 @@ class RankeryRanker(RankingEstimator):
             check_early_stopping(spec, validation)
             trained = train(spec, data, validation, threads=self._threads())
         self._set_attributes(trained)
-        _warn_of_trees(spec, trained)
+        _warn_of_tree_findings(spec, trained)
         return self
 
     @property
     def feature_importances_(self) -> "Float64Array":
         """Return each feature's share of the gains of all splits, (n_features_in_,); 0 without splits."""
-        check_is_fitted(self, self._fitted)
+        check_is_fitted(self, self._fitted_attribute)
         gains = np.asarray(self.booster_.feature_importance("gain"), np.float64)
         shares: Float64Array = gains / (gains.sum() or 1.0)
         return shares
@@ -234,8 +235,8 @@ class RankeryRanker(RankingEstimator):
                     self.evals_result_.setdefault(data, {}).setdefault(name, []).append(value)
 
 
-def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
-    """Warn the caller of `fit` if trees violate a constraint."""
+def _warn_of_tree_findings(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
+    """Warn of trees that break monotone constraints or have leaves of too few documents."""
     from core.scorers import read_model
     from core.training.tree_findings import tree_findings
 

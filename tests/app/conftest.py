@@ -27,7 +27,7 @@ from app.http.services import Services, registered
 from core.scorers import Network, Sum, write_network, write_sum
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 __all__ = ["Answer", "TestClient"]
 
@@ -57,9 +57,9 @@ def _shared_document() -> Iterator[None]:
 
 
 @pytest.fixture
-def settings(places: Places) -> ApiSettings:
+def settings(store_arguments: StoreArguments) -> ApiSettings:
     """Settings of an API process with a separate store and small limits."""
-    return _settings(places)
+    return _settings(store_arguments)
 
 
 @pytest.fixture
@@ -195,11 +195,11 @@ def error_pointers(answer: Answer) -> list[str]:
     return [error["pointer"] for error in answer.json()["errors"]]
 
 
-def _settings(places: Places) -> ApiSettings:
+def _settings(store_arguments: StoreArguments) -> ApiSettings:
     """Return settings with small limits; the environment, which takes long to read, is read once."""
-    if set(places) != {"data_dir"}:
-        return _read_settings(**places)
-    data_dir: Path = places["data_dir"]
+    if set(store_arguments) != {"data_dir"}:
+        return _read_settings(**store_arguments)
+    data_dir: Path = store_arguments["data_dir"]
     environment = frozenset(item for item in os.environ.items() if item[0].startswith("RANKERY_"))
     elsewhere = _settings_elsewhere(environment)
     moved = {
@@ -215,9 +215,9 @@ def _settings_elsewhere(environment: frozenset[tuple[str, str]]) -> ApiSettings:
     return _read_settings(data_dir=_ELSEWHERE)
 
 
-def _read_settings(**places: Any) -> ApiSettings:
+def _read_settings(**store_arguments: Any) -> ApiSettings:
     return ApiSettings(
-        **places,
+        **store_arguments,
         broker_url=NO_BROKER,
         max_upload_bytes=MAX_UPLOAD_BYTES,
         max_json_bytes=20_000,

@@ -60,7 +60,7 @@ def _oklab(linear: Any) -> Any:
 def test_ten_hues_are_distinguishable(theme: int) -> None:
     """Hues differ from each other, and have enough contrast with the surface."""
     tokens = _tokens()
-    hues = [_linear(tokens[f"hue-{place}"][theme]) for place in range(1, 11)]
+    hues = [_linear(tokens[f"hue-{index}"][theme]) for index in range(1, 11)]
     surface = _LUMINANCE @ _linear(tokens["surface"][theme]) + 0.05
     for hue in hues:
         light, dark = sorted((_LUMINANCE @ hue + 0.05, surface), reverse=True)

@@ -27,7 +27,7 @@ def click_table(lists: int) -> str:
     for number in range(lists):
         order = ["a", "b", "c"] if number % 2 else ["b", "a", "c"]
         head = f"s{number};shoes {number % 3};"
-        rows += [f"{head}{sku};{place};impression;v{number % 40}" for place, sku in enumerate(order, 1)]
+        rows += [f"{head}{sku};{index};impression;v{number % 40}" for index, sku in enumerate(order, 1)]
         clicked = "b" if number % 3 else "a"
         rows.append(f"{head}{clicked};{order.index(clicked) + 1};click;v{number % 40}")
     return "\n".join([*rows, f"s1;shoes 1;z;;hover;v{lists}", ""])

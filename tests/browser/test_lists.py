@@ -22,13 +22,13 @@ pytestmark = pytest.mark.browser
 def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
     """Record trainings that a worker has started, or that have ended."""
     ids = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         with store.begin() as tx:
             job = tx.jobs.add("train", {"model_name": name, "loss": {"name": "lambdarank"}})
             claimed = tx.jobs.claim(job.id, "trainer-9:1/1", 3600.0)
             assert claimed is not None
-            means = {"validation": {"ndcg@10": 0.5 + place / 10}}
-            progress = {"phase": "training", "iteration": place, "total": 10, "eta_seconds": None}
+            means = {"validation": {"ndcg@10": 0.5 + index / 10}}
+            progress = {"phase": "training", "iteration": index, "total": 10, "eta_seconds": None}
             tx.jobs.record(job.id, claimed.token, metrics=means, progress=progress)
             if ended:
                 tx.jobs.succeed(job.id, claimed.token, {})

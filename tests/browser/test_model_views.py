@@ -249,8 +249,8 @@ def test_a_query_is_tried_by_its_text(visit: Visit, prepared: Prepared) -> None:
     for query in range(20):
         largest = 4 if query else 2  # the first query lacks the best label of the data
         lines += [
-            f"q{query},red shoes {query},d{place},Shoe {place},{place % (largest + 1)},{place}"
-            for place in range(6)
+            f"q{query},red shoes {query},d{index},Shoe {index},{index % (largest + 1)},{index}"
+            for index in range(6)
         ]
     dataset_id = prepared.upload("titled.csv", "\n".join([*lines, ""]).encode())
     prepared.training(

@@ -40,7 +40,7 @@ def test_a_broken_file_has_problems_by_line_and_column(visit: Visit) -> None:
     """Every mistake has a row with line, column, the expected and the found value, as text."""
     page = upload(visit, file=("broken.txt", broken_text(FAULTS)))
     wait_until_read(page, "invalid")
-    table = page.get_by_role("region", name="Problems by place")
+    table = page.get_by_role("region", name="Problems by location")
     rows = table.locator("tbody tr")
     expect(rows).to_have_count(FAULTS)
     for row, line in enumerate((2, 4, 6)):
@@ -243,8 +243,8 @@ def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
     expect(causes.locator("tbody tr")).to_have_count(1)
     expect(causes.locator("tbody tr")).to_contain_text("Not a number")
     expect(causes.locator("tbody td.number")).to_have_text("15")
-    page.get_by_text("Problems by place").click()
-    places = page.get_by_role("region", name="Problems by place")
+    page.get_by_text("Problems by location").click()
+    places = page.get_by_role("region", name="Problems by location")
     expect(places.locator("tbody code").first).to_have_text("price")
     assert "NaN" not in page.locator("main").inner_text()
     button = page.get_by_role("button", name="Ignore and read again")
@@ -324,7 +324,7 @@ def test_a_corrected_file_replaces_its_invalid_dataset(visit: Visit) -> None:
     causes = page.get_by_role("region", name="Problems by cause and column")
     expect(causes).to_contain_text(str(MISTAKE))
     expect(causes).to_contain_text("but found")
-    expect(page.get_by_text("Problems by place"), "of a single problem").to_have_count(0)
+    expect(page.get_by_text("Problems by location"), "of a single problem").to_have_count(0)
 
     form = page.get_by_role("form", name="Upload the corrected file")
     content = _odd_table(7).encode()

@@ -11,10 +11,10 @@ _STORE = (
 )
 
 _FIND = (
-    "from core.store.sources.addresses import parse_address\n"
+    "from core.store.sources.source_urls import parse_source_url\n"
     "from core.store.sources.files import RemoteFiles\n"
-    "address = parse_address('{address}')\n"
-    "RemoteFiles([str(address)], [], None).find([address], None, None)[0]"
+    "url = parse_source_url('{url}')\n"
+    "RemoteFiles([str(url)], [], None).find([url], None, None)[0]"
 )
 
 
@@ -33,17 +33,17 @@ CASES = [
         "an export to ONNX",
         "onnx",
     ),
-    ("s3fs", _FIND.format(address="s3://bucket/x"), "an S3 URL", "s3"),
-    ("gcsfs", _FIND.format(address="gs://bucket/x"), "a Google Cloud Storage URL", "gcs"),
+    ("s3fs", _FIND.format(url="s3://bucket/x"), "an S3 URL", "s3"),
+    ("gcsfs", _FIND.format(url="gs://bucket/x"), "a Google Cloud Storage URL", "gcs"),
     (
         "huggingface_hub",
-        _FIND.format(address="hf:org/name/x"),
+        _FIND.format(url="hf:org/name/x"),
         "a Hugging Face Hub URL",
         "huggingface",
     ),
     (
         "ir_datasets",
-        _FIND.format(address="ir_datasets:vaswani") + ".read(0, None).__enter__()",
+        _FIND.format(url="ir_datasets:vaswani") + ".read(0, None).__enter__()",
         "a dataset of ir_datasets",
         "ir-datasets",
     ),

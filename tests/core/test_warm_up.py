@@ -121,8 +121,8 @@ def test_each_part_depends_on_earlier_parts_only() -> None:
     """A part that waits for a later or unknown part would never be compiled."""
     names = [part.name for part in PARTS]
     assert len(set(names)) == len(names)
-    for place, part in enumerate(PARTS):
-        assert set(part.after) <= set(names[:place])
+    for index, part in enumerate(PARTS):
+        assert set(part.after) <= set(names[:index])
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import {
   newIdempotencyKey,
   messageOf,
   Problem,
-  repeatable,
+  idempotentSender,
   request,
 } from "../../app/dashboard/static/page/api.js";
 
@@ -91,7 +91,7 @@ test("an answer that does not change is read once, and again after a failure", a
 });
 
 test("requests that overlap have separate Idempotency-Keys, each kept until its answer", async () => {
-  const repeated = repeatable();
+  const repeated = idempotentSender();
   const keys = [];
   /** @type {Map<string, () => void>} */
   const lose = new Map();

@@ -111,10 +111,10 @@ test("the extent of values ignores missing and infinite values", () => {
 });
 
 test("a line is broken where a value is absent, and a lone value is a dot", () => {
-  const places = [[0, 1], [1, 2], null, [3, 4.25]];
-  assert.equal(linePath(places), "M0 1L1 2M3 4.3");
-  assert.equal(linePath(places, true), "M0 1H1V2M3 4.3");
-  assert.deepEqual(isolated(places), [[3, 4.25]]);
+  const positions = [[0, 1], [1, 2], null, [3, 4.25]];
+  assert.equal(linePath(positions), "M0 1L1 2M3 4.3");
+  assert.equal(linePath(positions, true), "M0 1H1V2M3 4.3");
+  assert.deepEqual(isolated(positions), [[3, 4.25]]);
 });
 
 test("a band goes along its upper edge and back along its lower one", () => {
@@ -135,11 +135,11 @@ test("a band goes along its upper edge and back along its lower one", () => {
 });
 
 test("a column of pixels keeps its first, lowest, highest and last point", () => {
-  const places = Array.from({ length: 1000 }, (_, index) => [index / 100, Math.sin(index)]);
-  const kept = thinned(places);
+  const positions = Array.from({ length: 1000 }, (_, index) => [index / 100, Math.sin(index)]);
+  const kept = thinned(positions);
   assert.ok(kept.length <= 4 * 11);
-  assert.equal(Math.min(...kept.map(([, y]) => y)), Math.min(...places.map(([, y]) => y)));
-  assert.deepEqual([kept[0], kept.at(-1)], [places[0], places.at(-1)]);
+  assert.equal(Math.min(...kept.map(([, y]) => y)), Math.min(...positions.map(([, y]) => y)));
+  assert.deepEqual([kept[0], kept.at(-1)], [positions[0], positions.at(-1)]);
   assert.deepEqual(thinned([[0, 1], null, [0, 2]]), [[0, 1], null, [0, 2]]);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { localTime } from "../../app/dashboard/static/schedules/builder.js";
 import { choiceOf, CHOICES, cronOf, cronWords } from "../../app/dashboard/static/schedules/cron.js";
-import { change, outcome, settingLabel } from "../../app/dashboard/static/settings/labels.js";
+import { changeOf, outcome, settingLabel } from "../../app/dashboard/static/settings/labels.js";
 
 test("settings have the units of their names", () => {
   const labels = {
@@ -25,7 +25,7 @@ test("settings have the units of their names", () => {
 });
 
 const sentence = (method, path) => {
-  const { verb, id, owners } = change({ method, path });
+  const { verb, id, owners } = changeOf({ method, path });
   return [verb, id].filter(Boolean).join(" ") + owners;
 };
 
@@ -45,9 +45,9 @@ test("an entry of the audit log describes the change", () => {
 });
 
 test("a change links to the page of its object, unless it was deleted or has no page", () => {
-  assert.equal(change({ method: "PATCH", path: "/v1/models/web%3A3" }).href, "/models/web%3A3");
-  assert.equal(change({ method: "DELETE", path: "/v1/models/web%3A3" }).href, null);
-  assert.equal(change({ method: "PATCH", path: "/v1/keys/key_1" }).href, null);
+  assert.equal(changeOf({ method: "PATCH", path: "/v1/models/web%3A3" }).href, "/models/web%3A3");
+  assert.equal(changeOf({ method: "DELETE", path: "/v1/models/web%3A3" }).href, null);
+  assert.equal(changeOf({ method: "PATCH", path: "/v1/keys/key_1" }).href, null);
 });
 
 test("a status is shown as done, refused or failed", () => {

@@ -26,30 +26,30 @@ FEATURES = 50
 DOCUMENTS = [{"id": str(value), "features": [float(value)] * FEATURES} for value in (-1, 0, 1)]
 
 
-class Places(NamedTuple):
+class Deployment(NamedTuple):
     """Settings of a service's stores, and the section of the page about stores of this kind."""
 
     section: str
     data_dir: Path
     environment: dict[str, str]
 
-    def elsewhere(self, data_dir: Path, database_url: str) -> "Places":
+    def elsewhere(self, data_dir: Path, database_url: str) -> "Deployment":
         """Return settings of empty stores of the same kind."""
         if self.section == "folder":
-            return Places(self.section, data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
+            return Deployment(self.section, data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
         named = {
             "RANKERY_DATABASE_URL": database_url,
             "RANKERY_STORAGE_URL": f"{self.environment['RANKERY_STORAGE_URL']}-restored",
         }
-        return Places(self.section, data_dir, self.environment | named)
+        return Deployment(self.section, data_dir, self.environment | named)
 
 
 @pytest.fixture(params=["folder", "servers"])
-def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
+def deployment(request: pytest.FixtureRequest, tmp_path: Path) -> Deployment:
     """Stores of the service to back up: SQLite and a folder, or PostgreSQL and S3."""
     data_dir = tmp_path / "data"
     if request.param == "folder":
-        return Places("folder", data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
+        return Deployment("folder", data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
     require_program("aws", "awscli")
     postgres: PostgresServer = request.getfixturevalue("postgres")
     s3: S3Server = request.getfixturevalue("s3")
@@ -59,52 +59,52 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
         "RANKERY_STORAGE_URL": storage_url,
         "PATH": f"{programs()}:{os.environ['PATH']}",
     }
-    return Places("servers", data_dir, environment | named)
+    return Deployment("servers", data_dir, environment | named)
 
 
 @pytest.fixture
-def elsewhere(places: Places, tmp_path: Path, request: pytest.FixtureRequest) -> Places:
+def elsewhere(deployment: Deployment, tmp_path: Path, request: pytest.FixtureRequest) -> Deployment:
     """Settings of empty stores of the same kind."""
-    if places.section == "folder":
-        return places.elsewhere(tmp_path / "elsewhere", "")
+    if deployment.section == "folder":
+        return deployment.elsewhere(tmp_path / "elsewhere", "")
     postgres: PostgresServer = request.getfixturevalue("postgres")
-    return places.elsewhere(tmp_path / "elsewhere", postgres.new_database())
+    return deployment.elsewhere(tmp_path / "elsewhere", postgres.new_database())
 
 
 def test_committed_data_is_restored_to_other_stores(
-    places: Places, elsewhere: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment, elsewhere: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The restored service has the same lists and scores; uncommitted writes are absent.
 
     Other users of the machine can read neither the backup nor the restored data folder.
     """
-    _set(monkeypatch, places)
-    settings = WorkerSettings(data_dir=places.data_dir, threads=1)
+    _set(monkeypatch, deployment)
+    settings = WorkerSettings(data_dir=deployment.data_dir, threads=1)
     store = Store.open(settings)
     store.migrate()
     inline_worker = InlineWorker(store, settings)
     data = synthetic_dataset(20, seed=1, documents_per_query=6, n_features=FEATURES)
     inline_worker.trained(inline_worker.add(data, "data"))
-    before = _answers(places)
+    before = _answers(deployment)
     with store.begin() as tx:
         tx.datasets.add("uncommitted", {"kind": "upload"})
-        run(f"{places.section}-back-up", places.environment, tmp_path)
+        run(f"{deployment.section}-back-up", deployment.environment, tmp_path)
     store.close()
-    run(f"{places.section}-restore", elsewhere.environment, tmp_path)
+    run(f"{deployment.section}-restore", elsewhere.environment, tmp_path)
     for folder in (tmp_path / "backup", elsewhere.data_dir):
         assert not folder.exists() or folder.stat().st_mode & 0o077 == 0
     _set(monkeypatch, elsewhere)
     assert _answers(elsewhere) == before
 
 
-def _set(monkeypatch: pytest.MonkeyPatch, places: Places) -> None:
-    for name, value in places.environment.items():
+def _set(monkeypatch: pytest.MonkeyPatch, deployment: Deployment) -> None:
+    for name, value in deployment.environment.items():
         monkeypatch.setenv(name, value)
 
 
-def _answers(places: Places) -> list[object]:
+def _answers(deployment: Deployment) -> list[object]:
     """Return the listed objects, and scores that are computed from stored artifacts."""
-    application = create_app(ApiSettings(data_dir=places.data_dir, broker_url=NO_BROKER))
+    application = create_app(ApiSettings(data_dir=deployment.data_dir, broker_url=NO_BROKER))
     body = {"queries": [{"id": "q", "documents": DOCUMENTS}]}
     with TestClient(application, base_url="http://127.0.0.1") as client:
         listed = [client.get(f"/v1/{kind}").json()["items"] for kind in ("datasets", "models", "jobs")]
@@ -116,17 +116,20 @@ def _answers(places: Places) -> list[object]:
 
 @pytest.mark.slow
 def test_a_backup_of_a_running_service_is_restored_to_other_stores(
-    places: Places, elsewhere: Places, tmp_path: Path
+    deployment: Deployment, elsewhere: Deployment, tmp_path: Path
 ) -> None:
     """The restored service has the same lists and scores, without changes after the backup."""
-    with EmbeddedStack(places.data_dir, environment=places.environment) as stack, Client(stack.url) as client:
+    with (
+        EmbeddedStack(deployment.data_dir, environment=deployment.environment) as stack,
+        Client(stack.url) as client,
+    ):
         dataset = client.synthetic_dataset(30, seed=1, name="train").wait()
         client.train("web", dataset, "lambdarank", hyperparameters={"num_iterations": 5}).wait()
         before = lists_and_scores(client)
         client.train("later", dataset, "ranknet", hyperparameters={"num_iterations": 100_000})
-        run(f"{places.section}-back-up", places.environment, tmp_path)
+        run(f"{deployment.section}-back-up", deployment.environment, tmp_path)
         client.synthetic_dataset(30, seed=2, name="later").wait()
-    run(f"{places.section}-restore", elsewhere.environment, tmp_path)
+    run(f"{deployment.section}-restore", elsewhere.environment, tmp_path)
     with (
         EmbeddedStack(elsewhere.data_dir, environment=elsewhere.environment) as stack,
         Client(stack.url) as client,

@@ -67,7 +67,9 @@ class KillMoment:
     committed: bool
 
 
-def run_worker(places: Mapping[str, Any], now: datetime, kill_moment: KillMoment | None = None) -> int:
+def run_worker(
+    store_arguments: Mapping[str, Any], now: datetime, kill_moment: KillMoment | None = None
+) -> int:
     """Run a new process until nothing is due at the given time, or until it is killed.
 
     Returns:
@@ -76,7 +78,7 @@ def run_worker(places: Mapping[str, Any], now: datetime, kill_moment: KillMoment
     # The fork server imports everything once. It runs no kernel, so that forked processes can run kernels.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.faults.unused_packages", __name__])
-    process = context.Process(target=_work, args=(dict(places), dict(os.environ), now, kill_moment))
+    process = context.Process(target=_work, args=(dict(store_arguments), dict(os.environ), now, kill_moment))
     process.start()
     process.join(LIMIT_SECONDS)
     if process.exitcode is None:
@@ -86,18 +88,23 @@ def run_worker(places: Mapping[str, Any], now: datetime, kill_moment: KillMoment
     return process.exitcode
 
 
-def settings_of(places: Mapping[str, Any]) -> WorkerSettings:
+def settings_of(store_arguments: Mapping[str, Any]) -> WorkerSettings:
     """Return the settings of a worker that reports each iteration and retries jobs many times."""
-    return WorkerSettings(**places, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, attempts=50)
+    return WorkerSettings(
+        **store_arguments, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, attempts=50
+    )
 
 
 def _work(
-    places: dict[str, Any], environment: dict[str, str], now: datetime, kill_moment: KillMoment | None
+    store_arguments: dict[str, Any],
+    environment: dict[str, str],
+    now: datetime,
+    kill_moment: KillMoment | None,
 ) -> None:
     os.environ.update(environment)
     if kill_moment is not None:
         _kill_at(kill_moment)
-    settings = settings_of(places)
+    settings = settings_of(store_arguments)
     store = Store.open(settings)
     with store.begin() as tx:  # the process of each running job has ended; a sweeper recovers jobs later
         for lost in tx.jobs.running_on(""):

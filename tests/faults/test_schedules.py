@@ -9,7 +9,7 @@ from core.store import Store
 from core.store.engines import for_reading, open_engine
 from tests.faults.schedule_verdict import complaints
 from tests.faults.schedule_worker import MOMENTS, KillMoment, run_worker, settings_of
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 from tests.worker.almanac import NIGHT, Almanac
 from tests.worker.inline_worker import InlineWorker
 
@@ -18,15 +18,17 @@ KILLED = -9
 
 
 @pytest.fixture
-def almanac(places: Places) -> Iterator[Almanac]:
+def almanac(store_arguments: StoreArguments) -> Iterator[Almanac]:
     """A store with a dataset named `clicks`."""
-    settings = settings_of(places)
+    settings = settings_of(store_arguments)
     store = Store.open(settings)
     yield Almanac(InlineWorker(store, settings))
     store.close()
 
 
-def test_a_worker_killed_at_a_commit_runs_the_due_time_once(almanac: Almanac, places: Places) -> None:
+def test_a_worker_killed_at_a_commit_runs_the_due_time_once(
+    almanac: Almanac, store_arguments: StoreArguments
+) -> None:
     """The due time is neither lost nor has two runs; its model is made once and moves the alias once."""
     schedule_id = almanac.add(cron="* * * * *", alias="champion")
     almanac.set_gate(almanac.add_data(9, "judged"), require="not_worse", max_slice_drop=1.0)
@@ -34,30 +36,32 @@ def test_a_worker_killed_at_a_commit_runs_the_due_time_once(almanac: Almanac, pl
         KillMoment("the run and its job", committed=False),
         KillMoment("the model", committed=True),
     ):
-        assert run_worker(places, NIGHT, kill_moment) == KILLED, kill_moment
-    assert run_worker(places, NIGHT) == 0
+        assert run_worker(store_arguments, NIGHT, kill_moment) == KILLED, kill_moment
+    assert run_worker(store_arguments, NIGHT) == 0
     assert _complaints(almanac, schedule_id, [NIGHT]) == []
     assert almanac.statuses(schedule_id) == ["promoted"]
     assert almanac.champion() == 1
 
 
 @pytest.mark.slow
-def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, places: Places) -> None:
+def test_workers_killed_at_any_commit_run_each_due_time_once(
+    almanac: Almanac, store_arguments: StoreArguments
+) -> None:
     """No due time is lost or has two runs; each run moves the alias once, and only as its gate allows."""
     judged = almanac.add_data(9, "judged")
     schedule_id = almanac.add(cron="* * * * *", alias="champion")
     almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
-    assert run_worker(places, NIGHT) == 0
+    assert run_worker(store_arguments, NIGHT) == 0
     for number, committed in enumerate((False, True), 1):
         for moment in MOMENTS:
-            assert run_worker(places, NIGHT + number * MINUTE, KillMoment(moment, committed)) == KILLED, (
-                moment
-            )
-        assert run_worker(places, NIGHT + number * MINUTE) == 0
+            assert (
+                run_worker(store_arguments, NIGHT + number * MINUTE, KillMoment(moment, committed)) == KILLED
+            ), moment
+        assert run_worker(store_arguments, NIGHT + number * MINUTE) == 0
     almanac.set_gate(judged, require="better")
     for committed in (False, True):
-        assert run_worker(places, NIGHT + 3 * MINUTE, KillMoment("the alias", committed)) == KILLED
-    assert run_worker(places, NIGHT + 3 * MINUTE) == 0
+        assert run_worker(store_arguments, NIGHT + 3 * MINUTE, KillMoment("the alias", committed)) == KILLED
+    assert run_worker(store_arguments, NIGHT + 3 * MINUTE) == 0
     assert _complaints(almanac, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
     assert almanac.statuses(schedule_id) == ["promoted", "promoted", "promoted", "refused"]
     assert almanac.champion() == 3

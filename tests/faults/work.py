@@ -86,8 +86,8 @@ class Materials:
         """Return the same requests at each call: this number of all kinds, half of them trainings."""
         kinds = islice(cycle(self._one_of_each(iterations)), number)
         return [
-            Submission(f"{place} {one.name}", one.path, self._with_seed(one.body, place), one.file)
-            for place, one in enumerate(kinds, 1)
+            Submission(f"{index} {one.name}", one.path, self._with_seed(one.body, index), one.file)
+            for index, one in enumerate(kinds, 1)
         ]
 
     def probe(self) -> Submission:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 from tests.servers.process import ServerProcess, free_port, tied
 
 START_SECONDS = 120.0
@@ -15,7 +15,7 @@ class ApiProcess:
     """An API process, without workers and a broker.
 
     Args:
-        places: The store.
+        store_arguments: The store.
         folder: Folder of its log.
         environment: Additional environment variables.
 
@@ -23,12 +23,12 @@ class ApiProcess:
         url: Its address, the same after each start.
     """
 
-    def __init__(self, places: Places, folder: Path, **environment: str) -> None:
+    def __init__(self, store_arguments: StoreArguments, folder: Path, **environment: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        variables = {f"RANKERY_{name}".upper(): str(value) for name, value in places.items()}
+        variables = {f"RANKERY_{name}".upper(): str(value) for name, value in store_arguments.items()}
         variables |= {"RANKERY_BROKER_URL": "redis://127.0.0.1:1/0", **environment}
-        options = ["--port", str(self.port), "--data-dir", str(places["data_dir"])]
+        options = ["--port", str(self.port), "--data-dir", str(store_arguments["data_dir"])]
         command = tied([sys.executable, "-m", "rankery", "api", *options])
         log = folder / f"api-{self.port}.log"
         self._process = ServerProcess(

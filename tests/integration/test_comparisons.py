@@ -143,7 +143,7 @@ def test_diagnostics_are_curves_and_belong_to_evaluations_too(
 ) -> None:
     """Trainings compute diagnostics at iterations 1, 6, 11 and the last; evaluations do so on request."""
     curves = second.history().curves["diagnostics"]
-    seen = [place for place, value in enumerate(curves["incoherent-queries"]) if value is not None]
+    seen = [index for index, value in enumerate(curves["incoherent-queries"]) if value is not None]
     assert seen == [0, 5, 10, 11]
     assert curves["broken-bounds"][0] == 0.0
     evaluate = {

@@ -1,4 +1,4 @@
-"""Imports from HTTPS and S3 by real processes; `test_addresses.py` is the long form."""
+"""Imports from HTTPS and S3 by real processes; `test_source_urls.py` is the long form."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ import pytest
 
 from rankery.client import Client
 from tests.integration.requests import not_none
-from tests.integration.test_addresses import letor_text
+from tests.integration.test_source_urls import letor_text
 from tests.integration.waiting import LIMIT_SECONDS
 from tests.servers import S3Server
 from tests.servers.web import WebFile, WebServer

@@ -15,7 +15,7 @@ import pytest
 from app import ApiSettings, create_app
 from tests.app.conftest import NO_BROKER, TestClient
 from tests.requirements import require_program
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 PREVIOUS = "7544bed"
 ITERATIONS = 10
@@ -71,10 +71,10 @@ def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def previous_worker(
-    previous_release: Path, unmigrated_places: Places, tmp_path: Path
+    previous_release: Path, unmigrated_store_arguments: StoreArguments, tmp_path: Path
 ) -> Iterator["subprocess.Popen[str]"]:
     """A worker of the previous release on its schema; it prints the id of the training that it begins."""
-    named = {f"RANKERY_{name.upper()}": str(value) for name, value in unmigrated_places.items()}
+    named = {f"RANKERY_{name.upper()}": str(value) for name, value in unmigrated_store_arguments.items()}
     environment = os.environ | named | {"PYTHONPATH": str(previous_release), "RANKERY_BROKER_URL": NO_BROKER}
     environment["NUMBA_DISABLE_JIT"] = "1"  # compilation would take minutes, a few iterations take seconds
     with (tmp_path / "log").open("wb") as log:
@@ -101,13 +101,13 @@ def _wait_for(client: TestClient, job_id: str, status: str, limit_seconds: float
 
 
 def test_a_worker_of_the_previous_release_finishes_its_training(
-    previous_worker: "subprocess.Popen[str]", unmigrated_places: Places, tmp_path: Path
+    previous_worker: "subprocess.Popen[str]", unmigrated_store_arguments: StoreArguments, tmp_path: Path
 ) -> None:
     """The worker finishes its job after the API migrates the database, and the model can be used."""
     assert previous_worker.stdout is not None
     job_id = previous_worker.stdout.readline().strip()
     assert job_id, (tmp_path / "log").read_text()[-2000:]
-    application = create_app(ApiSettings(**unmigrated_places, broker_url=NO_BROKER))
+    application = create_app(ApiSettings(**unmigrated_store_arguments, broker_url=NO_BROKER))
     with TestClient(application, base_url="http://127.0.0.1") as client:
         running_job = _wait_for(client, job_id, "running")
         assert running_job["status"] == "running", running_job

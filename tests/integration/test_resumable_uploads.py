@@ -37,8 +37,8 @@ def running_api(
 ) -> Iterator[ApiProcess]:
     """An API process without a worker, on a separate store for this file."""
     folder = tmp_path_factory.mktemp("api")
-    places = new_service_places(service_kind, folder / "data", request)
-    api = ApiProcess({"data_dir": places.data_dir}, folder, **places.environment)
+    store_arguments = new_service_places(service_kind, folder / "data", request)
+    api = ApiProcess({"data_dir": store_arguments.data_dir}, folder, **store_arguments.environment)
     api.start()
     yield api
     api.kill()

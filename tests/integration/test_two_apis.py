@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.api_process import ApiProcess
 from tests.integration.waiting import LIMIT_SECONDS, wait_for
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 from tests.servers.webhook_receiver import Receiver, running_receiver
 
 EVENTS = 10
@@ -25,13 +25,13 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def apis(places: Places, tmp_path: Path) -> Iterator[list[ApiProcess]]:
+def apis(store_arguments: StoreArguments, tmp_path: Path) -> Iterator[list[ApiProcess]]:
     """Two running API processes."""
     settings = {
         "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1",
         "RANKERY_WEBHOOK_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
     }
-    apis = [ApiProcess(places, tmp_path, **settings) for _ in range(2)]
+    apis = [ApiProcess(store_arguments, tmp_path, **settings) for _ in range(2)]
     for api in apis:
         api.start()
     yield apis

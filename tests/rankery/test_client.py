@@ -305,7 +305,7 @@ def test_a_dictionary_names_the_runs_of_a_comparison(tmp_path: Path) -> None:
         client.compare("ds_1", paths)
         client.compare("ds_1", list(paths.values()))
     assert [b'name="name"' in body for body in uploads] == [True, True, False, False]
-    assert [f'name="name"\r\n\r\n{name}'.encode() in uploads[place] for place, name in enumerate(paths)] == [
+    assert [f'name="name"\r\n\r\n{name}'.encode() in uploads[index] for index, name in enumerate(paths)] == [
         True
     ] * 2
 

@@ -138,16 +138,16 @@ def by_service(client: Client, model: str, judged: Path) -> list[float | None]:
     with judged.open() as file:
         documents = [
             {
-                "id": str(place),
+                "id": str(index),
                 "features": {
                     name: row[name] if name in texts else float(row[name]) for name in names if row[name]
                 },
             }
-            for place, row in enumerate(csv.DictReader(file))
+            for index, row in enumerate(csv.DictReader(file))
         ]
     (query,) = client.rank(model, [{"id": "q", "documents": documents}]).queries
     scores = {int(str(document.id)): document.score for document in query.ranking}
-    return [scores[place] for place in range(len(scores))]
+    return [scores[index] for index in range(len(scores))]
 
 
 @pytest.mark.slow

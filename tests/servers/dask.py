@@ -78,8 +78,8 @@ class DaskCluster:
         self.address = f"tls://{_HOST}:{self.port}"
         self._folder = folder
         self._environment = environment or {}
-        place = ["--host", _HOST, "--port", str(self.port)]
-        command = ["distributed.cli.dask_scheduler", *place, "--no-dashboard", *self.certificates.options]
+        address = ["--host", _HOST, "--port", str(self.port)]
+        command = ["distributed.cli.dask_scheduler", *address, "--no-dashboard", *self.certificates.options]
         self.scheduler = ServerProcess(tied([*_DASK, *command]), folder / "scheduler.log", self._answers)
         # The guide offers two kinds of worker, which are equivalent.
         kinds = (self._rank_worker, self._dask_worker)

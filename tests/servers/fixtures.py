@@ -13,7 +13,7 @@ from core.store import Store, StoreSettings
 from tests.servers.postgres import PostgresServer
 from tests.servers.s3 import S3Server
 
-Places = dict[str, Any]
+StoreArguments = dict[str, Any]
 
 _STORES = ("embedded", "servers")
 _TESTS = Path(__file__).parents[1]
@@ -122,7 +122,9 @@ def service_places(
 
 
 @pytest.fixture
-def places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
+def store_arguments(
+    store_kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[StoreArguments]:
     """Settings of a store for this test only; its database is migrated and empty."""
     data_dir = tmp_path / "data"
     if store_kind == "embedded":
@@ -135,7 +137,9 @@ def places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> I
 
 
 @pytest.fixture
-def unmigrated_places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
+def unmigrated_store_arguments(
+    store_kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[StoreArguments]:
     """Settings of a store for this test only; its database is not migrated and has no tables."""
     data_dir = tmp_path / "data"
     if store_kind == "embedded":
@@ -145,7 +149,7 @@ def unmigrated_places(store_kind: str, request: pytest.FixtureRequest, tmp_path:
 
 
 def new_service_places(kind: str, data_dir: Path, request: pytest.FixtureRequest) -> ServicePlaces:
-    """Return the places of a new, empty service on one kind of store."""
+    """Return the store_arguments of a new, empty service on one kind of store."""
     if kind == "embedded":
         return ServicePlaces(data_dir, {})
     postgres: PostgresServer = request.getfixturevalue("postgres")
@@ -172,7 +176,7 @@ def stored_datasets(storage_url: str) -> set[str]:
 
 def _places_on_servers(
     request: pytest.FixtureRequest, data_dir: Path, template: str | None
-) -> Iterator[Places]:
+) -> Iterator[StoreArguments]:
     postgres: PostgresServer = request.getfixturevalue("postgres")
     s3: S3Server = request.getfixturevalue("s3")
     bucket: str = request.getfixturevalue("bucket")

@@ -10,7 +10,7 @@ import pytest
 
 from core.store import Store
 from tests.servers.dask import DaskCluster, running_cluster
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 from worker.job.run import JobRun
@@ -44,15 +44,15 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory, dask_root: Path) -> I
 
 
 @pytest.fixture
-def settings(places: Places) -> WorkerSettings:
+def settings(store_arguments: StoreArguments) -> WorkerSettings:
     """Settings of a worker that writes each report immediately and has no broker."""
-    return worker_settings(places)
+    return worker_settings(store_arguments)
 
 
-def worker_settings(places: Places) -> WorkerSettings:
+def worker_settings(store_arguments: StoreArguments) -> WorkerSettings:
     """Return settings of a worker with this store, which writes each report immediately without a broker."""
     return WorkerSettings(
-        **places,
+        **store_arguments,
         broker_url="redis://127.0.0.1:1/0",
         report_seconds=0.0,
         lease_seconds=30.0,

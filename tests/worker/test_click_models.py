@@ -39,8 +39,8 @@ def log_id(inline_worker: InlineWorker) -> str:
     for number, session in enumerate(draw_sessions()):
         rows = zip(session.documents, session.clicks, strict=True)
         lines += [
-            f"s{number},q{session.query},d{document},{place},{click:d}"
-            for place, (document, click) in enumerate(rows, 1)
+            f"s{number},q{session.query},d{document},{index},{click:d}"
+            for index, (document, click) in enumerate(rows, 1)
         ]
     log = ingested(inline_worker, "\n".join(lines) + "\n")
     assert log.status == "ready", log.problem

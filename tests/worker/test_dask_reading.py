@@ -85,7 +85,7 @@ def read(reader: DaskReader | LocalReader, tasks: Sequence[PartTask], on_fractio
     """Read files and return them in their order."""
     parts: dict[int, Part] = {}
     reader.read(tasks, parts.__setitem__, on_fraction)
-    return [parts[place] for place in range(len(tasks))]
+    return [parts[index] for index in range(len(tasks))]
 
 
 def ignore(*_: Any) -> None:

@@ -27,7 +27,7 @@ from core.errors import InvalidInput
 from core.store import DriftReport, Job, Model, Store
 from core.store.artifacts.keys import samples_folder, samples_key
 from tests.checksums import checksums_under
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 from tests.worker.inline_worker import InlineWorker
 from worker.job.score_samples import draw_queries
 
@@ -75,9 +75,9 @@ class Traffic:
         uploads = SampleWriter(self.store, GIBIBYTE, 0.01)
         uploads.start()
         at = datetime.now(UTC) - ago
-        for place in range(dataset.n_queries):
-            start, stop = dataset.query_boundaries[place : place + 2]
-            query_id = query_ids[place] if query_ids else dataset.query_ids[place]
+        for index in range(dataset.n_queries):
+            start, stop = dataset.query_boundaries[index : index + 2]
+            query_id = query_ids[index] if query_ids else dataset.query_ids[index]
             line = _line(model or self.model, dataset, int(start), int(stop), query_id, at)
             record = {"msg": line, "model_name": "web", "created": at.timestamp()}
             uploads.emit(logging.makeLogRecord(record))
@@ -196,11 +196,11 @@ def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
 @pytest.mark.long
 @pytest.mark.parametrize(("form", "n_requests"), [("table", 1), ("tensors", 60)])
 def test_requests_as_tables_and_tensors_are_compared(
-    traffic: Traffic, places: Places, form: str, n_requests: int
+    traffic: Traffic, store_arguments: StoreArguments, form: str, n_requests: int
 ) -> None:
     """Through the API, queries like the training data have no drift, and shifted queries have drift."""
     settings = ApiSettings(
-        **places, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
+        **store_arguments, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
     )
 
     def report_after(dataset: RankingDataset) -> DriftReport:

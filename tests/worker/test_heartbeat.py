@@ -124,7 +124,7 @@ with Heartbeat(run, StopFlag(), 0.05, record_outcome):
 
 @pytest.mark.long
 def test_an_ignored_interruption_ends_the_process(
-    store: Store, places: dict[str, Any], queue_job: Callable[..., str]
+    store: Store, store_arguments: dict[str, Any], queue_job: Callable[..., str]
 ) -> None:
     """The outcome of a job that does not stop within its grace period is recorded, and its process ends."""
     job_id = queue_job()
@@ -133,7 +133,7 @@ def test_an_ignored_interruption_ends_the_process(
         sys.executable,
         "-c",
         STUBBORN_JOB,
-        repr({name: str(value) for name, value in places.items()}),
+        repr({name: str(value) for name, value in store_arguments.items()}),
     ]
     assert subprocess.run(command, env=environment, timeout=50).returncode == 1
     with store.read() as tx:

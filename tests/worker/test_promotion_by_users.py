@@ -43,7 +43,7 @@ def interleave(
         tx.interleavings.add_lists(rows)
         for row in rows:
             shown = tx.interleavings.shown_list(interleaving.id, str(row["id"]))
-            tx.interleavings.record_clicks(shown, [place for place, each in enumerate(credits) if each])
+            tx.interleavings.record_clicks(shown, [index for index, each in enumerate(credits) if each])
 
 
 def promote(inline_worker: InlineWorker, **gate: Any) -> Job:

@@ -31,13 +31,13 @@ class ArtifactWriter:
         self._deleted_on_end: list[str] = []
 
     @contextmanager
-    def writing(self, path: str) -> Iterator[BinaryIO]:
+    def writing(self, key: str) -> Iterator[BinaryIO]:
         """Open an artifact for writing; artifact and checksum are kept only if the job succeeds."""
-        self._keys.append(path)
-        with self._artifacts.writing(path) as file:
+        self._keys.append(key)
+        with self._artifacts.writing(key) as file:
             checksummed = ChecksummedFile(file)
             yield cast("BinaryIO", checksummed)
-        self._checksums[path] = checksummed
+        self._checksums[key] = checksummed
 
     def record_checksums(self, tx: Transaction) -> None:
         """Record the checksums of the written artifacts."""
@@ -55,29 +55,29 @@ class ArtifactWriter:
         return tuple(self._keys)
 
     def discard(self, kept: Collection[str] = ()) -> None:
-        """Remove the written artifacts of a job that has not succeeded, except folders with a kept key."""
+        """Remove the folders of the artifacts of a job that failed, except folders with a kept key."""
         kept_folders = set(map(data_folder, kept))
         while self._keys:
             folder = data_folder(self._keys.pop())
             if folder not in kept_folders:
                 self.remove(folder)
 
-    def delete_on_end(self, path: str) -> None:
+    def delete_on_end(self, key: str) -> None:
         """Register artifacts to delete when the job ends; a requeued job keeps them."""
-        self._deleted_on_end.append(path)
+        self._deleted_on_end.append(key)
 
-    def retain(self, path: str) -> None:
+    def retain(self, key: str) -> None:
         """Deregister artifacts that `delete_on_end` registered."""
-        self._deleted_on_end.remove(path)
+        self._deleted_on_end.remove(key)
 
     def delete_registered(self) -> None:
         """Remove the artifacts that `delete_on_end` registered."""
         while self._deleted_on_end:
             self.remove(self._deleted_on_end.pop())
 
-    def remove(self, path: str) -> None:
+    def remove(self, key: str) -> None:
         """Remove artifacts; log those that cannot be removed."""
         try:
-            self._artifacts.delete(path)
+            self._artifacts.delete(key)
         except RankeryError:
-            _LOG.warning("job.artifact_orphaned", job_id=self._job_id, path=path, exc_info=True)
+            _LOG.warning("job.artifact_orphaned", job_id=self._job_id, path=key, exc_info=True)

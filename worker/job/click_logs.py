@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.clicks.files import MANIFEST, click_log_of, file_names
+from core.clicks.files import MANIFEST, file_names, map_click_log
 from core.clicks.log import ClickLog
 from core.clicks.training_data import training_data
 from core.jobs.folders import log_claim_folder, log_claims_folders
@@ -29,7 +29,9 @@ def load_click_log(run: JobRun, log_id: str) -> ClickLog:
     with contextlib.ExitStack() as stack:
         names = file_names(stack.enter_context(verified.local(f"{folder}/{MANIFEST}")))
         # Mapped files can be read after the block has deleted local copies of remote files.
-        return click_log_of({name: stack.enter_context(verified.local(f"{folder}/{name}")) for name in names})
+        return map_click_log(
+            {name: stack.enter_context(verified.local(f"{folder}/{name}")) for name in names}
+        )
 
 
 @contextlib.contextmanager

@@ -64,12 +64,12 @@ class _JobEnded(Exception):
     """The job of a task has ended."""
 
 
-def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusal:
+def read_on_dask_worker(task: PartTask, index: int, topic: str) -> Part | Refusal:
     """Read a file in a Dask worker, from the data roots in that worker's environment.
 
     Args:
         task: File.
-        place: Number of the file among all files.
+        index: Index of the file in the list of all files.
         topic: Dask topic of the progress.
 
     Raises:
@@ -89,7 +89,7 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
         if state is None or state.state == "cancelled" or is_ending:
             raise _JobEnded
         if time.monotonic() - reported_at >= _REPORT_SECONDS:
-            dask_worker.log_event(topic, {"place": place, "fraction": done / total})
+            dask_worker.log_event(topic, {"index": index, "fraction": done / total})
             reported_at = time.monotonic()
 
     files = DataFiles(settings.data_roots, settings.storage_patience_seconds)
@@ -135,18 +135,18 @@ class DaskReader:
                     self._submit(*remaining.pop())
                 future = self._next_ended(on_fraction)
                 if future is not None:
-                    place = self._running.pop(future)
-                    take(place, self._part(future, tasks[place]))
+                    index = self._running.pop(future)
+                    take(index, self._part(future, tasks[index]))
                     future.release()
-                    on_fraction(place, 1.0)
+                    on_fraction(index, 1.0)
         finally:
             self._cancel_remaining()
 
-    def _submit(self, place: int, task: PartTask) -> None:
+    def _submit(self, index: int, task: PartTask) -> None:
         future = self._client.submit(
-            read_on_dask_worker, task, place, self._topic, pure=False, retries=_RETRIES
+            read_on_dask_worker, task, index, self._topic, pure=False, retries=_RETRIES
         )
-        self._running[future] = place
+        self._running[future] = index
         future.add_done_callback(self._ended.put)
 
     def _count_workers(self) -> None:
@@ -180,7 +180,7 @@ class DaskReader:
             return None
 
     def _on_event(self, event: tuple[float, dict[str, Any]]) -> None:
-        self._fractions.put((event[1]["place"], event[1]["fraction"]))
+        self._fractions.put((event[1]["index"], event[1]["fraction"]))
 
     def _part(self, future: "Future[Any]", task: PartTask) -> Part:
         from distributed import KilledWorker

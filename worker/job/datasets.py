@@ -75,20 +75,19 @@ class KeyedDataset:
         dataset = align_features(self.dataset, feature_names, categories)
         if dataset is self.dataset:
             return self
-        decisive: list[Any] = (
-            [feature_names, values_by_feature(categories)] if categories else list(feature_names)
-        )
+        names: list[Any] = list(feature_names)
+        alignment = [feature_names, values_by_feature(categories)] if categories else names
         is_selection = isinstance(dataset.features, SelectedFeatures)
         data_key = self.data_key if is_selection else None
-        return KeyedDataset(dataset, f"{self.features_key} fitted to {_digest(decisive)}", data_key)
+        return KeyedDataset(dataset, f"{self.features_key} fitted to {_digest(alignment)}", data_key)
 
     def relabelled(self, dataset: RankingDataset) -> "KeyedDataset":
         """Return a dataset that differs from this one only in its labels, with the same cache key."""
         return replace(self, dataset=dataset)
 
 
-def _digest(decisive: Sequence[Any]) -> str:
-    return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
+def _digest(values: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def load_dataset(store: Store, caches: Caches, dataset_id: str) -> KeyedDataset:

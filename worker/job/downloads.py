@@ -17,11 +17,11 @@ from core.errors import (
     StoreUnavailable,
 )
 from core.store import Transaction
-from core.store.sources.addresses import parse_address
 from core.store.sources.download import Downloaded, DownloadLimits, download
 from core.store.sources.files import RemoteFiles
 from core.store.sources.remote_file import DownloadInterrupted, RemoteFile
 from core.store.sources.scratch import PartialFile, scratch_folder
+from core.store.sources.source_urls import parse_source_url
 from worker.job.limits import LimitReached
 from worker.job.reporter import Reporter
 from worker.job.run import JobRun
@@ -54,7 +54,7 @@ class Downloads:
         self._owner_id = owner_id
         self._source = source
         self._run = run
-        self._addresses = [parse_address(address) for address in source["addresses"]]
+        self._urls = [parse_source_url(url) for url in source["addresses"]]
         self._max_bytes = min(run.settings.source_bytes, max_bytes or run.settings.source_bytes)
         self._exits = contextlib.ExitStack()
         self.folder = Path()
@@ -109,10 +109,10 @@ class Downloads:
         downloads: list[tuple[RemoteFile, Downloaded]] = []
         with RemoteFiles(settings.sources, settings.outbound_allowed, settings.source_credentials) as remote:
             try:
-                files = remote.find(self._addresses, source.get("files"), source.get("credentials"))
+                files = remote.find(self._urls, source.get("files"), source.get("credentials"))
             except DownloadInterrupted as error:
                 raise StoreUnavailable(f"the files cannot be listed: {error}") from error
-            self.names = [_file_name(file.address.name) for file in files]
+            self.names = [_file_name(file.url.name) for file in files]
             for number, file in enumerate(files):
                 self.path(number).parent.mkdir(exist_ok=True)
                 target = PartialFile(self.path(number))
@@ -129,7 +129,7 @@ def _file_name(name: str) -> str:
 
 def _description_of(file: RemoteFile, downloaded: Downloaded) -> dict[str, Any]:
     return {
-        "address": str(file.address),
+        "address": str(file.url),
         **downloaded.version.to_json(),
         "size_bytes": downloaded.size_bytes,
         "sha256": downloaded.sha256,

@@ -112,9 +112,9 @@ class _Fractions:
         self._fractions = [0.0] * n_files
         self._on_progress = on_progress
 
-    def report(self, place: int, fraction: float) -> None:
+    def report(self, index: int, fraction: float) -> None:
         """Update the read fraction of a file; ignore decreases, since there are several passes per file."""
-        self._fractions[place] = max(self._fractions[place], fraction)
+        self._fractions[index] = max(self._fractions[index], fraction)
         mean = sum(self._fractions) / len(self._fractions)
         self._on_progress(int(_READING_STEPS * mean), _STEPS)
 

@@ -68,8 +68,8 @@ class PartReader(Protocol):
 
         Args:
             tasks: The files.
-            take: Called with the number of each file, from 0, and its content, in any order.
-            on_fraction: Called with the number of a file and its fraction, from 0 to 1; may raise to stop.
+            take: Called with the index of each file and its content, in any order.
+            on_fraction: Called with the index of a file and its fraction, from 0 to 1; may raise to stop.
 
         Raises:
             DatasetError: A file cannot be read; see `PartTask.read`.
@@ -93,10 +93,10 @@ class LocalReader:
 
     def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
         """Read all files in order."""
-        for place, task in enumerate(tasks):
+        for index, task in enumerate(tasks):
 
-            def report(done: int, total: int, place: int = place) -> None:
-                on_fraction(place, done / total)
+            def report(done: int, total: int, index: int = index) -> None:
+                on_fraction(index, done / total)
 
-            take(place, task.read(self._files, self._threads, report))
-            on_fraction(place, 1.0)
+            take(index, task.read(self._files, self._threads, report))
+            on_fraction(index, 1.0)

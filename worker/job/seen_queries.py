@@ -57,7 +57,7 @@ def has_seen(tx: Transaction, model: Model, queries: MeasuredQueries) -> bool | 
     """
     lineage = model.lineage or {}
     contained = {each["id"] for each in (lineage.get("init_model"), *(lineage.get("members") or ())) if each}
-    rows = tx.models.several(contained)
+    rows = tx.models.get_many(contained)
     spec, held_out_by = lineage.get("spec", {}), queries.held_out_by
     is_held_out = held_out_by and all(spec.get(name) == value for name, value in held_out_by.items())
     if not is_held_out and _was_trained_on(tx, model, queries.dataset_id):

@@ -16,10 +16,10 @@ from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import query_sizes_key, upload_key
 from core.types import OnProgress
-from worker.job.address_files import AddressFiles
 from worker.job.digests import synthetic_digest, upload_digest
 from worker.job.folder_files import FolderFiles, options_json
 from worker.job.run import JobRun
+from worker.job.url_files import UrlFiles
 
 
 class DatasetSource(Protocol):
@@ -60,7 +60,7 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
         case "synthetic":
             yield Synthetic(row.source)
         case "address":
-            with AddressFiles(row, run, max_bytes) as files:
+            with UrlFiles(row, run, max_bytes) as files:
                 yield files
         case "folder" if "files" in row.source:
             with FolderFiles(row, run) as folder:

@@ -117,7 +117,7 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
     # Folds have equal sizes, so one fold is enough to measure the time.
     folds = experiment.folds[:1] if experiment.dry_run else experiment.folds
     for fold in folds or [0]:
-        for place, planned_run in enumerate(runs):
+        for index, planned_run in enumerate(runs):
             run_datasets = {
                 part: row
                 for (number, name, part), row in parts.items()
@@ -132,7 +132,7 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
                 experiment.id,
                 digest=run.digest,
                 fold=fold,
-                place=place,
+                place=index,
                 sharing_key=sharing_key(run, run_datasets),
                 spec=_training(experiment, run, run_datasets, tags).to_json(),
                 needs_training_values="train" in run.parts,

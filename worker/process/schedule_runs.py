@@ -115,7 +115,7 @@ def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun) -> list[
     budget, parallel = Budget(**spec.pop("budget")), spec.pop("parallel_trials")
     study = tx.studies.add(spec, budget, parallel, schedule.key_id, schedule.project)
     run.study_id = study.id
-    return tx.jobs.several(tx.studies.active_jobs(study.id))
+    return tx.jobs.get_many(tx.studies.active_jobs(study.id))
 
 
 def _labels(schedule: Schedule) -> Labels:
@@ -163,7 +163,7 @@ def follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, max_active_job
     if run.job_id is None:
         return start(tx, schedule, run, max_active_jobs)
     job_id = run.promotion_job_id or run.job_id
-    job = next(iter(tx.jobs.several([job_id])), None)
+    job = next(iter(tx.jobs.get_many([job_id])), None)
     if job is None:
         end(tx, schedule, run, RunStatus.FAILED, f"The job {job_id} was deleted.")
     elif job.status == RUNNING and run.status == RunStatus.QUEUED:
@@ -192,7 +192,7 @@ def _follow_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, study_i
         end(tx, schedule, run, RunStatus.FAILED, f"The study {study_id} was deleted.")
         return
     if study.status == SUCCEEDED:
-        refit = next(iter(tx.jobs.several([study.winner_job_id or study.default_job_id or ""])), None)
+        refit = next(iter(tx.jobs.get_many([study.winner_job_id or study.default_job_id or ""])), None)
         run.model_id = None if refit is None else (refit.result or {}).get("model_id")
         end(tx, schedule, run, RunStatus.SUCCEEDED, (study.conclusion or {}).get("sentence"))
     elif study.finished_at is not None:
@@ -207,7 +207,7 @@ def _conclude_training(
     tx: Transaction, schedule: Schedule, run: ScheduleRun, job: Job, max_active_jobs: int
 ) -> list[Job]:
     run.model_id = str((job.result or {}).get("model_id"))
-    model = tx.models.several([run.model_id]).get(run.model_id)
+    model = tx.models.get_many([run.model_id]).get(run.model_id)
     if model is None:
         end(tx, schedule, run, RunStatus.FAILED, f"The model {run.model_id} was deleted.")
         return []

@@ -10,19 +10,19 @@ type WithoutQuery<Path> = Path extends `${infer Start}?${string}` ? Start : Path
 type Segments<Path> = Path extends `${infer Head}/${infer Tail}` ? [Head, ...Segments<Tail>] : [Path];
 
 /** Whether the segments of a request's path fit those of a declared path, whose parameters are in braces. */
-type Fits<Given, Declared> = Given extends [infer Head, ...infer Tail]
-  ? Declared extends [infer Name, ...infer Names]
+type Fits<Given, Template> = Given extends [infer Head, ...infer Tail]
+  ? Template extends [infer Name, ...infer Names]
     ? Name extends `${string}{${string}`
       ? Fits<Tail, Names>
       : Head extends Name
         ? Fits<Tail, Names>
         : false
     : false
-  : Declared extends []
+  : Template extends []
     ? true
     : false;
 
-type Declared<Path> =
+type DeclaredPath<Path> =
   WithoutQuery<Path> extends keyof paths
     ? WithoutQuery<Path>
     : {
@@ -68,7 +68,7 @@ declare global {
     ? unknown
     : Path extends "/openapi.json"
       ? OpenApi
-      : Body<paths[Declared<Path>][HttpMethod & keyof paths[Declared<Path>]]>;
+      : Body<paths[DeclaredPath<Path>][HttpMethod & keyof paths[DeclaredPath<Path>]]>;
 
   /** One page of a list that the API returns, and one item of the page. */
   type Page<Path extends string> = Answer<Path> & { items: PageItem<Path>[]; next_cursor: string | null };
@@ -108,9 +108,6 @@ declare global {
 
   /** The conventions of a metric: gain, discount, ties and so on. */
   type Contract = Record<string, Json>;
-
-  /** Hyperparameters of trees by LightGBM's names. */
-  type Parameters = Record<string, Json>;
 
   type LossParameters = { name: string } & Record<string, Json>;
 

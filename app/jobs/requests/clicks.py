@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from app.http.schemas import Id, ModelReference, NameForPeople
+from app.http.schemas import Id, ModelReference, VisibleText
 from app.jobs.parameter_schemas import FeatureName, declared_fields, request_model
 from app.jobs.requests.fields import QueuedRequest
 from core.clicks.propensities import PropensityPlan
@@ -41,7 +41,7 @@ class SimulateClicksRequest(_SimulationRequest):
 
     kind: Literal["simulate-clicks"]
     dataset_id: Id = Field(description="A ready dataset, whose labels determine the clicks")
-    log_name: NameForPeople = Field(description="Name of the log", examples=["simulated"])
+    log_name: VisibleText = Field(description="Name of the log", examples=["simulated"])
     models: list[ModelReference] = Field(
         default_factory=list, max_length=MAX_RANKERS, description="Models that rank the simulated lists"
     )

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from app.http.labels import NewProject, Paragraphs, Tags
-from app.http.schemas import NameForPeople, RequestModel
+from app.http.labels import MultilineText, NewProject, Tags
+from app.http.schemas import RequestModel, VisibleText
 from core.errors import InvalidInput
 from core.metrics import metric_name
 from core.store.repositories.projects import Labels
@@ -82,13 +82,13 @@ class QueuedRequest(RequestModel):
     )
     limits: LimitsRequest | None = None
     # Name, notes, tags and project are not part of the specification.
-    name: NameForPeople | None = Field(
+    name: VisibleText | None = Field(
         None,
         exclude=True,
         description="Name of the job, shown instead of its default title",
         examples=["fewer leaves"],
     )
-    notes: Paragraphs | None = Field(
+    notes: MultilineText | None = Field(
         None, exclude=True, description="Notes on the job", examples=["As of May"]
     )
     tags: Tags = Field(

@@ -19,7 +19,7 @@ from app.jobs.submission.counterfactual import counterfactual
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
-from app.jobs.submission.repeats import check_repeats, check_repeats_differ, repeated
+from app.jobs.submission.repeats import check_repeats, check_seed_has_effect, repeated
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import JobSpec
@@ -27,8 +27,8 @@ from core.store import Job, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.projects import Labels
 
-# The check of each kind of request, which returns the resolved specification of its job.
-_CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = MappingProxyType(
+# For each kind of request, the function that validates it and returns the resolved specification of its job.
+_RESOLVERS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = MappingProxyType(
     {
         TrainRequest: training,
         AutoTrainRequest: automatic_training,
@@ -50,9 +50,9 @@ def submit(tx: Transaction, request: AnyRequest, key_id: str | None = None) -> J
     """Validate a job request and queue it with its resolved specification.
 
     Raises:
-        InvalidInput: The request is invalid by itself.
-        NotFound: When a dataset, click log, model or ranking that it names does not exist.
-        WrongState: When a dataset or click log is not ready.
+        InvalidInput: A field is invalid, or fields contradict each other.
+        NotFound: A dataset, click log, model or ranking of the request does not exist.
+        WrongState: A dataset or click log is not ready.
     """
     return _queue(tx, _resolve(tx, request), key_id, request.labels())
 
@@ -76,12 +76,13 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
                 continue
             copies = repeated(request, batch.repeats, now)
             repeats = [training(tx, each) for each in copies]
-            check_repeats_differ(repeats[0])
+            check_seed_has_effect(repeats[0])  # repeats differ only in their seed
             resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]
         except InvalidInput as invalid:
             problems += invalid.below(f"/jobs/{index}").problems
     if problems:
         raise InvalidInput(*problems)
+    # All locks of model names in one order, so that two batches do not deadlock.
     tx.projects.lock_names(spec.made_model_name for spec, _ in resolved if spec.made_model_name is not None)
     return [_queue(tx, spec, key_id, labels) for spec, labels in resolved]
 
@@ -98,7 +99,7 @@ def _queue(tx: Transaction, spec: JobSpec, key_id: str | None, labels: Labels) -
 
 
 def _resolve(tx: Transaction, request: AnyRequest) -> JobSpec:
-    return _CHECKS[type(request)](tx, request)
+    return _RESOLVERS[type(request)](tx, request)
 
 
 __all__ = ["submit", "submit_all"]

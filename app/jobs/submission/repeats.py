@@ -16,7 +16,7 @@ def check_repeats(batch: JobBatchRequest) -> None:
     """Refuse repeats of jobs that are not trainings, too many jobs or tags, and too large seeds.
 
     Raises:
-        InvalidInput: With a pointer for each problem.
+        InvalidInput: The batch cannot be repeated so; with a pointer for each problem.
     """
     repeats = batch.repeats
     if repeats is None:
@@ -64,11 +64,11 @@ def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> S
     ]
 
 
-def check_repeats_differ(job: TrainJob) -> None:
-    """Refuse repeats that would all make the same model.
+def check_seed_has_effect(job: TrainJob) -> None:
+    """Refuse to repeat a training whose seed has no effect: all repeats would make the same model.
 
     Raises:
-        InvalidInput: The seed of the training has no effect.
+        InvalidInput: The seed has no effect.
     """
     if not (job.training.is_random or job.parts_are_random):
         raise InvalidInput.at(

@@ -97,10 +97,10 @@ def _scorer_and_hyperparameters(
     stored = scorer_json(parsed)
     if isinstance(parsed.scorer, WeightedSum):
         members = [tx.models.resolve(reference) for reference in parsed.scorer.models]
-        for place, member in enumerate(members):
+        for index, member in enumerate(members):
             if member.kind == WeightedSum.kind:
                 detail = f"{member.reference} is a sum of models itself; list its members instead"
-                raise InvalidInput.at(f"/scorer/models/{place}", detail)
+                raise InvalidInput.at(f"/scorer/models/{index}", detail)
         stored["scorer"] = {**stored["scorer"], "models": [member.reference for member in members]}
     chosen = dict(automatic.chosen) if automatic else {}
     return {"scorer": None, **stored, "hyperparameters": stored["hyperparameters"] | chosen}

@@ -81,9 +81,9 @@ def _difference(
 ) -> Difference:
     a, b = first.estimate, second.estimate
     lower, upper = interval_of(second.resampled - first.resampled, clusters)
-    value, corrected = b.value - a.value, _if_supported(second) - _if_supported(first)
+    value, corrected = b.value - a.value, _unclipped_estimate(second) - _unclipped_estimate(first)
     missing = next((system for system in (a, b) if system.missing), None)
-    numbers = _gain(metric, value, lower, upper)
+    numbers = _difference_text(metric, value, lower, upper)
     better: str | None = None
     if missing:
         sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
@@ -97,14 +97,14 @@ def _difference(
         sentence = f"{b.name} is better than {a.name}: {numbers}."
     elif upper < 0.0:
         better = a.name
-        sentence = f"{a.name} is better than {b.name}: {_gain(metric, -value, -upper, -lower)}."
+        sentence = f"{a.name} is better than {b.name}: {_difference_text(metric, -value, -upper, -lower)}."
     else:
         sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
     reported_lower, reported_upper = reported_interval(lower, upper)
     return Difference(a.name, b.name, value, reported_lower, reported_upper, corrected, better, sentence)
 
 
-def _gain(metric: str, value: float, lower: float, upper: float) -> str:
+def _difference_text(metric: str, value: float, lower: float, upper: float) -> str:
     return f"{metric} {value:+.4f} [{lower:+.4f}, {upper:+.4f}]"
 
 
@@ -121,7 +121,7 @@ def _unreliable_shares(a: SystemEstimate, b: SystemEstimate) -> str:
     return " and ".join(parts)
 
 
-def _if_supported(estimated: ResampledEstimate) -> float:
+def _unclipped_estimate(estimated: ResampledEstimate) -> float:
     """Return the estimate without clipping, if documents without support were as good as the others.
 
     The zeros favour the ranking that is closer to the logged one.

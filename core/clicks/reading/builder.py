@@ -100,7 +100,7 @@ class LogBuilder:
         self._buffer: list[tuple[int, int, int, int, float, int]] = []
 
     def number_of_action(self, name: str) -> int:
-        """Return the number of a weighted action, `IMPRESSION` for impressions, or `UNWEIGHTED`."""
+        """Return the index of a weighted action, `IMPRESSION` for impressions, or `UNWEIGHTED`."""
         if name in self.action_of:
             return self.action_of[name]
         return IMPRESSION if name in IMPRESSION_ACTIONS else UNWEIGHTED
@@ -116,7 +116,7 @@ class LogBuilder:
         return self.n_lists - 1
 
     def named_list(self, key: str) -> int:
-        """Return the number of the list with a name; create the list if it is new."""
+        """Return the index of the list with a name; create the list if it is new."""
         number = self.keys.of(key)
         self.n_lists = max(self.n_lists, number + 1)
         return number

@@ -22,11 +22,11 @@ class Codes:
         return len(self._codes)
 
     def of(self, text: str) -> int:
-        """Return the number of a text; a new text gets the next number."""
+        """Return the code of a text; a new text gets the next code."""
         return self._codes[text]
 
     def find(self, text: str) -> int:
-        """Return the number of a text, -1 for an unknown text."""
+        """Return the code of a text, -1 for an unknown text."""
         return self._codes.get(text, -1)
 
     def of_array(self, texts: Any) -> Int32Array:
@@ -52,7 +52,7 @@ class IdCodes(Codes):
         self._respelled: dict[str, int] = {}
 
     def of(self, text: str) -> int:
-        """Return the number of an id; a new id gets the next number."""
+        """Return the code of an id; a new id gets the next code."""
         if ".0" not in text:
             return super().of(text)
         number = self._respelled.get(text)

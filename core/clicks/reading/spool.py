@@ -61,7 +61,7 @@ class Spool:
                 self._write(int(parts[piece[0]]), rows[piece])
 
     def parts(self) -> Iterator[tuple[int, Rows]]:
-        """Yield the number of the first list and the rows of each part; delete its file afterwards."""
+        """Yield the index of the first list and the rows of each part; delete its file afterwards."""
         for part in sorted(self._parts):
             path = self._path(part)
             yield part * LISTS_PER_PART, np.fromfile(path, ROW)

@@ -156,7 +156,7 @@ class TableReader:
         ranks: Int64Array,
         actions: Int32Array,
     ) -> Int32Array:
-        """Return the number of the list of each row; create lists as needed."""
+        """Return the index of the list of each row; create lists as needed."""
         builder, n_rows = self._builder, len(queries)
         if "list" in cells.roles:
             return self._named_lists(cells, queries)
@@ -180,7 +180,7 @@ class TableReader:
         return list_numbers
 
     def _named_lists(self, cells: "_Block", queries: Int32Array) -> Int32Array:
-        """Return the number of each row's list, by name, and also by a query that is not the list's first."""
+        """Return the index of each row's list, by name, and also by a query that is not the list's first."""
         builder, names = self._builder, cells.texts("list")
         lists = builder.keys.of_array(names).copy()
         builder.n_lists = len(builder.keys)
@@ -219,7 +219,7 @@ class _Block:
         table: The table.
         roles: Positions of columns by role.
         problems: Problems found so far.
-        row: Number of the first row, from 0.
+        row: Index of the first row, from 0.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class _Block:
         return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0
 
     def actions_in_lists(self, builder: LogBuilder) -> Int32Array:
-        """Return the number of each row's action, `UNWEIGHTED` where the cell of the list is empty.
+        """Return the index of each row's action, `UNWEIGHTED` where the cell of the list is empty.
 
         Count such actions, and record a problem for each such impression.
         """
@@ -305,7 +305,7 @@ class _Block:
         return np.where(empty, UNWEIGHTED, actions)
 
     def _actions(self, builder: LogBuilder) -> Int32Array:
-        """Return the number of each row's action, `IMPRESSION`, or `UNWEIGHTED`."""
+        """Return the index of each row's action, `IMPRESSION`, or `UNWEIGHTED`."""
         if "action" not in self.roles:
             builder.action_counts[IMPRESSION_ACTIONS[0]] += self.n_rows
             return np.full(self.n_rows, IMPRESSION, np.int32)

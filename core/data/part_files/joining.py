@@ -171,7 +171,7 @@ class _Join:
         self._document_ids.append(dataset.document_ids)
         self._document_columns.append(dataset.document_columns)
         queries = np.array([self._query_numbers[name] for name in dataset.query_ids], np.int64)
-        self._query_values.take(part, dataset, queries)
+        self._query_values.add(part, dataset, queries)
         self._names = max(self._names, dataset.feature_names, key=len)
 
     def dataset(self, options: ReadingOptions) -> RankingDataset:
@@ -181,7 +181,7 @@ class _Join:
             DatasetError: Parts have different weights or columns of a query.
             InvalidInput: `feature_names` names a feature that no part has.
         """
-        self._query_values.fail()
+        self._query_values.raise_problems()
         boundaries = self._grouping.query_boundaries
         names = self._names
         if self._parts[0].format == "letor":

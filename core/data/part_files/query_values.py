@@ -42,7 +42,7 @@ class QueryValues:
         """The texts of the queries by name of the column."""
         return MappingProxyType({name: tuple(values) for name, values in self._values.items()})
 
-    def take(self, part: Part, dataset: RankingDataset, queries: Int64Array) -> None:
+    def add(self, part: Part, dataset: RankingDataset, queries: Int64Array) -> None:
         """Add the values of a part.
 
         Args:
@@ -55,12 +55,12 @@ class QueryValues:
             self._weights = self._weights or [None] * self._n_queries
             self._merge(part, _WEIGHT, self._weights, dataset.query_weights.tolist(), queries)
         for name, values in dataset.query_columns.items():
-            of_column = self._values.setdefault(name, [None] * self._n_queries)
-            self._merge(part, name, of_column, values, queries)
+            joined = self._values.setdefault(name, [None] * self._n_queries)
+            self._merge(part, name, joined, values, queries)
         is_new = self._first_file[queries] < 0
         self._first_file[queries[is_new]] = len(self._files) - 1
 
-    def fail(self) -> None:
+    def raise_problems(self) -> None:
         """Raise the collected problems, if any.
 
         Raises:

@@ -81,7 +81,7 @@ class AgreeingTable:
         return self._table.blocks(positions, problems, on_progress)
 
     def record(self, row: int) -> int:
-        """Return the number of the record that a yielded row was read from."""
+        """Return the index of the record that a yielded row was read from."""
         return self._table.record(row)
 
     def lines(self, records: Sequence[int]) -> list[int]:

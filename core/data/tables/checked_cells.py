@@ -23,7 +23,7 @@ _MAX_REPORTED_CELLS = MAX_PROBLEMS + 1
 class CheckedCells:
     """Reads blocks of columns and records wrong cells.
 
-    The methods get a block of a column, the column's position, and the number of the block's first row.
+    The methods get a block of a column, the column's position, and the index of the block's first row.
 
     Attributes:
         problems: The wrong cells so far.

@@ -124,7 +124,7 @@ class DelimitedTable:
             problems.mark_cut_off()
 
     def record(self, row: int) -> int:
-        """Return the number of the record that a yielded row was read from."""
+        """Return the index of the record that a yielded row was read from."""
         record = row
         for skipped in self._skipped:
             if skipped > record:

@@ -46,11 +46,11 @@ class Table(Protocol):
         ...
 
     def record(self, row: int) -> int:
-        """Return the number of the record that a yielded row was read from; both are counted from 0."""
+        """Return the index of the record that a yielded row was read from; both are counted from 0."""
         ...
 
     def lines(self, records: Sequence[int]) -> list[int]:
-        """Return the number of each record in the unit of the table's format, see `line_unit`."""
+        """Return the line number of each record; in Parquet, the row number. See `line_unit`."""
         ...
 
 

@@ -135,7 +135,7 @@ class WordColumns:
         """Refuse duplicate documents within a query.
 
         Args:
-            queries: (n_lines,) number of each line's query.
+            queries: (n_lines,) index of each line's query.
             documents: (n_lines,) document ids, the column `docno`.
 
         Raises:

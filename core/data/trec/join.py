@@ -123,7 +123,7 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
 
     Args:
         ids: Ids of the dataset, and of the run.
-        queries: (n,) number of the query of each id of the dataset, and of the run.
+        queries: (n,) index of the query of each id of the dataset, and of the run.
 
     Raises:
         InvalidInput: The dataset repeats an id within a query.

@@ -10,7 +10,7 @@ from core.export.networks import cases
 from core.export.networks.export import ScoredExport
 from core.export.networks.rounding import DOUBLE, SINGLE, rounding
 from core.export.networks.target import NetworkSource
-from core.export.parity_neighbours import EXAMPLES, compare_neighbours
+from core.export.parity_neighbours import MAX_EXAMPLES, compare_neighbours
 from core.export.parity_report import Difference, NeighbourParity
 from core.export.sums.target import SumEngine, SumSource, SumTarget
 from core.export.target import Target
@@ -95,7 +95,7 @@ class SumExport(ScoredExport[SumEngine]):
             examples += [replace(each, tree=each.tree + n_trees) for each in member.examples]
             n_trees += len(trees.nodes.roots)
         return NeighbourParity(
-            splits, decisions, differing_decisions, differing_splits, tuple(examples[:EXAMPLES])
+            splits, decisions, differing_decisions, differing_splits, tuple(examples[:MAX_EXAMPLES])
         )
 
 

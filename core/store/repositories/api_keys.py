@@ -104,7 +104,7 @@ class ApiKeys(Repository[ApiKey]):
         self._session.flush()
         return key
 
-    def note_use(self, id: str) -> None:
+    def record_use(self, id: str) -> None:
         """Record the last use of a key, with a resolution of one minute."""
         now = utc_now()
         is_outdated = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - LAST_USE_INTERVAL)

@@ -106,7 +106,7 @@ class Experiments(Repository[Experiment]):
         order = (ExperimentTraining.fold, ExperimentTraining.place)
         rows = list(self._session.scalars(trainings_of_experiment.order_by(*order)))
         job_ids = {each for row in rows for each in (row.job_id, row.evaluation_job_id) if each}
-        jobs = {job.id: job for job in self._jobs.several(job_ids)}
+        jobs = {job.id: job for job in self._jobs.get_many(job_ids)}
         return [
             TrainingState(row, jobs.get(row.job_id or ""), jobs.get(row.evaluation_job_id or ""))
             for row in rows
@@ -114,15 +114,15 @@ class Experiments(Repository[Experiment]):
 
     def counts(self, experiment_ids: Iterable[str]) -> dict[str, dict[str, int]]:
         """Count the trainings of some experiments by job status; the key `shared` counts shared ones."""
-        wanted = list(experiment_ids)
+        ids_to_count = list(experiment_ids)
         status = func.coalesce(Job.status, "planned")
         rows = (
             select(ExperimentTraining.experiment_id, status, ExperimentTraining.is_shared, func.count())
             .outerjoin(Job, Job.id == ExperimentTraining.job_id)
-            .where(ExperimentTraining.experiment_id.in_(wanted))
+            .where(ExperimentTraining.experiment_id.in_(ids_to_count))
             .group_by(ExperimentTraining.experiment_id, status, ExperimentTraining.is_shared)
         )
-        counts: dict[str, dict[str, int]] = {each: {} for each in wanted}
+        counts: dict[str, dict[str, int]] = {each: {} for each in ids_to_count}
         for experiment_id, name, is_shared, number in self._session.execute(rows):
             counted = counts[experiment_id]
             counted[name] = counted.get(name, 0) + number
@@ -186,8 +186,8 @@ class Experiments(Repository[Experiment]):
         self.finish(experiment, ExperimentStatus.CANCELLED)
         states = self.trainings(id)
         jobs = {job.id: job for state in states for job in (state.job, state.evaluation) if job is not None}
-        wanted = {job_id for job_id, job in jobs.items() if job.status in ACTIVE} - self._awaited(jobs, id)
-        return experiment, self._jobs.cancel_active(wanted)
+        unneeded = {job_id for job_id, job in jobs.items() if job.status in ACTIVE} - self._awaited(jobs, id)
+        return experiment, self._jobs.cancel_active(unneeded)
 
     def resume(self, id: str) -> Experiment:
         """Resume an experiment that was cancelled, failed, or has unsuccessful trainings.

@@ -155,7 +155,7 @@ class Jobs(JobClaims, JobRecovery):
         order = ORDERS.get(sort) or order_of(self.columns, sort, direction)
         return self._take(rows, cursor, limit, order)
 
-    def several(self, job_ids: Collection[str]) -> list[Job]:
+    def get_many(self, job_ids: Collection[str]) -> list[Job]:
         """Return the jobs of some ids in the order of the ids, without those that do not exist."""
         jobs = {job.id: job for job in self._session.scalars(select(Job).where(Job.id.in_(job_ids)))}
         return [jobs[job_id] for job_id in dict.fromkeys(job_ids) if job_id in jobs]

@@ -96,7 +96,7 @@ class Models(Repository[Model]):
         )
         return self._insert_as_next_version(model)
 
-    def several(self, model_ids: Iterable[str]) -> dict[str, Model]:
+    def get_many(self, model_ids: Iterable[str]) -> dict[str, Model]:
         """Return the models of some ids by id, without those that do not exist."""
         rows = select(Model).where(Model.id.in_(set(model_ids)))
         return {model.id: model for model in self._session.scalars(rows)}
@@ -232,7 +232,7 @@ class Models(Repository[Model]):
         return model
 
     def aliases_of(self, model_ids: Iterable[str]) -> dict[str, list[str]]:
-        """Return the aliases of several models, in alphabetical order."""
+        """Return the aliases of get_many models, in alphabetical order."""
         aliases: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
         rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(aliases))
         for model_id, alias in self._session.execute(rows.order_by(ModelAlias.alias)):

@@ -35,7 +35,7 @@ class ResultRepository(Repository[Result]):
         system_columns = {} if system is None else self._columns_of(system)
         return self._insert(id=id, job_id=job_id, project=project, **system_columns, **values)
 
-    def several(self, ids: Collection[str]) -> list[Result]:
+    def get_many(self, ids: Collection[str]) -> list[Result]:
         """Return the results with the given ids, in no particular order; ignore ids that do not exist."""
         return list(self._session.scalars(select(self.table).where(self.table.id.in_(ids))))
 

@@ -1,1 +1,1 @@
-"""Files at addresses that requests name: of buckets, web servers, the Hugging Face Hub and ir_datasets."""
+"""Files at URLs that requests name: of buckets, web servers, the Hugging Face Hub and ir_datasets."""

@@ -11,8 +11,8 @@ from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError
 from core.names import first_names, is_visible
 from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
 from core.store.faults import REFUSES_CREDENTIALS, failure_reason
-from core.store.sources.addresses import EXTRAS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
+from core.store.sources.source_urls import EXTRAS, SourceUrl
 
 _RANGE_BYTES = 8 * MEBIBYTE
 _RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
@@ -24,35 +24,35 @@ class Bucket:
     """An fsspec file system; its errors do not contain messages of the driver.
 
     Args:
-        address: A file or folder in the file system.
+        url: A file or folder in the file system.
         options: Options of the file system, such as credentials.
     """
 
-    def __init__(self, address: Address, options: Mapping[str, Any]) -> None:
-        self._address = address
+    def __init__(self, url: SourceUrl, options: Mapping[str, Any]) -> None:
+        self._url = url
         self._options = options
         self._files: FileSystem | None = None
 
     def files(self, pattern: str | None) -> "list[BucketFile]":
-        """Return the file of the address, or the files of its folder whose names match a pattern.
+        """Return the file of the URL, or the files of its folder whose names match a pattern.
 
         Without a pattern, a folder with a single file means that file.
 
         Raises:
             InvalidInput: No file matches, or several without a pattern.
-            DatasetError: The address does not exist or is not readable.
+            DatasetError: The URL does not exist or is not readable.
             DownloadInterrupted: The storage does not answer now.
         """
-        address, path = self._address, self._address.storage_path
+        url, path = self._url, self._url.storage_path
         if pattern is None and self.run(lambda files: files.info(path))["type"] == "file":
-            return [BucketFile(address, self)]
+            return [BucketFile(url, self)]
         listed = self.run(lambda files: files.ls(path, detail=True))
         names = [details["name"].rpartition("/")[2] for details in listed if details["type"] == "file"]
         names = matching(filter(is_visible, names), pattern or "*")
         if pattern is None and len(names) > 1:
             several = f"is a folder with the files {first_names(names)}"
-            raise InvalidInput.at("/files", f"must name one file: {address} {several}")
-        return [BucketFile(address.child(name), self) for name in names]
+            raise InvalidInput.at("/files", f"must name one file: {url} {several}")
+        return [BucketFile(url.child(name), self) for name in names]
 
     def run(self, action: Callable[[Any], T]) -> T:
         """Run an action on the file system once.
@@ -63,16 +63,16 @@ class Bucket:
         """
         try:
             if self._files is None:
-                self._files = FileSystem(f"{self._address.scheme}://", 0.0, self._options)
+                self._files = FileSystem(f"{self._url.scheme}://", 0.0, self._options)
             return self._files.run(action)
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             raise self._dataset_error("but found none that the worker may read") from error
         except ExtraMissing as missing:
-            raise ExtraMissing(*EXTRAS[self._address.scheme]) from missing
+            raise ExtraMissing(*EXTRAS[self._url.scheme]) from missing
         except RankeryError:
             raise
         except Exception as error:  # each file system has its own errors
-            reason, storage = failure_reason(error), self._address.host or "the Hugging Face Hub"
+            reason, storage = failure_reason(error), self._url.host or "the Hugging Face Hub"
             status = _status(error)
             if status == HTTPStatus.NOT_FOUND:
                 raise self._dataset_error("but found none that the worker may read") from error
@@ -83,19 +83,19 @@ class Bucket:
             raise DownloadInterrupted(f"{storage} {reason}") from error
 
     def _dataset_error(self, problem: str) -> DatasetError:
-        return DatasetError.at(f"expected a file at {self._address}, {problem}", file=self._address.name)
+        return DatasetError.at(f"expected a file at {self._url}, {problem}", file=self._url.name)
 
 
 class BucketFile:
     """An object of a bucket, or a file of the Hugging Face Hub.
 
     Args:
-        address: Address of the file.
+        url: URL of the file.
         bucket: Its file system.
     """
 
-    def __init__(self, address: Address, bucket: Bucket) -> None:
-        self.address = address
+    def __init__(self, url: SourceUrl, bucket: Bucket) -> None:
+        self.url = url
         self._bucket = bucket
 
     @contextlib.contextmanager
@@ -109,13 +109,11 @@ class BucketFile:
     def _version(self) -> FileVersion:
         def file_info(files: Any) -> dict[str, Any]:
             files.invalidate_cache()
-            return dict(files.info(self.address.storage_path))
+            return dict(files.info(self.url.storage_path))
 
         details = self._bucket.run(file_info)
         if details["type"] != "file":
-            raise DatasetError.at(
-                f"expected a file at {self.address}, but found a folder", file=self.address.name
-            )
+            raise DatasetError.at(f"expected a file at {self.url}, but found a folder", file=self.url.name)
         return FileVersion(
             int(details["size"]),
             _text(details.get("ETag", details.get("etag"))),
@@ -125,14 +123,14 @@ class BucketFile:
         )
 
     def _blocks(self, start: int, version: FileVersion) -> Iterator[bytes]:
-        size, path = version.size_bytes or 0, self.address.storage_path
+        size, path = version.size_bytes or 0, self.url.storage_path
         # A read-ahead beyond the range would be discarded.
-        options = {"cache_type": "none"} if self.address.scheme == "hf" else {}
+        options = {"cache_type": "none"} if self.url.scheme == "hf" else {}
         for first in range(start, size, _RANGE_BYTES):
             last = min(first + _RANGE_BYTES, size)
             yield self._bucket.run(_range_reader(path, first, last, options))
         if self._version() != version:
-            raise DownloadInterrupted(f"{self.address.name} changed while it was read")
+            raise DownloadInterrupted(f"{self.url.name} changed while it was read")
 
 
 def _status(error: Exception) -> int | None:

@@ -1,4 +1,4 @@
-"""Named credentials of workers, each valid for certain addresses only."""
+"""Named credentials of workers, each valid for certain URLs only."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import InvalidInput
-from core.store.sources.addresses import Address, parse_prefix
+from core.store.sources.source_urls import SourceUrl, parse_prefix
 
 SETTING = "RANKERY_SOURCE_CREDENTIALS"
 VARIABLE = "RANKERY_CREDENTIALS_"
@@ -25,18 +25,18 @@ class Credentials:
     """Credentials of a server or an object store, without secrets in their `repr`.
 
     Attributes:
-        prefixes: Prefixes of the addresses for which they are valid.
+        prefixes: Prefixes of the URLs for which they are valid.
         options: Options of the fsspec file system of buckets and the Hugging Face Hub.
         headers: Headers of requests to web servers.
     """
 
-    prefixes: tuple[Address, ...] = ()
+    prefixes: tuple[SourceUrl, ...] = ()
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
-    def fits(self, address: Address) -> bool:
-        """Return whether the credentials are valid for an address."""
-        return any(address.is_below(prefix) for prefix in self.prefixes)
+    def fits(self, url: SourceUrl) -> bool:
+        """Return whether the credentials are valid for a URL."""
+        return any(url.is_below(prefix) for prefix in self.prefixes)
 
 
 NO_CREDENTIALS = Credentials()
@@ -57,15 +57,15 @@ class CredentialFile:
         self._file = file
         self._environment = environment
 
-    def find(self, name: str, address: Address) -> Credentials:
-        """Return the credentials of a name, for an address.
+    def find(self, name: str, url: SourceUrl) -> Credentials:
+        """Return the credentials of a name, for a URL.
 
         Raises:
-            InvalidInput: No credentials have this name, or they are not for this address or cannot be read.
+            InvalidInput: No credentials have this name, or they are not for this URL or cannot be read.
         """
         credentials = self._read(name)
-        if not credentials.fits(address):
-            raise InvalidInput.at(_POINTER, f"the credentials {name!r} are not for {address}")
+        if not credentials.fits(url):
+            raise InvalidInput.at(_POINTER, f"the credentials {name!r} are not for {url}")
         return credentials
 
     def _read(self, name: str) -> Credentials:

@@ -114,7 +114,7 @@ class _Download:
         self, file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_bytes: OnBytes
     ) -> None:
         self._file = file
-        self._name = file.address.name
+        self._name = file.url.name
         self._target = target
         self._limits = limits
         self._on_bytes = on_bytes
@@ -170,7 +170,7 @@ class _Download:
 
     def _record(self, version: FileVersion) -> None:
         self._version = version
-        self._target.record_version({"address": str(self._file.address), **version.to_json()})
+        self._target.record_version({"address": str(self._file.url), **version.to_json()})
 
     def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
         done, total, checked_at = stream.start, stream.version.size_bytes, stream.start
@@ -209,7 +209,7 @@ class _Download:
 
     def _recorded_version(self) -> FileVersion | None:
         recorded = self._target.recorded_version()
-        if recorded is None or recorded.pop("address", None) != str(self._file.address):
+        if recorded is None or recorded.pop("address", None) != str(self._file.url):
             return None
         fields: dict[str, Any] = {"size_bytes": None, **recorded}
         try:

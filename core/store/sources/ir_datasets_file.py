@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from core.errors import DatasetError, ExtraMissing
-from core.store.sources.addresses import EXTRAS, IR_DATASETS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
+from core.store.sources.source_urls import EXTRAS, IR_DATASETS, SourceUrl
 
 _LINES_PER_BLOCK = 4_096
 Judgments = dict[str, dict[str, float]]
@@ -25,11 +25,11 @@ class IrDatasetFile:
     their missing score would reveal the label. Other datasets become TREC qrels, without features.
 
     Args:
-        address: `ir_datasets:` and the id of the dataset.
+        url: `ir_datasets:` and the id of the dataset.
     """
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
+    def __init__(self, url: SourceUrl) -> None:
+        self.url = url
 
     @contextlib.contextmanager
     def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
@@ -39,7 +39,7 @@ class IrDatasetFile:
         except ImportError as error:
             raise ExtraMissing(*EXTRAS[IR_DATASETS]) from error
         try:
-            dataset = ir_datasets.load(self.address.path)
+            dataset = ir_datasets.load(self.url.path)
         except KeyError as error:
             raise self._dataset_error("but the package has no dataset of this id") from error
         if not dataset.has_qrels():
@@ -56,7 +56,7 @@ class IrDatasetFile:
             raise DownloadInterrupted(f"ir_datasets failed ({type(error).__name__})") from error
 
     def _dataset_error(self, problem: str) -> DatasetError:
-        return DatasetError.at(f"expected judgments at {self.address}, {problem}", file=self.address.name)
+        return DatasetError.at(f"expected judgments at {self.url}, {problem}", file=self.url.name)
 
 
 def _qrels(dataset: Any) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The interface of files at addresses."""
+"""The interface of files at URLs."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.store.sources.addresses import Address
+from core.store.sources.source_urls import SourceUrl
 
 
 class DownloadInterrupted(Exception):
@@ -57,11 +57,11 @@ class ByteStream:
 
 
 class RemoteFile(Protocol):
-    """A file at an address."""
+    """A file at a URL."""
 
     @property
-    def address(self) -> Address:
-        """The address of the file."""
+    def url(self) -> SourceUrl:
+        """The URL of the file."""
         ...
 
     def read(self, start: int, version: FileVersion | None) -> AbstractContextManager[ByteStream]:
@@ -74,7 +74,7 @@ class RemoteFile(Protocol):
         Raises:
             DownloadInterrupted: The server does not answer now; also while the bytes are read.
             DatasetError: There is no such file, or it is not readable.
-            InvalidInput: The server redirects to an address that is not allowed.
+            InvalidInput: The server redirects to a URL that is not allowed.
             AddressRefused: The host is in a network that is not allowed.
         """
         ...

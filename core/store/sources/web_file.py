@@ -10,9 +10,9 @@ from urllib.parse import urljoin
 import httpx
 
 from core.errors import DatasetError, InvalidInput
-from core.store.sources.addresses import SETTING, Address, AllowedAddresses, parse_redirect
 from core.store.sources.credentials import Credentials
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
+from core.store.sources.source_urls import SETTING, AllowedUrls, SourceUrl, parse_redirect
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -24,20 +24,20 @@ _NO_RANGE = re.compile(r"bytes \*/(\d+)")
 class WebFile:
     """A file of a web server, over HTTPS, or over HTTP where a prefix of that scheme allows it.
 
-    Every redirect must be below an allowed prefix, too. Credentials are sent only to addresses for which they
+    Every redirect must be below an allowed prefix, too. Credentials are sent only to URLs for which they
     are valid. The bytes are read as stored, without content encoding.
 
     Args:
-        address: Address of the file.
+        url: URL of the file.
         client: HTTP client with an `SsrfGuard`; it must not follow redirects itself.
         allowed: Allowed prefixes of redirects.
         credentials: Credentials to send.
     """
 
     def __init__(
-        self, address: Address, client: httpx.Client, allowed: AllowedAddresses, credentials: Credentials
+        self, url: SourceUrl, client: httpx.Client, allowed: AllowedUrls, credentials: Credentials
     ) -> None:
-        self.address = address
+        self.url = url
         self._client = client
         self._allowed = allowed
         self._credentials = credentials
@@ -60,30 +60,30 @@ class WebFile:
                     response = self._response(headers, stack)
                 yield self._stream(response, start)
         except httpx.TransportError as error:
-            raise DownloadInterrupted(f"{self.address.host}: {type(error).__name__}") from error
+            raise DownloadInterrupted(f"{self.url.host}: {type(error).__name__}") from error
 
     def _response(self, headers: dict[str, str], stack: contextlib.ExitStack) -> httpx.Response:
         """Request the file and follow redirects."""
-        address = self.address
+        url = self.url
         for _ in range(_MAX_REDIRECTS + 1):
-            credential_headers = dict(self._credentials.headers) if self._credentials.fits(address) else {}
+            credential_headers = dict(self._credentials.headers) if self._credentials.fits(url) else {}
             with contextlib.ExitStack() as attempt:
-                request = self._client.stream("GET", str(address), headers={**credential_headers, **headers})
+                request = self._client.stream("GET", str(url), headers={**credential_headers, **headers})
                 response = attempt.enter_context(request)
                 if response.status_code not in _REDIRECTS:
                     stack.push(attempt.pop_all())
                     return response
                 location = response.headers.get("Location", "")
-            address = self._redirect(address, location)
+            url = self._redirect(url, location)
         raise self._dataset_error(f"but it redirects more than {_MAX_REDIRECTS} times")
 
-    def _redirect(self, address: Address, location: str) -> Address:
+    def _redirect(self, url: SourceUrl, location: str) -> SourceUrl:
         try:
-            target = parse_redirect(urljoin(str(address), location))
+            target = parse_redirect(urljoin(str(url), location))
             self._allowed.check(target)
         except InvalidInput as invalid:
             # Omit path and query of the target, which may be signed.
-            host = _host(urljoin(str(address), location))
+            host = _host(urljoin(str(url), location))
             raise self._dataset_error(
                 f"but it redirects to {host}, which is not below a prefix of {SETTING}"
             ) from invalid
@@ -92,14 +92,14 @@ class WebFile:
     def _stream(self, response: httpx.Response, start: int) -> ByteStream:
         status = response.status_code
         if status in _RETRYABLE_STATUSES:
-            raise DownloadInterrupted(f"{self.address.host} answers {status}")
+            raise DownloadInterrupted(f"{self.url.host} answers {status}")
         if status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
-            raise self._dataset_error(f"but {self.address.host} answers {status}")
+            raise self._dataset_error(f"but {self.url.host} answers {status}")
         etag, last_modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
         if status == HTTPStatus.PARTIAL_CONTENT:
             content_range = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if content_range is None or int(content_range[1]) != start:
-                raise self._dataset_error(f"but {self.address.host} returned another range than requested")
+                raise self._dataset_error(f"but {self.url.host} returned another range than requested")
             size = None if content_range[2] == "*" else int(content_range[2])
         else:
             start = 0
@@ -108,7 +108,7 @@ class WebFile:
         return ByteStream(FileVersion(size, etag, last_modified), start, response.iter_raw())
 
     def _dataset_error(self, problem: str) -> DatasetError:
-        return DatasetError.at(f"expected a file at {self.address}, {problem}", file=self.address.name)
+        return DatasetError.at(f"expected a file at {self.url}, {problem}", file=self.url.name)
 
 
 def _size_of(response: httpx.Response) -> int | None:

@@ -52,7 +52,7 @@ class ServedEvent(Base):
 
 
 class HashKey(Base):
-    """A random key of hashes, shared by all processes.
+    """A secret key of keyed hashes (HMAC), shared by all processes.
 
     Attributes:
         name: Purpose of the key.

@@ -12,7 +12,7 @@ from rankery.client.asynchronous.upload_calls import AsyncUploadCalls
 from rankery.client.frames.cells import suggestion
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.frames.judged import checked_columns
-from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
+from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_source_url
 from rankery.client.uploads import Upload
 from rankery.errors import NothingFound
 from rankery.json_text import plain_value
@@ -46,7 +46,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         if waiting:
             raise NothingFound(f"the dataset {reference!r} is {waiting[0]['status']}, not ready")
         newest = await self.transport.get("/v1/datasets", fields="name", limit=_MAX_SUGGESTED_FROM)
-        near = suggestion(reference, [one["name"] for one in newest["items"]])
+        near = suggestion(reference, [dataset["name"] for dataset in newest["items"]])
         raise NothingFound(f"there is no dataset and no file {reference!r}{near}")
 
     async def _named(self, name: str, status: str | None) -> Any:
@@ -66,7 +66,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
             NothingFound: No dataset has this name.
             WrongType: `data` has an unsupported type.
         """
-        if isinstance(data, str) and not is_address(data):
+        if isinstance(data, str) and not is_source_url(data):
             if data.startswith(DATASET_PREFIX):
                 return data
             path = Path(data)
@@ -78,16 +78,16 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         data = collected(data)
         if is_frame(data):
             return await self._frame_id(data, columns, name)
-        if is_address(data) or (isinstance(data, tuple) and len(data) == 3):
+        if is_source_url(data) or (isinstance(data, tuple) and len(data) == 3):
             named = None if isinstance(data, str) else name
             return (await (await self.upload_dataset(data, named, columns=columns)).wait()).id
         return id_of(data, _ACCEPTED_FORMS)
 
-    async def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
+    async def _held_out(self, hold_out: Any, columns: Columns | None, name: str) -> Any:
         """Return the hold-out as a request field; replace a dataset by its id."""
-        if held is None or isinstance(plain_value(held), Mapping | int | float):
-            return held
-        return await self._dataset_id(held, columns, name)
+        if hold_out is None or isinstance(plain_value(hold_out), Mapping | int | float):
+            return hold_out
+        return await self._dataset_id(hold_out, columns, name)
 
     async def _file_id(self, path: Path, columns: Columns | None) -> str:
         upload = Upload({"file": path})
@@ -109,5 +109,5 @@ class AsyncDatasetReferences(AsyncUploadCalls):
     async def _existing_id(self, sha256: str, columns: Columns | None) -> str | None:
         """Return the id of a dataset of the same bytes and reading options, or None."""
         page = await self.transport.get("/v1/datasets", status="ready", sha256=sha256)
-        same = (str(one["id"]) for one in page["items"] if was_read_with(one["source"], columns))
+        same = (str(dataset["id"]) for dataset in page["items"] if was_read_with(dataset["source"], columns))
         return next(same, None)

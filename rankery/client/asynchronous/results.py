@@ -175,9 +175,9 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
 
         rows = await self.queries().all()
         columns = {
-            f"{metric} {system.name}": pa.array([row.values[metric][place] for row in rows], pa.float64())
+            f"{metric} {system.name}": pa.array([row.values[metric][index] for row in rows], pa.float64())
             for metric in self.metrics
-            for place, system in enumerate(self.systems)
+            for index, system in enumerate(self.systems)
         }
         return pa.table({"query_id": pa.array([row.query_id for row in rows], pa.string()), **columns})
 

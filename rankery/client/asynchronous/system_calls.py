@@ -162,8 +162,8 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         if isinstance(systems, str) or not isinstance(systems, Sequence):
             raise WrongType(f"a list of two or more systems is expected here, not {described(systems)}")
         return [
-            await self._system(system, dataset_id, f"system {place}")
-            for place, system in enumerate(systems, start=1)
+            await self._system(system, dataset_id, f"system {index}")
+            for index, system in enumerate(systems, start=1)
         ]
 
     async def _system(

@@ -22,7 +22,7 @@ from rankery.client.frames.incoming import (
 )
 from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import without_none
-from rankery.client.references import described, is_address, mapping_of, path_of
+from rankery.client.references import described, is_source_url, mapping_of, path_of
 from rankery.client.uploads import Upload
 from rankery.companion_files import ignored_files_beside
 from rankery.errors import DataUnusable, InvalidArgument, WrongType
@@ -108,10 +108,8 @@ class AsyncUploadCalls(AsyncCalls):
         }
         if isinstance(data, tuple) and len(data) == 3:
             return await self._upload_triple(data, name, columns, feature_names, project, progress)
-        if is_address(data):
-            return await self._import_address(
-                data, columns=columns, **options | {"feature_names": feature_names}
-            )
+        if is_source_url(data):
+            return await self._import_url(data, columns=columns, **options | {"feature_names": feature_names})
         data = collected(data)
         if is_frame(data):
             table = as_table(data)
@@ -227,7 +225,7 @@ class AsyncUploadCalls(AsyncCalls):
             await dataset.wait()
             ```
         """
-        return await self._import_address(
+        return await self._import_url(
             source if source is None or isinstance(source, str) else list(source),
             name=name,
             parts=None if parts is None else dict(parts),
@@ -241,7 +239,7 @@ class AsyncUploadCalls(AsyncCalls):
             project=project,
         )
 
-    async def _import_address(self, source: Any, **options: Any) -> AsyncDataset:
+    async def _import_url(self, source: Any, **options: Any) -> AsyncDataset:
         body = without_none({"source": source, **options})
         return self._bound(AsyncDataset, await self.transport.create("/v1/datasets", body))
 

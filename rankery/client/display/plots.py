@@ -24,8 +24,8 @@ def history(learning: answers.JobHistory, metric: str | None) -> Any:
         subject = "no metric was" if chosen is None else f"{chosen!r} was not"
         raise DataUnusable(f"{subject} measured; available: {', '.join(names) or 'no curves yet'}")
     figure = _figure(f"{chosen} by iteration", "iteration", chosen)
-    for place, (data, values) in enumerate(curves.items()):
-        colour = _COLOURS[place % len(_COLOURS)]
+    for index, (data, values) in enumerate(curves.items()):
+        colour = _COLOURS[index % len(_COLOURS)]
         figure.add_scatter(x=learning.iterations, y=values, name=data, mode="lines", line_color=colour)
     if learning.best_iteration is not None:
         label = f"best iteration {learning.best_iteration}"
@@ -50,14 +50,14 @@ def evaluation(found: answers.Evaluation) -> Any:
     curves = {name: points for name, points in curves.items() if len(points) > 1}
     if curves:
         figure = _figure(f"{found.system}: mean and 95% interval", "cutoff k", "mean")
-        for place, (name, points) in enumerate(curves.items()):
+        for index, (name, points) in enumerate(curves.items()):
             summaries = [summary for _, summary in points]
             figure.add_scatter(
                 x=[cutoff for cutoff, _ in points],
                 y=[summary.mean for summary in summaries],
                 error_y=_error(summaries),
                 name=f"{name}@k",
-                marker_color=_COLOURS[place % len(_COLOURS)],
+                marker_color=_COLOURS[index % len(_COLOURS)],
             )
         return figure
     figure = _figure(f"{found.system}: mean and 95% interval", "", "mean")

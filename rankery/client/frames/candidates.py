@@ -135,9 +135,9 @@ def prepare_candidates(
     ids = {query: QUERY, document: DOCUMENT}
     selected = [name for name in (query, document, *used) if name is not None]
     sent = table.select(selected)
-    for place, name in enumerate(selected):
+    for index, name in enumerate(selected):
         if name in ids:
-            sent = sent.set_column(place, ids[name], identifiers(frame, name, sent.column(place)))
+            sent = sent.set_column(index, ids[name], identifiers(frame, name, sent.column(index)))
     sent = _with_texts_of_categories(sent, used, declared)
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
@@ -213,8 +213,8 @@ def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
         )
     found = normalise_ids(column)
     for row in found.invalid[:1].tolist():
-        place = f"{row_text(frame, row)}, column {name!r}"
-        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+        location = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     return pc.cast(found.texts, pa.int64())
 
 

@@ -144,8 +144,8 @@ def mixed_cell(frame: Any) -> DataUnusable | None:
                 is_text_cell.index(True)
                 if texts_are_fewer
                 else next(
-                    place
-                    for place, value in enumerate(values)
+                    index
+                    for index, value in enumerate(values)
                     if isinstance(value, int | float) and value == value
                 )
             )

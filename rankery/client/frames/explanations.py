@@ -28,7 +28,7 @@ class Explanations:
         from rankery.client.frames.arrow import np
 
         self._table = table.select([name for name in table.column_names if name not in _IDS])
-        self._features = {name: place for place, name in enumerate(features)}
+        self._features = {name: index for index, name in enumerate(features)}
         self._rows = rows
         self._done = 0
         self._requested = 0
@@ -50,8 +50,8 @@ class Explanations:
         return {
             "id": "rows",
             "documents": [
-                {"id": str(place), "features": row_features(document)}
-                for place, document in enumerate(documents)
+                {"id": str(index), "features": row_features(document)}
+                for index, document in enumerate(documents)
             ],
         }
 
@@ -63,11 +63,11 @@ class Explanations:
     def store(self, answer: Mapping[str, Any]) -> None:
         """Store the explanations of the last requested rows."""
         for document in answer["queries"][0]["ranking"]:
-            place = self._done + int(document["id"])
+            row = self._done + int(document["id"])
             explanation = document["explanation"]
-            self._bases[place] = explanation["base"]
+            self._bases[row] = explanation["base"]
             for one in explanation["contributions"]:
-                self._contributions[place, self._features[one["feature"]]] = one["contribution"]
+                self._contributions[row, self._features[one["feature"]]] = one["contribution"]
         self._done += self._requested
 
     def added_to(self, answer: "pa.Table") -> "pa.Table":

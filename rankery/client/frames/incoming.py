@@ -77,7 +77,7 @@ def as_table(frame: Frame) -> "pa.Table":
             table = pa.Table.from_pandas(frame, preserve_index=False)
         else:
             table = pa.table(frame)
-        columns = [_plain(table.column(place)) for place in range(table.num_columns)]
+        columns = [_plain(table.column(index)) for index in range(table.num_columns)]
         return pa.table(dict(zip(_names(table), columns, strict=True)))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise mixed_cell(frame) or DataUnusable(f"the data frame cannot be read: {_reason(error)}") from error
@@ -164,8 +164,8 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
         matrix = np.asarray(features.toarray() if hasattr(features, "toarray") else with_nan(features))
         if matrix.ndim != 2 or not matrix.shape[1]:
             raise DataUnusable(f"features must be of shape (documents, features), not {matrix.shape}")
-        columns = [np.ascontiguousarray(matrix[:, place]) for place in range(matrix.shape[1])]
-        names = [f"f{place}" for place in range(1, len(columns) + 1)] if names is None else names
+        columns = [np.ascontiguousarray(matrix[:, index]) for index in range(matrix.shape[1])]
+        names = [f"f{index}" for index in range(1, len(columns) + 1)] if names is None else names
     if len(names) != len(columns):
         raise DataUnusable(f"there are {len(columns)} features and {len(names)} names of features")
     return names, columns

@@ -55,12 +55,12 @@ def as_response_table(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) ->
     shown = [(query, document) for query in ranked for document in query["ranking"]]
     queries = pa.array([query["id"] for query, _ in shown], pa.string())
     documents = pa.array([document["id"] for _, document in shown], pa.string())
-    places = [rows.get((query["id"], document["id"])) for query, document in shown]
+    shown_rows = [rows.get((query["id"], document["id"])) for query, document in shown]
     return pa.table(
         {
             QUERY: queries.cast(table.schema.field(QUERY).type),
             DOCUMENT: documents.cast(table.schema.field(DOCUMENT).type),
-            "row": pa.array(places, pa.int64()),
+            "row": pa.array(shown_rows, pa.int64()),
             "rank": pa.array([document["rank"] for _, document in shown], pa.int32()),
             "score": pa.array([document["score"] for _, document in shown], pa.float64()),
             "ranking_id": pa.array([query["ranking_id"] for query, _ in shown], pa.string()),

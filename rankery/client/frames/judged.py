@@ -200,8 +200,8 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
 
     normalised = normalise_ids(column)
     for row in normalised.invalid[:1].tolist():
-        place = f"{row_text(frame, row)}, column {name!r}"
-        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+        location = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     if (missing := first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{row_text(frame, missing)}, column {name!r}: the query is missing")
     codes = query_codes(column)
@@ -238,8 +238,8 @@ def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]")
     differs = (np.diff(queries[order]) == 0) & (np.diff(values[order]) != 0)
     if not differs.any():
         return None
-    place = int(np.argmax(differs))
-    return int(order[place]), int(order[place + 1])
+    first = int(np.argmax(differs))
+    return int(order[first]), int(order[first + 1])
 
 
 def _check_categories(name: str, column: "pa.ChunkedArray[Any]") -> None:

@@ -191,8 +191,8 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
             try:
                 number = float(score)
             except (TypeError, ValueError):
-                place = f"query {query!r}, document {document!r}"
-                raise DataUnusable(f"{place}: the score is {score!r:.40}, not a number") from None
+                location = f"query {query!r}, document {document!r}"
+                raise DataUnusable(f"{location}: the score is {score!r:.40}, not a number") from None
             if number == number:
                 yield _line(query_id, document_id, number)
 
@@ -210,7 +210,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
     from rankery.client.frames.arrow import np
 
     given = [encode_blanks(str(query)) for query in run.column("query").to_pylist()]
-    places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
+    positions = {query: index for index, query in enumerate(dict.fromkeys(queries))}
     counts, expected = Counter(given), Counter(queries)
     for query in (*expected, *counts):
         if counts[query] != expected[query]:
@@ -218,15 +218,15 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
                 f"query {query!r} has {counts[query]:,} scores, but {expected[query]:,} documents with a"
                 " label in the dataset; give a frame with a column document, or a score for each of them"
             )
-    order = np.argsort([places[query] for query in given], kind="stable")
+    order = np.argsort([positions[query] for query in given], kind="stable")
     return np.asarray(run.column("score").to_numpy()[order])
 
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
     normalised = normalise_ids(column)
     for row in normalised.invalid[:1].tolist():
-        place = f"{row_text(frame, row)}, column {name!r}"
-        raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+        location = f"{row_text(frame, row)}, column {name!r}"
+        raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     texts: pa.LargeStringArray = normalised.texts
     if (row := first_missing(texts)) is not None:
         raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
@@ -238,10 +238,10 @@ def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     """Return the keys of a mapping as ids with percent-encoded blanks."""
     keys = list(by_id)
     normalised = normalise_ids(keys)
-    for place in normalised.invalid[:1].tolist():
-        raise DataUnusable(f"{noun} is {keys[place]!r}; expected {EXPECTED}")
-    if (place := first_missing(normalised.texts)) is not None:
-        raise DataUnusable(f"{noun} is {keys[place]!r}, which is a missing id")
+    for index in normalised.invalid[:1].tolist():
+        raise DataUnusable(f"{noun} is {keys[index]!r}; expected {EXPECTED}")
+    if (index := first_missing(normalised.texts)) is not None:
+        raise DataUnusable(f"{noun} is {keys[index]!r}, which is a missing id")
     warn_of_spellings("the run", keys, normalised)
     return [encode_blanks(text) for text in normalised.texts.to_pylist()]
 

@@ -1438,7 +1438,7 @@ class ModelExplanation(Answer):
     """Why scores cannot be explained; null if they can"""
 
     steps: int
-    """Steps to explain one score; `RANKERY_MAX_EXPLAINED_STEPS` limits the total of a request"""
+    """Cost of explaining one score, in steps of about 5 ns; `RANKERY_MAX_EXPLAINED_STEPS` limits the sum of a request"""
 
 
 class ModelImportance(Answer):
@@ -1878,7 +1878,7 @@ class ClickLog(Answer):
     """Total size of the files"""
 
     sha256: str | None = None
-    """Digest of the uploaded file"""
+    """Digest of an uploaded file, else null"""
 
     statistics: dict[str, Any] | None = None
     """Counts of lists, impressions, clicks, queries, documents and users, clicks by rank, and the lowest rank of the file, 0 or 1"""
@@ -1920,7 +1920,7 @@ class Dataset(Answer):
     """Size of the file in bytes, with its file of query sizes"""
 
     sha256: str | None = None
-    """Digest of the uploaded file"""
+    """Digest of an uploaded file, else null"""
 
     digest: str | None = None
     """Digest of the dataset's content; equal contents are stored once"""

@@ -54,7 +54,7 @@ class AddressLogRequest(TypedDict):
     """URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or `upload:` and an id; with `files` the URL of a folder"""
 
     files: NotRequired[str | None]
-    """Pattern of up to 1,000 file names in a bucket or repository"""
+    """File name pattern in a bucket or repository, for up to 1,000 files"""
 
     name: NotRequired[str | None]
     """Display name; by default the URL or the name of the file"""

@@ -17,7 +17,7 @@ from rankery.client.display.progress import upload_progress
 from rankery.client.frames.events import event_tuples
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.reading import read, without_none
-from rankery.client.references import HasId, id_of, is_address, path_of
+from rankery.client.references import HasId, id_of, is_source_url, path_of
 from rankery.client.schemas import answers
 from rankery.client.uploads import Upload
 from rankery.client.views.data import ClickLogView
@@ -68,7 +68,7 @@ class ClickLogCalls(Calls):
         Args:
             data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
                 gzip or Zstandard), which is streamed; a data frame with one row for each impression; or
-                addresses that a worker reads.
+                URLs that a worker reads.
             name: Display name; the file's name when left out.
             queries: UBI's file of queries, if `data` has only the events.
             files: Pattern of the names of files in a bucket: `part-*.parquet`.
@@ -97,12 +97,12 @@ class ClickLogCalls(Calls):
         """
         options = without_none({"columns": columns and dict(columns), "actions": actions and dict(actions)})
         options |= without_none({"rank_base": rank_base})
-        about = without_none({"name": name, "format": format, "project": project})
-        if is_address(data) or (isinstance(data, list | tuple) and all(map(is_address, data))):
-            where = without_none({"source": data, "files": files, "credentials": credentials})
-            document = self.transport.create("/v1/click-logs", {**where, **about, **options})
+        labels = without_none({"name": name, "format": format, "project": project})
+        if is_source_url(data) or (isinstance(data, list | tuple) and all(map(is_source_url, data))):
+            source = without_none({"source": data, "files": files, "credentials": credentials})
+            document = self.transport.create("/v1/click-logs", {**source, **labels, **options})
             return self._bound(ClickLog, document)
-        texts = about | {key: json.dumps(value) for key, value in options.items()}
+        texts = labels | {key: json.dumps(value) for key, value in options.items()}
         paths = {} if queries is None else {"queries": path_of(queries, "the path of the queries")}
         frame = collected(data)
         if is_frame(frame):

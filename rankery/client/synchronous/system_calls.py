@@ -165,8 +165,8 @@ class SystemCalls(DatasetReferences):
         if isinstance(systems, str) or not isinstance(systems, Sequence):
             raise WrongType(f"a list of two or more systems is expected here, not {described(systems)}")
         return [
-            self._system(system, dataset_id, f"system {place}")
-            for place, system in enumerate(systems, start=1)
+            self._system(system, dataset_id, f"system {index}")
+            for index, system in enumerate(systems, start=1)
         ]
 
     def _system(

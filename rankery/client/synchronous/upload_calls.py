@@ -25,7 +25,7 @@ from rankery.client.frames.incoming import (
 )
 from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import without_none
-from rankery.client.references import described, is_address, mapping_of, path_of
+from rankery.client.references import described, is_source_url, mapping_of, path_of
 from rankery.client.uploads import Upload
 from rankery.companion_files import ignored_files_beside
 from rankery.errors import DataUnusable, InvalidArgument, WrongType
@@ -111,10 +111,8 @@ class UploadCalls(Calls):
         }
         if isinstance(data, tuple) and len(data) == 3:
             return self._upload_triple(data, name, columns, feature_names, project, progress)
-        if is_address(data):
-            return self._import_address(
-                data, columns=columns, **options | {"feature_names": feature_names}
-            )
+        if is_source_url(data):
+            return self._import_url(data, columns=columns, **options | {"feature_names": feature_names})
         data = collected(data)
         if is_frame(data):
             table = as_table(data)
@@ -230,7 +228,7 @@ class UploadCalls(Calls):
             dataset.wait()
             ```
         """
-        return self._import_address(
+        return self._import_url(
             source if source is None or isinstance(source, str) else list(source),
             name=name,
             parts=None if parts is None else dict(parts),
@@ -244,7 +242,7 @@ class UploadCalls(Calls):
             project=project,
         )
 
-    def _import_address(self, source: Any, **options: Any) -> Dataset:
+    def _import_url(self, source: Any, **options: Any) -> Dataset:
         body = without_none({"source": source, **options})
         return self._bound(Dataset, self.transport.create("/v1/datasets", body))
 

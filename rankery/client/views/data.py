@@ -56,11 +56,11 @@ def _card(
 def _error_tables(problem: answers.FailureReason | None) -> list[CardTable]:
     """Return a table of the error locations of a problem; an empty list if it has none."""
     errors = (problem and problem.errors) or ()
-    places = [[_place(error), str(error.get("detail", ""))] for error in errors]
-    return [CardTable(["place", "mistake"], places)] if places else []
+    rows = [[_location(error), str(error.get("detail", ""))] for error in errors]
+    return [CardTable(["location", "error"], rows)] if rows else []
 
 
-def _place(error: dict[str, object]) -> str:
+def _location(error: dict[str, object]) -> str:
     numbers = {str(error.get("unit", "line")): error.get("line"), "column": error.get("column")}
     named = [f"{name} {number}" for name, number in numbers.items() if number is not None]
     return ", ".join([str(error[name]) for name in ("file",) if error.get(name)] + named)

@@ -24,7 +24,7 @@ class Query(Displayable, answers.JudgedQuery, Tabular):
         """Return the card of the resource."""
         features = self.feature_names[:_SHOWN_FEATURES]
         more = len(self.feature_names) - len(features)
-        cells = [[_cell(value) for value in self.feature_values(place)] for place in range(len(features))]
+        cells = [[_cell(value) for value in self.feature_values(index)] for index in range(len(features))]
         labels = ["" if one.label is None else f"{one.label:g}" for one in self.documents]
         ids = [one.document_id for one in self.documents]
         title = f"and {more} more features" if more > 0 else ""
@@ -34,14 +34,14 @@ class Query(Displayable, answers.JudgedQuery, Tabular):
             f"query {self.query_id}", {"documents": count(self.total), **self.columns}, tables=[table]
         )
 
-    def feature_values(self, place: int) -> list[float | str | None]:
+    def feature_values(self, index: int) -> list[float | str | None]:
         """Return the values of a feature by document: categories as texts, None where a value is missing.
 
         Args:
-            place: Position of the feature in `feature_names`.
+            index: Position of the feature in `feature_names`.
         """
-        texts = (self.categories or {}).get(self.feature_names[place])
-        values = [None if (value := one.features[place]) is None else float(value) for one in self.documents]
+        texts = (self.categories or {}).get(self.feature_names[index])
+        values = [None if (value := one.features[index]) is None else float(value) for one in self.documents]
         if texts is None:
             return list(values)
         return [None if code is None else texts[str(int(code))] for code in values]
@@ -60,9 +60,9 @@ class Query(Displayable, answers.JudgedQuery, Tabular):
         }
         if any(one.weight is not None for one in documents):
             columns["weight"] = pa.array([one.weight for one in documents], pa.float64())
-        for place, name in enumerate(self.feature_names):
+        for index, name in enumerate(self.feature_names):
             kind = pa.string() if name in (self.categories or {}) else pa.float64()
-            columns[name] = pa.array(self.feature_values(place), kind)
+            columns[name] = pa.array(self.feature_values(index), kind)
         return pa.table(columns)
 
 

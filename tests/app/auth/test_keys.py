@@ -230,8 +230,8 @@ def test_requests_of_one_caller_leave_other_keys_cached(
     client.post("/sign-out", headers={"Origin": "http://127.0.0.1"})
     key = create_key(client, bearer("admin"))
     assert client.delete(f"/v1/keys/{key['id']}", headers=bearer("admin")).status_code == 204
-    assert key_cache.last_known(reader) is not None
-    assert key_cache.last_known(Credential.of_key(key["secret"])) is None
+    assert key_cache.last_known_caller(reader) is not None
+    assert key_cache.last_known_caller(Credential.of_key(key["secret"])) is None
 
 
 def test_the_hash_of_a_key_is_no_key(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:

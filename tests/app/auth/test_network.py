@@ -4,7 +4,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings, create_app
-from app.auth.authenticator import OpenNetwork
+from app.auth.authenticator import UnprotectedNetwork
 from core.store import Store
 from rankery.loopback import is_loopback
 from tests.app.auth.conftest import Secrets
@@ -39,7 +39,7 @@ def test_the_service_does_not_start_on_the_network_without_a_key(settings: ApiSe
     """The application refuses to start without a key, and starts with one."""
     exposed = settings.model_copy(update={"host": "0.0.0.0"})
     with (
-        pytest.raises(OpenNetwork, match="rankery keys create NAME --scope admin"),
+        pytest.raises(UnprotectedNetwork, match="rankery keys create NAME --scope admin"),
         TestClient(create_app(exposed)),
     ):
         pass

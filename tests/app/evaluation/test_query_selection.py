@@ -149,7 +149,7 @@ def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, 
     histogram = summary["histogram"]
     assert histogram["of"] == "ndcg@5"
     assert histogram["edges"] == pytest.approx(np.linspace(0, 1, 21))
-    assert {place: count for place, count in enumerate(histogram["counts"]) if count} == {2: 2, 10: 1, 18: 1}
+    assert {index: count for index, count in enumerate(histogram["counts"]) if count} == {2: 2, 10: 1, 18: 1}
     assert histogram["undefined"] == 1
     assert summary["segments"] == [{"name": "market: de", "by": "market", "value": "de", "queries": 5}]
     histogram = client.get(comparison).json()["summary"]["histogram"]

@@ -14,7 +14,7 @@ from app.http.addresses import customer_of
 from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 # The tests start a server and do not depend on the store.
 pytestmark = [pytest.mark.embedded, pytest.mark.long]
@@ -25,10 +25,10 @@ REFUSED_WITH_ANSWER = 8  # connections of one address beyond its limit that get 
 
 
 @pytest.fixture
-def settings(places: Places) -> ApiSettings:
+def settings(store_arguments: StoreArguments) -> ApiSettings:
     """Settings with two trusted proxies, one of them a network, few connections and few wrong keys."""
     return ApiSettings(
-        **places,
+        **store_arguments,
         broker_url=NO_BROKER,
         trusted_proxies=f"{PROXY}, 127.0.1.0/24",
         wrong_keys_per_minute=3,

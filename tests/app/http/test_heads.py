@@ -2,8 +2,6 @@
 
 import gzip
 
-import gzip
-
 import pytest
 
 from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES

@@ -262,7 +262,7 @@ def test_problems_are_documented(
 
 
 def test_errors_of_the_inference_protocol_have_its_format(operations: dict[str, dict[str, Any]]) -> None:
-    """Errors of a model have the format of the protocol; the rate limit has ours."""
+    """Errors of a model have the format of the protocol; responses of the rate limiter are problems."""
     inference = [operation for operation in operations.values() if operation["path"].startswith("/v2/models")]
     for operation in inference:
         for status in {"404", "503"} | ({"400", "413"} if "requestBody" in operation else set()):

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings, create_app
-from app.auth.rate_limit import READING, SCORING, WRITING, Buckets, RateLimit, purpose_of
+from app.auth.rate_limit import READING, SCORING, WRITING, RateLimit, TokenBuckets, purpose_of
 from app.http.caller import Caller, rate_limit_key, set_caller
 from tests.app.conftest import Answer, TestClient
 
@@ -24,7 +24,7 @@ def settings(settings: ApiSettings) -> ApiSettings:
 
 def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
     """A full bucket of 3 allows 3 requests immediately; then the rate determines the delay."""
-    buckets = Buckets(per_second=2, burst=3)
+    buckets = TokenBuckets(per_second=2, burst=3)
     assert [buckets.take("a", 100.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
     assert buckets.take("a", 100.25) == 0.25
     assert buckets.take("a", 100.5) == 0.0
@@ -33,7 +33,7 @@ def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
 
 def test_a_refused_request_takes_no_token() -> None:
     """Refused requests do not delay the next allowed one."""
-    buckets = Buckets(per_second=1, burst=1)
+    buckets = TokenBuckets(per_second=1, burst=1)
     assert buckets.take("a", 0.0) == 0.0
     assert all(buckets.take("a", 0.5) == 0.5 for _ in range(100))
     assert buckets.take("a", 1.0) == 0.0
@@ -41,19 +41,19 @@ def test_a_refused_request_takes_no_token() -> None:
 
 def test_steady_polling_below_the_rate_is_never_refused() -> None:
     """200 requests a second for a minute pass a limit of 500."""
-    buckets = Buckets(per_second=500, burst=1000)
+    buckets = TokenBuckets(per_second=500, burst=1000)
     assert not any(buckets.take("a", second / 200) for second in range(200 * 60))
 
 
 def test_each_caller_has_a_separate_bucket() -> None:
     """Requests of one caller do not use up the tokens of another."""
-    buckets = Buckets(per_second=1, burst=1)
+    buckets = TokenBuckets(per_second=1, burst=1)
     assert [buckets.take(name, 0.0) for name in "aabb"] == [0.0, 1.0, 0.0, 1.0]
 
 
 def test_many_callers_take_bounded_memory() -> None:
     """Only the callers seen last are remembered."""
-    buckets = Buckets(per_second=1, burst=1, max_callers=100)
+    buckets = TokenBuckets(per_second=1, burst=1, max_callers=100)
     assert not any(buckets.take(f"10.0.{n >> 8}.{n & 255}", 0.0) for n in range(10_000))
     assert len(buckets._full_at) == 100
     assert buckets.take("10.0.39.15", 0.0) == 1.0  # the last caller, number 9,999

@@ -9,16 +9,16 @@ from pydantic import ValidationError
 from app import ApiSettings
 from core.store import Store
 from tests.app.conftest import NO_BROKER, TestClient
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 ROOT = "/tools/rankery"
 HTML = {"Accept": "text/html"}
 
 
 @pytest.fixture
-def settings(places: Places) -> ApiSettings:
+def settings(store_arguments: StoreArguments) -> ApiSettings:
     """Settings with a root path of two parts and a trailing slash, which is ignored."""
-    return ApiSettings(**places, broker_url=NO_BROKER, root_path=f"{ROOT}/")
+    return ApiSettings(**store_arguments, broker_url=NO_BROKER, root_path=f"{ROOT}/")
 
 
 @pytest.fixture

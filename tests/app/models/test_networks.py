@@ -50,8 +50,8 @@ def test_inspections_of_trees_are_refused_for_networks(
 
 def _body(features: np.ndarray[Any, Any], **members: Any) -> dict[str, Any]:
     documents = [
-        {"id": str(place), "features": [float(value) if np.isfinite(value) else None for value in row]}
-        for place, row in enumerate(features)
+        {"id": str(index), "features": [float(value) if np.isfinite(value) else None for value in row]}
+        for index, row in enumerate(features)
     ]
     return {"queries": [{"id": "q", "documents": documents}], **members}
 

@@ -23,7 +23,7 @@ from core.store.repositories.counters import (
 from tests.app.conftest import TestClient, wait_for_probes
 from tests.app.monitoring.conftest import Samples, sample_key, samples
 from tests.servers import PostgresServer, TcpProxy
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 Scrape = Callable[[], Samples]
 PATIENCE_SECONDS = 20.0
@@ -159,12 +159,12 @@ def test_the_database_is_read_at_most_once_per_interval(
 @pytest.mark.servers
 @pytest.mark.parametrize("make_unreachable", [TcpProxy.shut, TcpProxy.block])
 def test_without_a_database(
-    places: Places, postgres: PostgresServer, make_unreachable: Callable[[TcpProxy], None]
+    store_arguments: StoreArguments, postgres: PostgresServer, make_unreachable: Callable[[TcpProxy], None]
 ) -> None:
     """An unreachable database is a metric, and metrics that need no database are returned soon."""
     with TcpProxy(postgres.port) as gate:
-        database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
-        store = Store.open(StoreSettings(**places | {"database_url": database_url}))
+        database_url = store_arguments["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
+        store = Store.open(StoreSettings(**store_arguments | {"database_url": database_url}))
         exposed = metrics.Metrics(
             store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
         )

@@ -24,7 +24,7 @@ from core.store import Model, Store
 from core.store.artifacts.artifacts import Artifacts
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import PostgresServer, S3Server, TcpProxy
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 NO_WORKERS = "the workers are missing for the lanes training and quick"
 
@@ -45,7 +45,7 @@ def storage_gate(s3: S3Server) -> Iterator[TcpProxy]:
 
 @pytest.fixture
 def remote(
-    places: Places,
+    store_arguments: StoreArguments,
     postgres: PostgresServer,
     database_gate: TcpProxy,
     storage_gate: TcpProxy,
@@ -53,8 +53,8 @@ def remote(
 ) -> Iterator[TestClient]:
     """A client of an application whose database and storage can be made unreachable."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{storage_gate.port}")
-    database_url = places["database_url"].replace(f":{postgres.port}/", f":{database_gate.port}/")
-    settings = ApiSettings(**places | {"database_url": database_url, "broker_url": NO_BROKER})
+    database_url = store_arguments["database_url"].replace(f":{postgres.port}/", f":{database_gate.port}/")
+    settings = ApiSettings(**store_arguments | {"database_url": database_url, "broker_url": NO_BROKER})
     with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
         yield client
         for gate in (database_gate, storage_gate):
@@ -196,7 +196,7 @@ def test_metrics_report_an_unreachable_database(remote: TestClient, database_gat
     application: FastAPI = remote.app  # type: ignore[assignment]
     with registered(application, Services).store.begin() as tx:
         _, secret = tx.api_keys.create("prometheus", ["read"])
-    registered(application, Authenticator).key_cache.key_created()
+    registered(application, Authenticator).key_cache.invalidate_absence_of_keys()
     known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
     assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
     database_gate.shut()

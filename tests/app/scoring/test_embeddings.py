@@ -225,7 +225,7 @@ def test_a_tensor_gives_all_features_of_a_block(client: TestClient, scores: Floa
 def test_a_tensor_of_a_block_alone_leaves_the_others_out(client: TestClient) -> None:
     """The shape distinguishes a block from a matrix of all features, which may have the same name."""
     alone = _infer(client, [_tensor("emb", [0.1, -0.2, 0.3], 1, 3)]).json()["outputs"][0]["data"]
-    named = [_tensor(f"emb.{place}", [value], 1) for place, value in enumerate((0.1, -0.2, 0.3))]
+    named = [_tensor(f"emb.{index}", [value], 1) for index, value in enumerate((0.1, -0.2, 0.3))]
     assert _infer(client, named).json()["outputs"][0]["data"] == alone
     whole = [_tensor("emb", [None, 0.1, -0.2, 0.3, None], 1, 5)]
     assert _infer(client, whole).json()["outputs"][0]["data"] == alone

@@ -16,7 +16,7 @@ from core.store import Store, StoreSettings
 from core.store.clock import utc_now
 from core.store.tables import Interleaving
 from tests.app.conftest import TestClient
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 DOCUMENTS = [
     {"id": f"d{place}", "features": {"bm25": place / 12, "pagerank": 1 - place / 12}} for place in range(12)
@@ -102,11 +102,11 @@ def test_rank_makes_the_list_of_the_models_own_rankings(
         row = tx.interleavings.get(interleaving)
     alone = [rank(client, model).json()["queries"][0]["ranking"] for model in models]
     rankings = [[NAMES.index(one["id"]) for one in ranking] for ranking in alone]
-    for place, user in enumerate("abcdef"):
+    for index, user in enumerate("abcdef"):
         expected = interleave(method, rankings, row.length, seeded_draw(row.seed, user, "q"))
-        ranking = shown_list(client, models[place % 2], interleaving, user)
+        ranking = shown_list(client, models[index % 2], interleaving, user)
         assert [one["id"] for one in ranking] == [NAMES[document] for document in expected.documents]
-        scores = {one["id"]: one["score"] for one in alone[place % 2]}
+        scores = {one["id"]: one["score"] for one in alone[index % 2]}
         assert [one["score"] for one in ranking] == [scores[one["id"]] for one in ranking]
 
 
@@ -145,9 +145,9 @@ class Process:
 
 
 @pytest.fixture
-def own_store(places: Places) -> Iterator[Store]:
+def own_store(store_arguments: StoreArguments) -> Iterator[Store]:
     """A migrated, empty store."""
-    store = Store.open(StoreSettings(**places))
+    store = Store.open(StoreSettings(**store_arguments))
     yield store
     store.close()
 

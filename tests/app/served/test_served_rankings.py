@@ -109,8 +109,8 @@ def test_every_form_of_a_request_is_kept(
         assert ids[0] == ids[1] != ids[2]
         expected = {ids[0]: ["b", "a"], ids[2]: ["c"]}
     else:
-        values = [[place / 10, None, None] for place in range(4)]
-        arrays = [{"id": f"d{place}", "features": row} for place, row in enumerate(values)]
+        values = [[index / 10, None, None] for index in range(4)]
+        arrays = [{"id": f"d{index}", "features": row} for index, row in enumerate(values)]
         other = {"id": "hats", "documents": DOCUMENTS[:1]}
         queries = {
             "by position": [{"id": "q", "documents": arrays}],

@@ -10,7 +10,7 @@ from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings, Transaction, new_id
 from core.store.clock import utc_now
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 
 class FaultyStore(Store):
@@ -28,9 +28,9 @@ class FaultyStore(Store):
 
 
 @pytest.fixture
-def store(places: Places) -> Iterator[FaultyStore]:
+def store(store_arguments: StoreArguments) -> Iterator[FaultyStore]:
     """A migrated, empty store."""
-    store = FaultyStore.open(StoreSettings(**places))
+    store = FaultyStore.open(StoreSettings(**store_arguments))
     yield store
     store.close()
 

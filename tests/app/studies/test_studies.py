@@ -137,9 +137,9 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
         ({"/scorer": {"type": "choice", "choices": [{"kind": "mlp"}]}}, ""),
         ({LEAVES: {"type": "int", "low": 4, "high": 64}}, ""),
     ]
-    for space, place in refusals:
+    for space, suffix in refusals:
         refused = client.post("/v1/studies", json=request_of(base=base, search_space=space))
-        pointer = "/search_space/" + next(iter(space)).replace("/", "~1") + place
+        pointer = "/search_space/" + next(iter(space)).replace("/", "~1") + suffix
         assert error_pointers(refused)[0] == pointer, space
 
 

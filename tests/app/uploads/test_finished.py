@@ -266,8 +266,10 @@ def test_an_upload_of_deferred_length_ends_at_the_quota(
     max_examples=examples(40), suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 @given(st.binary(min_size=1, max_size=3_000), st.data())
-def test_any_pieces_make_the_file(client: TestClient, store: Store, content: bytes, data: Any) -> None:
-    """Pieces may be repeated, at a wrong offset, too long, or with a wrong checksum."""
+def test_refused_pieces_do_not_change_an_upload(
+    client: TestClient, store: Store, content: bytes, data: Any
+) -> None:
+    """The file is whole after pieces at a wrong offset, too long ones and ones with a wrong checksum."""
     path, stored = create(client, len(content)), 0
     for _ in range(data.draw(st.integers(1, 8), "requests")):
         start = data.draw(st.sampled_from([stored, stored, stored, 0, stored + 1]), "offset")
@@ -297,7 +299,7 @@ def test_any_pieces_make_the_file(client: TestClient, store: Store, content: byt
     assert store.artifacts.read_bytes(f"datasets/{created.json()['id']}/upload") == content
 
 
-def test_the_largest_file_holds_for_uploads_and_files_together(
+def test_the_maximum_size_limits_the_sum_of_uploads_and_files(
     client: TestClient, settings: Any, uploaded: Callable[[bytes], str]
 ) -> None:
     """Two files that fit alone are refused if they do not fit together, and nothing remains."""

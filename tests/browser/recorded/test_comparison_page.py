@@ -94,10 +94,10 @@ def test_a_changed_query_shows_the_moved_documents(visit: Visit, prepared: Prepa
     rankings = prepared.get(f"/v1/comparisons/{of_two['id']}/rankings?query_id={query}&top={TOP}")
     tops = [system["ranking"] for system in rankings["systems"]]
     lists = page.locator(".two-rankings ol")
-    for place, ranking in enumerate(tops):
-        names = lists.nth(place).locator("li .name")
+    for index, ranking in enumerate(tops):
+        names = lists.nth(index).locator("li .name")
         expect(names).to_have_text([each["document_id"] for each in ranking])
-        grades = lists.nth(place).locator("li .grade")
+        grades = lists.nth(index).locator("li .grade")
         expect(grades).to_have_text([f"{each['label']:g}" for each in ranking])
     either = {each["document_id"] for ranking in tops for each in ranking}
     expect(page.locator(".moves path")).to_have_count(len(either))

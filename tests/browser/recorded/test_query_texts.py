@@ -20,10 +20,10 @@ def shop_table() -> str:
     draw = random.Random(7)
     lines = ["query_id,query_text,market,document_id,title,url,label,bm25"]
     for query in range(QUERIES):
-        for place in range(DOCUMENTS):
-            name = f"sku-{query}-{place}"
-            title = f"Shoe {name}" if place < DOCUMENTS - 1 else ""
-            address = ADDRESSES[place % 3].format(name)
+        for index in range(DOCUMENTS):
+            name = f"sku-{query}-{index}"
+            title = f"Shoe {name}" if index < DOCUMENTS - 1 else ""
+            address = ADDRESSES[index % 3].format(name)
             market, label = "de" if query % 5 else "at", draw.choice([0, 0, 1, 3])
             lines.append(
                 f"q{query},shoes no. {query},{market},{name},{title},{address},{label},{draw.random():.3f}"
@@ -35,9 +35,9 @@ def shop_run(seed: int) -> str:
     """Write a run that ranks the products at random."""
     draw = random.Random(seed)
     return "".join(
-        f"q{query} Q0 sku-{query}-{place} 1 {draw.random():.4f} run{seed}\n"
+        f"q{query} Q0 sku-{query}-{index} 1 {draw.random():.4f} run{seed}\n"
         for query in range(QUERIES)
-        for place in range(DOCUMENTS)
+        for index in range(DOCUMENTS)
     )
 
 

@@ -116,10 +116,10 @@ def test_xgboost_unbiased(loss: str, objective: str, norm: float) -> None:
         },
         [data],
     )
-    places = ClickCorrection().ranks_of(dataset) - 1
+    positions = ClickCorrection().ranks_of(dataset) - 1
     bias = RatioBias(DOCUMENTS, norm)
     queries = ShownQueries(
-        dataset.labels.astype(np.float64), boundaries, np.ones(QUERIES), np.ones(len(places)), places
+        dataset.labels.astype(np.float64), boundaries, np.ones(QUERIES), np.ones(len(positions)), positions
     )
     ours = RatioObjective(make_loss(loss), queries, bias, xgboost_loss=True)  # type: ignore[arg-type]
     for iteration in range(5):
@@ -162,12 +162,12 @@ def test_ratios_of_one_give_the_loss(name: str, options: dict[str, Any]) -> None
     sizes = np.array([5, 1, 0, 9, 4])
     boundaries = np.concatenate([[0], np.cumsum(sizes)])
     labels = stream.integers(3, size=boundaries[-1]).astype(float)
-    weights, by_query = stream.random(boundaries[-1]), stream.random(5)
+    weights, query_weights = stream.random(boundaries[-1]), stream.random(5)
     scores = stream.normal(size=boundaries[-1])
     loss = make_loss(name, **options)
-    expected = loss.prepare(labels, boundaries, by_query, weights).terms(scores, 0)
-    places = np.arange(boundaries[-1]) - np.repeat(boundaries[:-1], sizes)
-    queries = ShownQueries(labels, boundaries, by_query, weights, places)
+    expected = loss.prepare(labels, boundaries, query_weights, weights).terms(scores, 0)
+    positions = np.arange(boundaries[-1]) - np.repeat(boundaries[:-1], sizes)
+    queries = ShownQueries(labels, boundaries, query_weights, weights, positions)
     found = RatioObjective(loss, queries, RatioBias(9, 1.0)).terms(scores, 0)  # type: ignore[arg-type]
     for term in ("value", "gradient", "hessian"):
         np.testing.assert_allclose(getattr(found, term), getattr(expected, term), atol=1e-12)
@@ -240,16 +240,16 @@ def test_dual_objective() -> None:
     """Clicks weigh by the present propensities, and those are fitted to clicks divided by relevance."""
     loss, stream = make_loss("listnet", sigma=1.5), np.random.default_rng(5)
     sizes = np.array([3, 0, 2, 4])
-    boundaries, places = np.append(0, np.cumsum(sizes)), np.array([1, 0, 2, 0, 1, 3, 2, 0, 1])
+    boundaries, positions = np.append(0, np.cumsum(sizes)), np.array([1, 0, 2, 0, 1, 3, 2, 0, 1])
     clicks = np.array([1.0, 0, 1, 0, 0, 1, 0, 1, 0])
-    of_queries, of_documents = np.array([1.0, 1.0, 2.0, 0.5]), stream.random(9)
-    queries = ShownQueries(clicks, boundaries, of_queries, of_documents, places)
+    query_weights, document_weights = np.array([1.0, 1.0, 2.0, 0.5]), stream.random(9)
+    queries = ShownQueries(clicks, boundaries, query_weights, document_weights, positions)
     bias = DualBias(4, step=1.0, lower_bound=0.01)
     bias.restore({"logits": np.log([0.8, 0.4, 0.2, 0.1])})
     objective = DualObjective(loss, queries, bias)  # type: ignore[arg-type]
     scores = stream.normal(size=9)
-    weights = of_documents * np.array([2.0, 1, 4, 1, 2, 8, 4, 1, 2])
-    expected = loss.prepare(clicks, boundaries, of_queries, weights).terms(scores, 0)
+    weights = document_weights * np.array([2.0, 1, 4, 1, 2, 8, 4, 1, 2])
+    expected = loss.prepare(clicks, boundaries, query_weights, weights).terms(scores, 0)
     found = objective.terms(scores, 0)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-12)
     np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
@@ -263,12 +263,12 @@ def test_dual_objective() -> None:
         total = 0.0
         for query in (0, 2, 3):
             rows = slice(*boundaries[query : query + 2])
-            at, own, targets = places[rows], scores[rows], clicks[rows] * of_documents[rows]
+            at, own, targets = positions[rows], scores[rows], clicks[rows] * document_weights[rows]
             if not targets.any():
                 continue
             targets = targets / clicks[rows].sum() * np.exp(1.5 * (own[at == 0] - own))
             shares = np.exp(logits[at]) / np.exp(logits[at]).sum()
-            total -= of_queries[query] * (targets * np.log(shares)).sum()
+            total -= query_weights[query] * (targets * np.log(shares)).sum()
         return total
 
     least = value(bias.logits)

@@ -34,9 +34,9 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
 def _pairs(kinds: list[str]) -> list[Any]:
     """Pair each kind of file with one packing, so that all packings occur; slow: with every packing."""
     return [
-        pytest.param(kind, packing, marks=() if number % len(PACKINGS) == place else pytest.mark.slow)
+        pytest.param(kind, packing, marks=() if number % len(PACKINGS) == index else pytest.mark.slow)
         for number, kind in enumerate(kinds)
-        for place, packing in enumerate(PACKINGS)
+        for index, packing in enumerate(PACKINGS)
     ]
 
 

@@ -75,8 +75,8 @@ def test_a_file_with_one_spelling_per_id_has_no_finding(tmp_path: Path) -> None:
 def test_spellings_that_differ_between_files_are_not_reported(tmp_path: Path) -> None:
     """Each file is examined separately, since another tool may have written the other file."""
     parts = []
-    for place, queries in enumerate((("1", "1.0", "5"), ("5.0", "6"))):
-        path = tmp_path / f"part-{place}.txt"
+    for index, queries in enumerate((("1", "1.0", "5"), ("5.0", "6"))):
+        path = tmp_path / f"part-{index}.txt"
         path.write_text("".join(f"1 qid:{each} 1:0.5\n" for each in queries))
         file = JudgedFile(path, path.name)
         parts.append(read_part(file, "", FileForm(path.name, "letor"), ReadingOptions(), Limits()))

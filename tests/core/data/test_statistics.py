@@ -87,8 +87,8 @@ def test_labels_of_any_kind_are_json(
     assert tuple(statistics["label_range"].values()) == label_range
 
 
-def test_a_missing_label_is_one_more_label_of_its_query() -> None:
-    """A missing label counts as another label, since a map may replace it."""
+def test_a_missing_label_counts_as_a_different_label() -> None:
+    """A query with a missing and another label has two labels, since a label map may replace missing ones."""
     labels = [NAN, NAN, NAN, 1, -1, -1, -1, 0, 0, 2]
     dataset = RankingDataset.from_arrays(np.zeros((10, 1)), labels, np.arange(0, 11, 2))
     found = QueryLabels.of(dataset)

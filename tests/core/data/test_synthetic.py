@@ -22,7 +22,7 @@ def test_the_same_seeds_make_the_same_data() -> None:
 
 
 @pytest.mark.long
-def test_fewer_queries_are_the_first_of_more() -> None:
+def test_a_smaller_dataset_is_the_start_of_a_larger_one() -> None:
     """The number of queries, and so the blocks they are drawn in, does not change the data."""
     more = synthetic_dataset(700, seed=1, n_features=5, noise=0.3)
     fewer = synthetic_dataset(30, seed=1, n_features=5, noise=0.3)

@@ -63,7 +63,7 @@ def test_comments_of_qrels_are_left_out(tmp_path: Path, requested: str) -> None:
 def test_words_after_the_tag_of_a_run_are_left_out(tmp_path: Path) -> None:
     """A tag may be followed by remarks, as in trec_eval."""
     words = [b"", b" of Monday", b" k1=0.9 b=0.4 rm3"]
-    lines = [b"q1 Q0 d%d 1 %d.5 me%s\n" % (place, place, more) for place, more in enumerate(words)]
+    lines = [b"q1 Q0 d%d 1 %d.5 me%s\n" % (index, index, more) for index, more in enumerate(words)]
     run = read_run(_file(tmp_path, b"".join(lines)))
     assert list(run.document_ids) == ["d0", "d1", "d2"]
     assert run.scores.tolist() == [0.5, 1.5, 2.5]
@@ -126,7 +126,7 @@ def test_a_run_without_a_judged_document_is_refused_with_both_spellings(tmp_path
 
 
 def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
-    """Searches such as "red shoes" are words in a run's lines; rankings of models keep their blanks."""
+    """Run files encode the blanks of ids, as in `red%20shoes`; stored rankings keep them."""
     lines = "red%20shoes Q0 sku%209 1 2.5 me\nred%20shoes Q0 sku-1 2 1.5 me\n"
     table = "query_id,document_id,label,bm25\nred shoes,sku-1,0,1\nred shoes,sku 9,1,2\n"
     dataset = read_dataset(_file(tmp_path, table.encode()))
@@ -170,7 +170,9 @@ def test_equal_ids_are_joined_before_encoded_ones(tmp_path: Path) -> None:
         (b"", "the file is empty"),
     ],
 )
-def test_a_malformed_run_is_refused_with_its_place(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_malformed_run_is_refused_with_line_and_column(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     """The error has the line, the column and what was expected there."""
     with pytest.raises(DatasetError) as caught:
         read_run(_file(tmp_path, content), "my.run")
@@ -240,10 +242,10 @@ def test_written_qrels_and_runs_read_back(
     )
     path = _file(folder, "".join(write_qrels([batch])).encode(), "q")
     read = read_dataset(path, "trec-qrels")
-    assert sorted(zip(_repeated(read), read.document_ids, strict=True)) == pairs
-    assert dict(zip(zip(_repeated(read), read.document_ids, strict=True), read.labels, strict=True)) == dict(
-        zip(pairs, labels, strict=True)
-    )
+    assert sorted(zip(_query_id_of_each_document(read), read.document_ids, strict=True)) == pairs
+    assert dict(
+        zip(zip(_query_id_of_each_document(read), read.document_ids, strict=True), read.labels, strict=True)
+    ) == dict(zip(pairs, labels, strict=True))
     scores = data.draw(st.lists(st.sampled_from([1.0, 0.5, -3.25]), min_size=len(pairs), max_size=len(pairs)))
     ranked = sorted(
         zip(queries, [-score for score in scores], documents, strict=True), key=lambda row: row[:2]
@@ -275,7 +277,7 @@ def test_scores_beyond_float32_keep_their_order(tmp_path: Path) -> None:
     assert (np.diff(written.astype(np.float64)) < 0).all()
 
 
-def _repeated(dataset: RankingDataset) -> list[str]:
+def _query_id_of_each_document(dataset: RankingDataset) -> list[str]:
     return np.repeat(np.array(dataset.query_ids, object), np.diff(dataset.query_boundaries)).tolist()
 
 

@@ -65,9 +65,9 @@ class Drawn:
         return zip(self.queries.texts, self.documents.texts, labels, first, second, strict=True)
 
 
-def _drawn_ids(rng: np.random.Generator, kind: str, places: "np.ndarray[Any, Any]") -> Ids:
-    """Draw distinct ids of a kind, and put those of `places` into rows."""
-    n = int(places.max()) + 1
+def _drawn_ids(rng: np.random.Generator, kind: str, indices: "np.ndarray[Any, Any]") -> Ids:
+    """Draw distinct ids of a kind, and put those of `indices` into rows."""
+    n = int(indices.max()) + 1
     small = rng.permutation(50)[:n] - 10
     large = small + int(rng.choice([10**10, 4006381333931, 2**52, 2**53 - 60]))
     whole = rng.choice([small, large])
@@ -96,7 +96,7 @@ def _drawn_ids(rng: np.random.Generator, kind: str, places: "np.ndarray[Any, Any
         "truths": (np.arange(n) == 0, "bool", False),
         "times": (pd.Timestamp("2024-05-01") + pd.to_timedelta(small, "D"), "datetime64[ns]", False),
     }[kind]
-    column = pd.Series(values, dtype=dtype).take(places).reset_index(drop=True)
+    column = pd.Series(values, dtype=dtype).take(indices).reset_index(drop=True)
     texts = ["nan" if one is None or one is pd.NA else _text(one) for one in column.tolist()]
     return Ids(column, texts, is_fit)
 
@@ -205,9 +205,9 @@ def _polars_parquet(drawn: Drawn, path: Path) -> Outcome:
 
 def _dictionaries_of_arrow(drawn: Drawn, path: Path) -> Outcome:
     table = pa.Table.from_pandas(drawn.frame, preserve_index=False)
-    for place, name in enumerate(("query_id", "document_id")):
+    for index, name in enumerate(("query_id", "document_id")):
         if not pa.types.is_dictionary(table.schema.field(name).type):
-            table = table.set_column(place, name, table.column(name).dictionary_encode())
+            table = table.set_column(index, name, table.column(name).dictionary_encode())
     pq.write_table(table, path)
     return _of_file(path)
 

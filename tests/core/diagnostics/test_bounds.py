@@ -39,7 +39,7 @@ def _queries() -> list[RankedQuery]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_bound_holds(name: str) -> None:
-    """In the inequality of the paper in `BOUNDS[name].source`, the first side does not exceed the second."""
+    """On every query, the lower side of the bound is at most the upper side."""
     sides = np.array([BOUNDS[name].sides(query) for query in _queries()])
     assert np.isfinite(sides).all()
     excess = (sides[:, 0] - sides[:, 1]) / np.maximum(1.0, sides[:, 1])
@@ -67,13 +67,13 @@ def test_the_bound_of_ndcg_loss2pp_has_the_mu_of_the_loss() -> None:
     scores, labels = np.array([0.3, 0.2, 0.0]), np.array([0.0, 2.0, 1.0])
     trained = loss(scores, labels, np.array([0, 3])).value[0] / np.log(2)
     query = RankedQuery.of(scores, labels, BoundTerms.of(loss))
-    heavier = RankedQuery.of(scores, labels, replace(query.terms, mu=1.5))
-    other = make_loss("ndcg-loss2++", sigma=3.0, gain="linear", mu=1.5)
-    more = other(scores, labels, np.array([0, 3])).value[0] / np.log(2)
-    # μ multiplies NDCG-Loss2 with its constants, so its bound grows by that of NDCG-Loss2 for each 1 of μ.
-    grown = BOUNDS["ndcg-loss2++"].sides(heavier)[1] - BOUNDS["ndcg-loss2++"].sides(query)[1]
-    assert grown == pytest.approx(BOUNDS["ndcg-loss2"].sides(query)[1])
-    assert more - trained == pytest.approx(grown - _constants(query), abs=1e-9)
+    query_mu_plus_1 = RankedQuery.of(scores, labels, replace(query.terms, mu=1.5))
+    loss_mu_plus_1 = make_loss("ndcg-loss2++", sigma=3.0, gain="linear", mu=1.5)
+    trained_mu_plus_1 = loss_mu_plus_1(scores, labels, np.array([0, 3])).value[0] / np.log(2)
+    # The bound is that of NDCG-Loss2 times μ, plus terms without μ.
+    increase = BOUNDS["ndcg-loss2++"].sides(query_mu_plus_1)[1] - BOUNDS["ndcg-loss2++"].sides(query)[1]
+    assert increase == pytest.approx(BOUNDS["ndcg-loss2"].sides(query)[1])
+    assert trained_mu_plus_1 - trained == pytest.approx(increase - _constants(query), abs=1e-9)
 
 
 def _constants(query: RankedQuery) -> float:
@@ -222,5 +222,5 @@ def _min_softmax_loss(labels: tuple[float, ...]) -> float:
     """Return the cross entropy at the best scores that do not rise in this order, by isotonic regression."""
     target = np.array(labels) / sum(labels)
     softmax = isotonic_regression(target, increasing=False).x
-    held = target > 0.0
-    return float(-(target[held] * np.log(softmax[held])).sum())
+    is_positive = target > 0.0
+    return float(-(target[is_positive] * np.log(softmax[is_positive])).sum())

@@ -26,7 +26,7 @@ def _single(values: list[float], judged: list[float]) -> SingleFeatures:
 
 def _ndcg_at_10(ranked_labels: list[float]) -> float:
     dcg, ideal = (
-        sum((2**label - 1) / math.log2(2 + place) for place, label in enumerate(order[:10]))
+        sum((2**label - 1) / math.log2(2 + index) for index, label in enumerate(order[:10]))
         for order in (ranked_labels, sorted(ranked_labels, reverse=True))
     )
     return dcg / ideal
@@ -56,7 +56,7 @@ def test_equal_values_share_their_ranks(rows: list[tuple[float, float]], ahead: 
     values, judged = (list(column) for column in zip(*rows, strict=True))
     judged[0] += 1.0 if len(set(judged)) == 1 and not ahead else 0.0
     judged[0] += 1.0 if not any(judged) else 0.0
-    front, irrelevant = [100.0 + place for place in range(ahead)], [0.0] * ahead
+    front, irrelevant = [100.0 + index for index in range(ahead)], [0.0] * ahead
     expected = _over_all_orders(values, judged, ahead)
     assert _single(values + front, judged + irrelevant).descending[0] == pytest.approx(expected, abs=1e-12)
     turned = [-value for value in front + values]
@@ -127,7 +127,7 @@ def test_only_queries_of_different_gains_are_used() -> None:
 
 def test_labels_too_large_for_the_exponential_gain_gain_their_own_value() -> None:
     """A click count of 10,000 does not overflow."""
-    discounts = [1 / math.log2(2 + place) for place in range(3)]
+    discounts = [1 / math.log2(2 + index) for index in range(3)]
     ideal = np.dot([10_000, 50, 0], discounts)
     assert _single([1.0, 2.0, 3.0], [50, 10_000, 0]).descending[0] == pytest.approx(
         np.dot([0, 10_000, 50], discounts) / ideal

@@ -38,13 +38,16 @@ def test_resampled_data_raise_few_alarms() -> None:
 
 
 @pytest.mark.long
-def test_documents_taken_for_independent_would_raise_many() -> None:
+def test_permuting_single_documents_would_raise_many_alarms() -> None:
     """Each document as a separate query raises alarms, which the permutation of whole queries prevents."""
 
-    def apart(sample: QuerySample) -> QuerySample:
+    def single_documents(sample: QuerySample) -> QuerySample:
         return replace(sample, query_boundaries=np.arange(sample.n_documents + 1))
 
-    pairs = [(apart(draw(2 * trial, 60)), apart(draw(2 * trial + 1, 40))) for trial in range(20)]
+    pairs = [
+        (single_documents(draw(2 * trial, 60)), single_documents(draw(2 * trial + 1, 40)))
+        for trial in range(20)
+    ]
     alarms = sum(bool(drifted(*pair, BY_P, seed)) for seed, pair in enumerate(pairs))
     assert alarms >= 15
 
@@ -100,8 +103,8 @@ def test_infinite_values_have_finite_edges() -> None:
     json.dumps([asdict(each) for each in found.columns], allow_nan=False)
 
 
-def test_a_distance_is_that_of_distribution_functions() -> None:
-    """The distance of categories is half the sum of the differences of shares."""
+def test_distances_of_ordered_values_and_of_categories() -> None:
+    """Ordered values have the Kolmogorov-Smirnov distance, categories half the sum of share differences."""
     counts = np.array([[2, 0, 2], [0, 3, 1]], np.float32)
     later = np.array([[0, 1]], np.float32)
     shares = (np.array([2, 0, 2]) / 4, np.array([0, 3, 1]) / 4)
@@ -129,8 +132,8 @@ def test_many_categories_are_compared_block_by_block() -> None:
     assert found.distance == pytest.approx(abs(counts[0] - counts[1]).sum() / (2 * 60 * size))
 
 
-def test_a_membership_keeps_the_sizes() -> None:
-    """The first membership is that of the samples."""
+def test_permutations_keep_the_sizes_of_the_samples() -> None:
+    """The first permutation assigns each query to its own sample."""
     found = memberships(3, 5, 20, seed=1)
     assert found[0].tolist() == [0] * 3 + [1] * 5
     assert set(found.sum(axis=1)) == {5.0}
@@ -146,7 +149,7 @@ def test_a_p_value_counts_the_largest_of_all_columns() -> None:
     assert second == 2 / 4 + 1 / 4  # its own permutations 0, 1, 2, of which the first is loud's
 
 
-def test_a_feature_of_few_values_has_a_bin_a_value() -> None:
+def test_a_feature_of_few_values_has_one_bin_per_value() -> None:
     """Values below or above all values of a feature have a bin, too; missing values have the first one."""
     edges = quantile_edges(np.array([0.0] * 90 + [1.0] * 10), 100)
     assert edges[1:].tolist() == [0.0, 1.0]

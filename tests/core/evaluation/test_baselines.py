@@ -105,7 +105,7 @@ def test_worse_and_unproven_baselines_are_named_with_the_numbers(sign: float) ->
 
 
 @pytest.mark.parametrize(("queries", "code"), [(6, ["too-few-queries"]), (7, [])])
-def test_too_few_queries_are_no_judgement(queries: int, code: list[str]) -> None:
+def test_too_few_queries_give_only_an_info(queries: int, code: list[str]) -> None:
     """A better value on all of 6 queries over three baselines has p = 3 * 2 / 2^6 > 0.05, on 7 less."""
     three = [(_named(name), VALUES[:queries] - 0.1) for name in "abc"]
     found = baseline_findings("web:3", "map", VALUES[:queries], three)
@@ -113,7 +113,7 @@ def test_too_few_queries_are_no_judgement(queries: int, code: list[str]) -> None
     assert all(one.severity == "info" for one in found)
 
 
-def test_a_metric_that_is_equal_for_all_orders_is_no_judgement() -> None:
+def test_a_metric_that_is_equal_for_all_orders_gives_only_an_info() -> None:
     """All orders have the same recall where the cutoff is beyond all lists."""
     ones = np.ones(N)
     (found,) = baseline_findings("web:3", "recall@1000", ones, [(_named("random"), ones)])

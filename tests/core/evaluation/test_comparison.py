@@ -18,7 +18,7 @@ def _compare(
     generator = np.random.default_rng(2)
     level = generator.uniform(0.3, 0.6, (n_queries, 1))
     values = level + np.array(offsets) + spread * generator.standard_normal((n_queries, len(offsets)))
-    names = [f"s{place}" for place in range(len(offsets))]
+    names = [f"s{index}" for index in range(len(offsets))]
     return compare_systems(
         names, {"ndcg@10": values}, {"ndcg@10": higher_is_better}, permutations=2_000, seed=3
     )

@@ -9,9 +9,9 @@ from core.evaluation import slices
 
 def _dataset(lengths: list[int], relevant: list[int], **columns: list[str]) -> RankingDataset:
     labels = [
-        float(place < count)
+        float(index < count)
         for length, count in zip(lengths, relevant, strict=True)
-        for place in range(length)
+        for index in range(length)
     ]
     return RankingDataset.from_arrays(
         np.zeros((sum(lengths), 1)), labels, np.cumsum([0, *lengths]), query_columns=columns

@@ -200,7 +200,7 @@ def test_judged_at_k_agrees_with_ir_measures() -> None:
     """No scores are tied, since ir_measures orders ties otherwise; short rankings divide by their length."""
     qrels, run = _drawn()
     run = {
-        query: {document: score + 1e-6 * place for place, (document, score) in enumerate(scores.items())}
+        query: {document: score + 1e-6 * index for index, (document, score) in enumerate(scores.items())}
         for query, scores in run.items()
     }
     joined = _joined(qrels, run)

@@ -6,7 +6,7 @@ import pytest
 from core.experiments.judgement import Judge, Judgement, PairedTests
 from core.experiments.paper import Claim, Significance, Test
 from core.experiments.results import CellValue
-from core.experiments.rules import Above, Alike, AtMost, Larger, Narrower, Place, Reaches, Rises, Rule
+from core.experiments.rules import Above, Alike, AtMost, CellKey, Larger, Narrower, Reaches, Rises, Rule
 from core.types import Float64Array
 
 A, B, C, D = (("a", "x"), ("b", "x"), ("a", "y"), ("b", "y"))
@@ -24,7 +24,7 @@ def curve(*values: float) -> CellValue:
     return CellValue(max(values), "digest", trees=tuple(range(1, len(values) + 1)), curve=values)
 
 
-def judged(rule: Rule, values: dict[Place, CellValue], test: Test = "randomisation") -> Judgement:
+def judged(rule: Rule, values: dict[CellKey, CellValue], test: Test = "randomisation") -> Judgement:
     """Judge a rule by values."""
     significance = Significance(test=test, levels={"*": 0.05})
     claim = Claim(name="claim", statement="A.", source="here", rule=rule)
@@ -61,13 +61,13 @@ def test_contradictions_are_corrected_for_their_number() -> None:
     assert 0.01 < one.p < 0.05
     assert one.verdict == "contradicted"
     many = {(f"row {i}", "x"): measured(BASE + 0.1 + 0.01 * NOISE) for i in range(9)}
-    pairs = ((A, B), *((place, B) for place in many))
+    pairs = ((A, B), *((cell_key, B) for cell_key in many))
     found = judged(Above(pairs), {A: measured(worse), B: measured(BASE), **many}, "t-test")
     assert found.verdict == "not-shown"
 
 
 def test_missing_numbers_show_nothing() -> None:
-    """The sentence names the places, but not those that have a number."""
+    """The sentence names the cells, but not those that have a number."""
     found = judged(Above(((A, B),)), {A: measured(BASE)})
     assert found.verdict == "not-shown"
     assert found.sentence.endswith("numbers are missing: b, x.")

@@ -11,7 +11,7 @@ from core.errors import InvalidInput
 from core.experiments import PAPERS, plan
 from core.experiments.paper import Scale
 from core.experiments.plan import spec_digest
-from core.experiments.rules import Narrower, Pair, Place, Reaches, Rule
+from core.experiments.rules import CellKey, Narrower, Pair, Reaches, Rule
 from core.jobs.train import TrainJob
 from core.losses import check_combination, loss_values
 from core.scorers import NetworkScorer, make_scorer
@@ -54,25 +54,25 @@ def _check_accepted(content: str) -> None:
 def test_a_claim_and_a_printed_number_have_a_place(name: str) -> None:
     """Printed numbers, references of tests and claims name rows and columns that their table has."""
     for table in PAPERS[name].tables:
-        places = {(entry.row, entry.column) for entry in table.entries}
-        assert len(places) == len(table.entries)
-        assert {row for row, _ in places} <= set(table.rows)
-        assert {column for _, column in places} <= set(table.columns)
+        cell_keys = {(entry.row, entry.column) for entry in table.entries}
+        assert len(cell_keys) == len(table.entries)
+        assert {row for row, _ in cell_keys} <= set(table.rows)
+        assert {column for _, column in cell_keys} <= set(table.columns)
         for rows in table.printed.values():
-            assert {(row, column) for row, columns in rows.items() for column in columns} <= places
+            assert {(row, column) for row, columns in rows.items() for column in columns} <= cell_keys
         for claim in table.claims:
-            assert _places(claim.rule) <= places
+            assert _cell_keys(claim.rule) <= cell_keys
         if table.significance:
             assert set(table.significance.reference.values()) <= set(table.rows)
 
 
-def _places(rule: Rule) -> set[Place]:
+def _cell_keys(rule: Rule) -> set[CellKey]:
     pairs: list[Pair] = [
         *getattr(rule, "pairs", ()),
         *([rule.pair] if isinstance(rule, Reaches) else ()),
         *([rule.narrow, rule.wide] if isinstance(rule, Narrower) else ()),
     ]
-    return {place for pair in pairs for place in pair} | set(getattr(rule, "places", ()))
+    return {cell_key for pair in pairs for cell_key in pair} | set(getattr(rule, "cell_keys", ()))
 
 
 def test_tables_share_trainings() -> None:

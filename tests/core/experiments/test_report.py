@@ -73,14 +73,14 @@ def test_a_candidate_without_a_validation_value_is_not_selected() -> None:
 
 def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:
     """Numbers of synthetic data are shown beside printed ones, without a difference."""
-    place = ("LambdaMART-eX random", "NDCG@5")
-    cell = found.tables[0].cells[place]
+    cell_key = ("LambdaMART-eX random", "NDCG@5")
+    cell = found.tables[0].cells[cell_key]
     assert cell.printed is not None
     assert cell.difference is None
     assert "| difference |" not in found.to_markdown()
     same = plan("lambda-ex-2023", ["table-5"], data="folder", corpus=planned.paper.corpora[0])
     reported = report(same, {digest: result(run, 0.0) for digest, run in same.runs.items()}, permutations=100)
-    cell = reported.tables[0].cells[place]
+    cell = reported.tables[0].cells[cell_key]
     assert cell.ours is not None
     assert cell.printed is not None
     assert cell.difference == pytest.approx(cell.ours - cell.printed.value)
@@ -132,9 +132,9 @@ def test_times_are_medians_of_an_iteration(found: Report) -> None:
 def test_deviations_are_listed_beside_the_number(found: Report) -> None:
     """A number of LambdaLoss of 2023 refers to the shifted δ, one of LambdaMART does not."""
     table = found.tables[0]
-    (place,) = (i for i, text in enumerate(table.deviations, start=1) if "off by one" in text)
-    assert place in table.cells["LambdaLoss τ=k", "NDCG@5"].deviations
-    assert place not in table.cells["LambdaMART τ=k", "NDCG@5"].deviations
+    (cell_key,) = (i for i, text in enumerate(table.deviations, start=1) if "off by one" in text)
+    assert cell_key in table.cells["LambdaLoss τ=k", "NDCG@5"].deviations
+    assert cell_key not in table.cells["LambdaMART τ=k", "NDCG@5"].deviations
 
 
 def test_drawn_data_is_no_corpus(found: Report) -> None:

@@ -151,8 +151,8 @@ def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path)
 def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
     """The leaf values are powers of two, so that each sum identifies its leaves."""
     text = ModelText.read(special_forest(seed))
-    for place, tree in enumerate(text.trees):
-        tree.leaf_values[:] = np.arange(len(tree.leaf_values)) * 8.0**place
+    for index, tree in enumerate(text.trees):
+        tree.leaf_values[:] = np.arange(len(tree.leaf_values)) * 8.0**index
     written = text.write()
     rows = rows_near(written, seed, doubles=False, missing=True, infinite=True)
     scores = engines.onnx(export_model(written, "onnx").content)(rows)

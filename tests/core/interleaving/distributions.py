@@ -26,15 +26,15 @@ class _Replay:
         self.others: list[list[int]] = []
 
     def __call__(self, weights: Sequence[float]) -> int:
-        possible = [place for place, weight in enumerate(weights) if weight > 0.0]
+        possible = [index for index, weight in enumerate(weights) if weight > 0.0]
         if len(self._taken) < len(self._prefix):
-            place = self._prefix[len(self._taken)]
+            index = self._prefix[len(self._taken)]
         else:
-            place = possible[0]
+            index = possible[0]
             self.others += [[*self._taken, other] for other in possible[1:]]
-        self._taken.append(place)
-        self.probability *= weights[place] / sum(weights)
-        return place
+        self._taken.append(index)
+        self.probability *= weights[index] / sum(weights)
+        return index
 
 
 def of_documents(build: Callable[[Draw], InterleavedList]) -> dict[tuple[int, ...], float]:

@@ -192,9 +192,9 @@ def test_optimised_credits() -> None:
 def test_random_clicks_are_fair(method: Method, orders: list[list[int]], length: int) -> None:
     """A click at a rank, on whatever document, has the same expected credit for both rankers."""
     lists = exact_distribution(lambda draw: interleave(method, orders, length, draw))
-    for place in range(length):
+    for index in range(length):
         expected = np.sum(
-            [probability * np.array(shown.credits([place])) for shown, probability in lists], axis=0
+            [probability * np.array(shown.credits([index])) for shown, probability in lists], axis=0
         )
         assert expected[0] == pytest.approx(expected[1], abs=1e-7)
 
@@ -211,12 +211,12 @@ def test_rankings_of_different_lengths_are_optimised_down_to_the_shorter(
     rankings = [order[:size] for order, size in zip(orders, sizes, strict=True)]
     lists = exact_distribution(lambda draw: interleave("optimised", rankings, 10, draw))
     assert all(set(shown.documents) == set(rankings[0]) | set(rankings[1]) for shown, _ in lists)
-    for place in range(len(set(rankings[0]) | set(rankings[1]))):
+    for index in range(len(set(rankings[0]) | set(rankings[1]))):
         expected = np.sum(
-            [probability * np.array(shown.credits([place])) for shown, probability in lists], axis=0
+            [probability * np.array(shown.credits([index])) for shown, probability in lists], axis=0
         )
         assert expected[0] == pytest.approx(expected[1], abs=1e-7)
-        assert (expected[0] > 0.0) == (place < min(sizes))
+        assert (expected[0] > 0.0) == (index < min(sizes))
 
 
 @pytest.mark.parametrize("method", ["team_draft", "probabilistic"])
@@ -234,9 +234,9 @@ def test_random_clicks_are_fair_beyond_the_end_of_a_ranking(
     documents = {document for ranking in rankings for document in ranking}
     lists = exact_distribution(lambda draw: interleave(method, rankings, 10, draw))
     assert all(set(shown.documents) == documents for shown, _ in lists)
-    for place in range(len(documents)):
+    for index in range(len(documents)):
         expected = np.sum(
-            [probability * np.array(shown.credits([place])) for shown, probability in lists], axis=0
+            [probability * np.array(shown.credits([index])) for shown, probability in lists], axis=0
         )
         assert expected == pytest.approx(np.full(n_rankers, expected[0]), abs=1e-7)
 

@@ -38,7 +38,7 @@ def combinations() -> Iterator[Any]:
 
     For losses with noise, half of the combinations are slow tests; neighbouring losses alternate.
     """
-    for place, (name, cls) in enumerate(LOSSES.items()):
+    for index, (name, cls) in enumerate(LOSSES.items()):
         declared = {p.name: p for p in parameters_of(cls)}
         varied: dict[str, list[Any]] = {
             p.name: list(p.choices) for p in declared.values() if p.choices and p.name != "pair_selection"
@@ -54,7 +54,7 @@ def combinations() -> Iterator[Any]:
             varied["selection"] = [(None, None), (3, None), (3, "static"), (3, "random")]
         for numbers in product(*(range(len(values)) for values in varied.values())):
             options = {key: varied[key][number] for key, number in zip(varied, numbers, strict=True)}
-            marks = () if "noise" not in varied or (place + sum(numbers)) % 2 == 0 else pytest.mark.slow
+            marks = () if "noise" not in varied or (index + sum(numbers)) % 2 == 0 else pytest.mark.slow
             if selection := options.pop("selection", None):
                 options["truncation_level"], options["pair_selection"] = selection
             yield pytest.param(name, options, marks=marks)

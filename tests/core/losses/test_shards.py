@@ -91,9 +91,9 @@ def _outcomes(objective: Objective, scores: Any, iteration: int) -> list[Any]:
 
 def combinations() -> Iterator[Any]:
     """Alternate weights and threads over the cases; slow: each with all four combinations."""
-    for place, (name, options) in enumerate(CASES):
+    for index, (name, options) in enumerate(CASES):
         for number, (weighted, threads) in enumerate(product((False, True), (1, 2))):
-            marks = () if number == place % 4 else pytest.mark.slow
+            marks = () if number == index % 4 else pytest.mark.slow
             yield pytest.param(name, options, weighted, threads, marks=marks)
 
 
@@ -119,9 +119,9 @@ def test_shards_have_the_terms_of_the_whole(
         found = [_outcomes(objective, scores[rows], iteration) for rows, objective in shards]
         halves = zip(*(np.split(outcome[0], 2) for outcome in found), strict=True)
         assert np.concatenate([part for half in halves for part in half]).tobytes() == expected[0].tobytes()
-        for place in range(1, len(expected)):
-            joined = np.concatenate([outcome[place] for outcome in found])
-            assert joined.tobytes() == expected[place].tobytes()
+        for index in range(1, len(expected)):
+            joined = np.concatenate([outcome[index] for outcome in found])
+            assert joined.tobytes() == expected[index].tobytes()
 
 
 @pytest.mark.parametrize(

@@ -82,13 +82,13 @@ def plain_score_of_inputs(network: Network, inputs: Float64Array) -> Float64Arra
         "sigmoid": special.expit,
     }
     units = inputs
-    for place, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.layers):
         units = units @ layer.weights.astype(np.float64) + layer.bias
         if layer.norm_scales is not None:
             centred = units - units.mean(axis=1, keepdims=True)
             deviations = np.sqrt((centred**2).mean(axis=1, keepdims=True) + EPSILON)
             units = centred / deviations * layer.norm_scales + layer.norm_shifts
-        if place < len(network.layers) - 1:
+        if index < len(network.layers) - 1:
             units = functions[network.activation](units)
     scores: Float64Array = units[:, 0]
     return scores

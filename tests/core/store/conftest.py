@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from core.store import Dataset, Job, Model, Store, StoreSettings
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 
 @pytest.fixture
-def settings(places: Places) -> StoreSettings:
+def settings(store_arguments: StoreArguments) -> StoreSettings:
     """Settings of a separate store for the test, with a migrated database."""
-    return StoreSettings(**places)
+    return StoreSettings(**store_arguments)
 
 
 @pytest.fixture
-def unmigrated_settings(unmigrated_places: Places) -> StoreSettings:
+def unmigrated_settings(unmigrated_store_arguments: StoreArguments) -> StoreSettings:
     """Settings of a separate store for the test, with an empty database."""
-    return StoreSettings(**unmigrated_places)
+    return StoreSettings(**unmigrated_store_arguments)
 
 
 @pytest.fixture

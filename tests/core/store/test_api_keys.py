@@ -112,10 +112,10 @@ def test_uses_are_noted_to_the_minute(store: Store) -> None:
     """A second use within the minute writes nothing; one after it does."""
     key, _ = create(store)
     with store.begin() as tx:
-        tx.api_keys.note_use(key.id)
+        tx.api_keys.record_use(key.id)
     with store.begin() as tx:
         first = tx.api_keys.get(key.id).last_used_at
-        tx.api_keys.note_use(key.id)
+        tx.api_keys.record_use(key.id)
     assert first is not None
     assert utc_now() - first < timedelta(minutes=1)
     with store.begin() as tx:
@@ -123,7 +123,7 @@ def test_uses_are_noted_to_the_minute(store: Store) -> None:
         assert row.last_used_at == first
         row.last_used_at = first - LAST_USE_INTERVAL
     with store.begin() as tx:
-        tx.api_keys.note_use(key.id)
+        tx.api_keys.record_use(key.id)
     with store.read() as tx:
         assert (tx.api_keys.get(key.id).last_used_at or first) >= first
 

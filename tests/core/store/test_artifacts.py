@@ -101,7 +101,7 @@ def test_delete(artifacts: Artifacts) -> None:
     "key", ["", "/etc/passwd", "../x", "a/../b", "a//b", "a/", ".", "a/.", "a\\b", "a\0b"]
 )
 def test_keys_stay_inside(artifacts: Artifacts, key: str) -> None:
-    """A key that is absolute, leaves its folder or is not in its plain form is refused by every action."""
+    """A key that is absolute, leaves its folder or is not normalised is refused by every action."""
     for act in (
         artifacts.open,
         artifacts.read_bytes,
@@ -126,7 +126,7 @@ def test_errors_of_the_body_pass_through(artifacts: Artifacts) -> None:
 
 
 def test_local_copies_are_removed() -> None:
-    """The copy of a remote artifact lasts as long as the block; a local artifact is given as it is."""
+    """The local copy of a remote artifact exists only within the block."""
     artifacts = Artifacts(f"memory://{uuid.uuid4().hex}")
     artifacts.write_bytes(KEY, b"x")
     with artifacts.local(KEY) as path:

@@ -14,7 +14,7 @@ from core.store import Store, StoreSettings, Transaction
 from core.store.clock import utc_now
 from core.store.engines import open_engine
 from tests.servers import PostgresServer, TcpProxy
-from tests.servers.fixtures import Places
+from tests.servers.fixtures import StoreArguments
 
 pytestmark = [pytest.mark.servers, pytest.mark.long]
 
@@ -27,10 +27,12 @@ def proxy(postgres: PostgresServer) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def proxied_store(places: Places, postgres: PostgresServer, proxy: TcpProxy) -> Iterator[Store]:
+def proxied_store(
+    store_arguments: StoreArguments, postgres: PostgresServer, proxy: TcpProxy
+) -> Iterator[Store]:
     """A migrated, empty store whose server the proxy can disconnect."""
-    database_url = places["database_url"].replace(f":{postgres.port}/", f":{proxy.port}/")
-    store = Store.open(StoreSettings(**places | {"database_url": database_url}))
+    database_url = store_arguments["database_url"].replace(f":{postgres.port}/", f":{proxy.port}/")
+    store = Store.open(StoreSettings(**store_arguments | {"database_url": database_url}))
     yield store
     store.close()
 

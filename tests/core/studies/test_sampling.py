@@ -1,7 +1,10 @@
 """Sampling of the next trial's parameters."""
 
+import math
+
 import pytest
 
+from core.errors import InvalidInput
 from core.studies.sampling import PastTrial, TrialPosition, combinations_taken, sample, sampler_limit
 from core.studies.search_space import search_space
 
@@ -65,3 +68,12 @@ def test_a_finite_search_space_limits_the_trials(sampler: str) -> None:
 def test_a_grid_does_not_repeat_the_default() -> None:
     """The default learning rate is 0.1, a value of the grid."""
     assert sampler_limit("grid", search_space(SPACE), BASE) == 3
+
+
+@pytest.mark.parametrize("bound", ["low", "high"])
+def test_an_infinite_bound_is_refused_at_its_pointer(bound: str) -> None:
+    """The error points at the bound that is not finite."""
+    dimension = {"type": "float", "low": 0.0, "high": 1.0, bound: math.inf}
+    with pytest.raises(InvalidInput) as caught:
+        search_space({"/scorer/learning_rate": dimension})
+    assert [problem.pointer for problem in caught.value.problems] == [f"/~1scorer~1learning_rate/{bound}"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.texts import NotUnderstood
 from rankery.cli.training_options import distribution_of
 from rankery.client.arguments import distribution_field

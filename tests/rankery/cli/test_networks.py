@@ -8,7 +8,7 @@ import pytest
 
 from core.scorers import SCORERS
 from rankery.cli import names
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.texts import NotUnderstood, grid
 from rankery.cli.training_options import ScorerChoice
 from rankery.cli.tune import search_dimension

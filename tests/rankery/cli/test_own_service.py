@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import Interrupted
+from rankery.cli.exit_codes import Interrupted
 from rankery.cli.references import upload
 from rankery.client import Client, Job
 from rankery.client.resumable import RESUMABLE_BYTES

@@ -95,7 +95,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 run.append((query, -bm25, f"{name}%20{query} Q0 d{document} {{rank}} {bm25:.4f} present"))
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
         ranked = [line for *_, line in sorted(run)]
-        text = "".join(line.format(rank=place % 10 + 1) + "\n" for place, line in enumerate(ranked))
+        text = "".join(line.format(rank=index % 10 + 1) + "\n" for index, line in enumerate(ranked))
         (folder / "present.run").write_text(text)
     return folder
 

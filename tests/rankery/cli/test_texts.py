@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from core.data.trec import write_run
-from rankery.cli.endings import WrongUsage
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.papers import numbers_of
 from rankery.cli.rank import trec_run
 from rankery.cli.served_events import read_events

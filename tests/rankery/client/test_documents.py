@@ -102,7 +102,7 @@ def test_a_batch_is_limited_by_its_size_in_json() -> None:
     """A batch ends at the limit of documents, bytes or queries, and a larger query is alone."""
     sizes = [1, 1, 3, 1, 5, 1]
     document = {"id": "d", "features": {"a_feature_with_a_long_name": 0.12345678901234567}}
-    queries = [{"id": f"q{place}", "documents": [document] * size} for place, size in enumerate(sizes)]
+    queries = [{"id": f"q{index}", "documents": [document] * size} for index, size in enumerate(sizes)]
 
     def split(documents: int, n_bytes: int, max_queries: int) -> list[list[int]]:
         split_queries = batches(queries, documents, n_bytes, max_queries)

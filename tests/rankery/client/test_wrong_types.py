@@ -99,7 +99,7 @@ def test_an_unknown_order_is_refused(client: Client) -> None:
         client.rank("web", FRAME, order="row")  # type: ignore[call-overload]
 
 
-def test_a_closed_client_names_the_way_out() -> None:
+def test_a_closed_client_proposes_a_new_one() -> None:
     """Each call of the client and of its objects fails with the same error of the library."""
     answers = httpx.MockTransport(lambda _: httpx.Response(200, json=job_document()))
     with Client("http://rankery.test", transport=answers) as client:
@@ -111,7 +111,7 @@ def test_a_closed_client_names_the_way_out() -> None:
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
 def test_objects_of_the_client_are_not_pickled(copied: Callable[[object], object]) -> None:
-    """The error has the way out; a shallow copy shares the connections."""
+    """The error has the solution; a shallow copy shares the connections."""
     client = Client("http://rankery.test")
     job = Job.of(job_document(), client.transport)
     for kept in (client, job, client.jobs()):

@@ -18,7 +18,7 @@ def running_ranks() -> dict[int, str]:
 
 
 def ranks_of(parent: int) -> list[int]:
-    """Return the rank processes that a process started, which may have ended since."""
+    """Return the ids of running rank processes of a driver, even if the driver has ended."""
     ranks = []
     for entry in _PROC.glob("[0-9]*"):
         try:
@@ -30,8 +30,8 @@ def ranks_of(parent: int) -> list[int]:
     return ranks
 
 
-def is_alone_within(seconds: float, parent: int | None = None) -> bool:
-    """Wait up to this time; return whether a process, by default this one, has no rank left."""
+def ranks_end_within(seconds: float, parent: int | None = None) -> bool:
+    """Return whether all ranks of a driver, by default this process, end within this time."""
     driver = parent or os.getpid()
     deadline = time.monotonic() + seconds
     while ranks_of(driver) and time.monotonic() < deadline:
@@ -39,10 +39,10 @@ def is_alone_within(seconds: float, parent: int | None = None) -> bool:
     return not ranks_of(driver)
 
 
-class Strike(threading.Thread):
+class SignalAtStage(threading.Thread):
     """A thread that sends a signal to a rank during a stage.
 
-    The rank is stopped and checked again and again, so that even a short stage is hit.
+    The rank is stopped and checked again and again, so that even a short stage gets the signal.
 
     Args:
         name: Process name during the stage, such as `rank 1 histograms`; `rank 1` for any stage.
@@ -53,28 +53,28 @@ class Strike(threading.Thread):
     def __init__(self, name: str, number: signal.Signals, times: int = 1) -> None:
         super().__init__(daemon=True)
         self._name = name[:15]  # the system keeps 15 characters
-        self._number = number
+        self._signal = number
         self._times = times
-        self._struck: set[int] = set()
-        self.struck_at: list[float] = []
+        self._signalled: set[int] = set()
+        self.sent_at: list[float] = []
 
     def run(self) -> None:
         """Send the signals."""
-        while len(self.struck_at) < self._times:
+        while len(self.sent_at) < self._times:
             for pid, name in running_ranks().items():
                 is_target = name.startswith(self._name[: len("rank 1")])
-                if is_target and pid not in self._struck and self._is_struck(pid):
-                    self._struck.add(pid)
-                    self.struck_at.append(time.monotonic())
+                if is_target and pid not in self._signalled and self._send_at_stage(pid):
+                    self._signalled.add(pid)
+                    self.sent_at.append(time.monotonic())
             time.sleep(0.0005)
 
-    def _is_struck(self, pid: int) -> bool:
-        """Let a rank continue in short steps until it is at the stage, and send the signal."""
+    def _send_at_stage(self, pid: int) -> bool:
+        """Let a rank continue in short steps until the stage, and send the signal; False if it ended."""
         try:
             while True:
                 os.kill(pid, signal.SIGSTOP)
                 if _name_of(pid).startswith(self._name):
-                    os.kill(pid, self._number)
+                    os.kill(pid, self._signal)
                     return True
                 os.kill(pid, signal.SIGCONT)
                 time.sleep(_STEP_SECONDS)

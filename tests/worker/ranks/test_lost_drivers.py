@@ -16,7 +16,7 @@ from core.store import Job, Store
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import hold, on_phases
 from tests.worker.ranks.drivers import driver_process
-from tests.worker.ranks.processes import is_alone_within
+from tests.worker.ranks.processes import ranks_end_within
 from tests.worker.ranks.trainings import ranks
 from worker import WorkerSettings
 from worker.job.lease import Lease
@@ -33,7 +33,7 @@ SPEC: dict[str, Any] = {
 }
 # More trees than a test waits for.
 ENDLESS = SPEC["hyperparameters"] | {"num_iterations": 100_000}
-LONG_ENOUGH = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 @pytest.fixture
 def inline_worker(store: Store, settings: WorkerSettings) -> InlineWorker:
-    """A worker that writes every report, since tests wait for trees."""
+    """A worker that writes every progress report, since tests wait for trees."""
     return InlineWorker(store, settings)
 
 
@@ -68,14 +68,14 @@ def _submit(inline_worker: InlineWorker, dataset: RankingDataset, **changed: Any
 
 
 def _await_tree(store: Store, job_id: str, number: int) -> Job:
-    deadline = time.monotonic() + LONG_ENOUGH
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         with store.read() as tx:
             job = tx.jobs.get(job_id)
         if (job.progress or {}).get("iteration", 0) >= number and job.checkpoint:
             return job
         time.sleep(0.02)
-    raise AssertionError(f"no tree {number} within {LONG_ENOUGH} s: {job.status}, {job.progress}")
+    raise AssertionError(f"no tree {number} within {TIMEOUT_SECONDS} s: {job.status}, {job.progress}")
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _driving(inline_worker: InlineWorker) -> Iterator["subprocess.Popen[bytes]"]
         process.wait()
 
 
-def _recover_jobs(inline_worker: InlineWorker, job_id: str) -> None:
+def _recover_job(inline_worker: InlineWorker, job_id: str) -> None:
     """Queue the job of a lost driver again, as a sweep does."""
     with inline_worker.store.begin() as tx:
         tx.jobs.recover(tx.jobs.get(job_id), attempts=3)
@@ -104,8 +104,8 @@ def test_ranks_leave_a_driver_that_is_lost(
     with _driving(inline_worker) as driver:
         _await_tree(inline_worker.store, job_id, 5)
         os.kill(driver.pid, number)
-        assert is_alone_within(15.0, driver.pid)
-    _recover_jobs(inline_worker, job_id)
+        assert ranks_end_within(15.0, driver.pid)
+    _recover_job(inline_worker, job_id)
     job = inline_worker.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.attempt == 2
@@ -128,7 +128,7 @@ def test_a_cancelled_job_ends_with_its_ranks(inline_worker: InlineWorker, larger
     job = inline_worker.run_queued(job_id)
     canceller.join()
     assert job.status == "cancelled"
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)
 
 
 @pytest.mark.long
@@ -139,7 +139,7 @@ def test_a_worker_that_stops_keeps_a_checkpoint(inline_worker: InlineWorker, lar
     stop = StopFlag()
 
     def halt() -> None:
-        deadline = time.monotonic() + LONG_ENOUGH
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             with inline_worker.store.read() as tx:
                 progress = tx.jobs.get(job_id).progress or {}
@@ -157,7 +157,7 @@ def test_a_worker_that_stops_keeps_a_checkpoint(inline_worker: InlineWorker, lar
     assert job.status == "queued"
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] >= 3
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)
 
 
 @pytest.mark.long

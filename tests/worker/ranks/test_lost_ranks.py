@@ -15,7 +15,7 @@ from core.kernel_cache import processor
 from core.store import Job
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import when
-from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
+from tests.worker.ranks.processes import SignalAtStage, ranks_end_within, running_ranks
 from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from worker import WorkerSettings
 from worker.job.lease import Lease
@@ -78,7 +78,7 @@ def test_a_rank_is_lost_between_trees(
     assert job.progress is not None
     assert job.progress["restarts"] == 1
     assert text_of(checkpointing, job) == text_of(checkpointing, local_job)
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)
 
 
 @pytest.mark.slow
@@ -88,18 +88,18 @@ def test_a_rank_is_lost_at_a_stage(
     inline_worker: InlineWorker, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
     """After a rank is killed or frozen at a stage, the training continues to the same bytes."""
-    strike = Strike(f"rank 1 {stage}", number)
-    strike.start()
+    signaller = SignalAtStage(f"rank 1 {stage}", number)
+    signaller.start()
     for _ in range(5):  # a busy machine may hide a stage that takes a millisecond
         job = _train(inline_worker, larger)
         assert job.status == "succeeded", job.problem
-        if strike.struck_at:
+        if signaller.sent_at:
             break
-    assert strike.struck_at
+    assert signaller.sent_at
     assert job.progress is not None
     assert job.progress["restarts"] == 1
     assert inline_worker.model_text(job.result or {}) == undisturbed
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)
 
 
 @pytest.mark.slow
@@ -107,13 +107,13 @@ def test_a_rank_is_lost_while_ranks_connect(
     inline_worker: InlineWorker, larger: RankingDataset, undisturbed: str
 ) -> None:
     """Ranks that cannot connect to the lost rank end as well, and the training starts again."""
-    strike = Strike("rank 0 connecting", signal.SIGKILL)
-    strike.start()
+    signaller = SignalAtStage("rank 0 connecting", signal.SIGKILL)
+    signaller.start()
     job = _train(inline_worker, larger)
     assert job.status == "succeeded", job.problem
-    assert strike.struck_at
+    assert signaller.sent_at
     assert inline_worker.model_text(job.result or {}) == undisturbed
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)
 
 
 @pytest.mark.slow
@@ -121,14 +121,14 @@ def test_ranks_that_are_lost_again_and_again_end_the_job(
     inline_worker: InlineWorker, larger: RankingDataset
 ) -> None:
     """After four losses before the first tree, the job fails with the reason."""
-    strike = Strike("rank 2", signal.SIGKILL, times=4)
-    strike.start()
+    signaller = SignalAtStage("rank 2", signal.SIGKILL, times=4)
+    signaller.start()
     job = _train(inline_worker, larger)
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Ranks lost"
     assert "ranks were lost 4 times without another tree" in job.problem["detail"]
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)
 
 
 class LatePlacement(LocalPlacement):
@@ -216,4 +216,4 @@ def test_a_shard_beyond_the_memory_limit_is_refused(
     assert job.problem is not None
     assert job.problem["title"] == "Memory limit"
     assert "The shard of rank 0" in job.problem["detail"]
-    assert is_alone_within(1.0)
+    assert ranks_end_within(1.0)

@@ -1,7 +1,7 @@
 /** The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model. @module */
 import { timesLabel } from "./labels.js";
 import { signed, verdictChip } from "../evaluation/verdict.js";
-import { evaluationPage, jobApi, modelPage } from "../page/addresses.js";
+import { evaluationPage, jobApi, modelPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { dataTable, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";

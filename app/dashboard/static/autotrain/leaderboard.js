@@ -2,7 +2,7 @@
  * The leaderboard of an automatic training: the ranked candidates on one scale, and the candidates that are not ranked.
  * @module
  */
-import { jobApi } from "../page/addresses.js";
+import { jobApi } from "../page/paths.js";
 import { conclusionPart } from "./conclusion.js";
 import {
   baselineLines,
@@ -22,7 +22,18 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
+import {
+  changeDetector,
+  h,
+  hint,
+  numberHeads,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  svg,
+  tableHead,
+} from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
@@ -38,9 +49,9 @@ import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();
-  const conclusionPlace = h("div");
-  const words = hint();
-  const key = h("ul.whisker-key");
+  const conclusionNode = h("div");
+  const state = hint();
+  const legend = h("ul.whisker-key");
   const unrankedSection = unrankedPart();
   /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
   let drawing = { best: undefined, lines: [], scale: linearScale([]) };
@@ -53,23 +64,23 @@ export function leaderboard(first) {
   );
   const node = h(
     "div.leaderboard",
-    conclusionPlace,
+    conclusionNode,
     h(
       "section",
       { "aria-label": "Candidates" },
       h("h3", "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
-      words,
-      key,
+      state,
+      legend,
       table.node,
       unrankedSection.node,
     ),
   );
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   async function update(job) {
     const board = await read(jobApi(job.id, "/candidates"));
-    if (!isNew([board, job.status, job.result])) return;
+    if (!hasChanged([board, job.status, job.result])) return;
     const candidates = ranked(board);
     const lines = baselineLines(board.conclusion);
     const values = [
@@ -81,11 +92,11 @@ export function leaderboard(first) {
       lines: lines.map(({ value }) => value),
       scale: linearScale(values, 4),
     };
-    replace(conclusionPlace, board.conclusion && conclusionPart(board.conclusion, job));
-    setText(words, stateLabel(job, board));
+    replace(conclusionNode, board.conclusion && conclusionPart(board.conclusion, job));
+    setText(state, stateLabel(job, board));
     table.node.hidden = candidates.length === 0;
     table.show(candidates);
-    replace(key, ...lines.map(lineEntry));
+    replace(legend, ...lines.map(lineEntry));
     unrankedSection.update(board);
   }
   return { node, update };
@@ -180,10 +191,10 @@ function stateLabel(job, board) {
       ? "The candidates are listed here once the first training has begun."
       : "No candidate was measured.";
   }
-  const words = `${countLabel(board)}.`;
+  const state = `${countLabel(board)}.`;
   if (job.status === "failed" || job.status === "cancelled")
-    return `${words} The job ended before a model was built from the candidates.`;
-  return job.status === "succeeded" ? `${words} Candidates in bold are part of the model.` : words;
+    return `${state} The job ended before a model was built from the candidates.`;
+  return job.status === "succeeded" ? `${state} Candidates in bold are part of the model.` : state;
 }
 
 /** @param {{name: string, value: number}} line @param {number} index */

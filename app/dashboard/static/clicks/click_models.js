@@ -57,7 +57,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     h("h3", "Models compared"),
     dataTable("Comparison of models", ["Model", numbers], models.map(row), { class: "click-table" }),
     hint(
-      `Measured on ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin. 95% intervals have users as units, or lists in a log without users.`,
+      `Measured on ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin. 95% intervals are over users, or over lists in a log without users.`,
       unseen > 0 &&
         ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
     ),

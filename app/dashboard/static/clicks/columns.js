@@ -8,18 +8,18 @@ import { dataTable, find, findAll, h, replace } from "../page/dom.js";
 const PREVIEW_ROWS = 5;
 
 /**
- * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `place` if the file is
+ * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `container` if the file is
  * not a table.
  *
- * @param {HTMLElement} place with a select for each role, whose `data-usual` lists the usual names of the column
+ * @param {HTMLElement} container with a select for each role, whose `data-usual` lists the usual names of the column
  * @param {string} text the beginning of the file
  */
-export function offerColumns(place, text) {
+export function offerColumns(container, text) {
   const isTable = !/^\s*[[{]/.test(text);
   const [names = [], ...rows] = isTable ? firstRecords(text, PREVIEW_ROWS + 1) : [];
-  place.hidden = names.length < 2;
+  container.hidden = names.length < 2;
   const detected = new Set();
-  for (const select of findAll(place, "select", HTMLSelectElement)) {
+  for (const select of findAll(container, "select", HTMLSelectElement)) {
     const usualNames = (select.dataset.usual ?? "").split(" ");
     const matches = usualNames.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
     const column = matches.find((each) => !detected.has(each)) ?? "";
@@ -32,5 +32,5 @@ export function offerColumns(place, text) {
     names,
     rows.map((row) => h("tr", ...row.map((cell) => h("td", cell)))),
   );
-  replace(find(place, ".preview"), table);
+  replace(find(container, ".preview"), table);
 }

@@ -1,7 +1,7 @@
 /** The result of a counterfactual evaluation: estimates, verdicts, and support by the log. @module */
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
-import { modelPage, rankingPage } from "../page/addresses.js";
+import { modelPage, rankingPage } from "../page/paths.js";
 import { dataTable, h, hint, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 

@@ -2,7 +2,7 @@
 import { estimatorOptions } from "./estimators.js";
 import { asSystem, offerReadyUnselected, readOffered, systemOption } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
-import { jobPage, openPage } from "../page/addresses.js";
+import { jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace } from "../page/dom.js";
 

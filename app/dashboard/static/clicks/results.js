@@ -2,8 +2,8 @@
 import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { changes, dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
+import { clickLogPage, datasetPage } from "../page/paths.js";
+import { changeDetector, dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -22,11 +22,11 @@ const RESULTS = {
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function clickResult() {
   const node = h("div.click-result", { hidden: true });
-  const isNew = changes();
+  const hasChanged = changeDetector();
   return {
     node,
     update(job) {
-      if (!isNew(job.result)) return;
+      if (!hasChanged(job.result)) return;
       const show = RESULTS[job.kind] ?? naiveComparison;
       const content = job.result ? show(job.result, job) : [];
       node.hidden = content.length === 0;

@@ -3,7 +3,7 @@ import { rolesPanel } from "./roles.js";
 import { onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
-import { datasetApi, datasetPage } from "../page/addresses.js";
+import { datasetApi, datasetPage } from "../page/paths.js";
 import { creator, request } from "../page/api.js";
 import { find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";

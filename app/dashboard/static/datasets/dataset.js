@@ -1,5 +1,5 @@
 /** Names, labels and actions of datasets. @module */
-import { datasetApi, datasetPage, jobPage } from "../page/addresses.js";
+import { datasetApi, datasetPage, jobPage } from "../page/paths.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";

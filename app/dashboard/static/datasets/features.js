@@ -1,7 +1,7 @@
 /** Distributions of labels and of documents per query, and the table of features. @module */
 import { searchField } from "../forms/controls.js";
 import { bars, histogram } from "../figures/marks.js";
-import { datasetApi } from "../page/addresses.js";
+import { datasetApi } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { h, setText } from "../page/dom.js";
 import { count, counted, metric, percent, short } from "../page/format.js";

@@ -1,6 +1,6 @@
 /** Findings of the data doctor: severity, share of the data, examples and advice. @module */
 import { bar, severityCounts } from "../figures/marks.js";
-import { featureView, queryPage } from "../page/addresses.js";
+import { featureTablePage, queryPage } from "../page/paths.js";
 import { helpLink, withCode } from "../page/content.js";
 import { h, hint } from "../page/dom.js";
 import { count, percent } from "../page/format.js";
@@ -9,7 +9,7 @@ import { SEVERITIES } from "./dataset.js";
 /** @typedef {Schemas["Finding"]} Finding */
 
 /** @type {Record<string, (datasetId: string, name: string) => string>} */
-const EXAMPLE_PAGES = { query: queryPage, feature: featureView };
+const EXAMPLE_PAGES = { query: queryPage, feature: featureTablePage };
 const MIN_TOTAL_FOR_PERCENT = 10;
 /** @type {Record<string, string>} */
 const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Documents:" };

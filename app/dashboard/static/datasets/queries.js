@@ -3,7 +3,7 @@ import { searchField } from "../forms/controls.js";
 import { rangeLabel } from "./dataset.js";
 import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";
-import { datasetApi, openPage, queryPage } from "../page/addresses.js";
+import { datasetApi, openPage, queryPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { latestReader, loadInto } from "../page/content.js";
 import { dataTable, findAll, h, hint, numberHeads, replace, rowHead, setText } from "../page/dom.js";
@@ -25,11 +25,11 @@ const TYPING_MILLISECONDS = 200;
 export function queryList({ id, statistics }, initialPrefix, onPrefix, address = (queryId) => queryPage(id, queryId)) {
   const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
   const words = h("p.hint", { role: "status" });
-  const place = h("div.rows");
+  const container = h("div.rows");
   field.value = initialPrefix;
   /** @type {Query[]} */
   let queries = [];
-  const load = latestReader(place);
+  const load = latestReader(container);
   let typing = 0;
 
   function typed() {
@@ -70,8 +70,8 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
     const all = statistics?.queries ?? 0;
     setText(words, summary(next, all));
     const more = next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more");
-    replace(place, queries.length > 0 && table(queries, address), more);
-    if (before) findAll(place, "tbody a", HTMLElement)[before]?.focus();
+    replace(container, queries.length > 0 && table(queries, address), more);
+    if (before) findAll(container, "tbody a", HTMLElement)[before]?.focus();
   }
 
   /** @param {string | null} next @param {number} all */
@@ -85,7 +85,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   }
 
   read();
-  return h("div.panel.browser", h("div.browser-head", field, words), place);
+  return h("div.panel.browser", h("div.browser-head", field, words), container);
 }
 
 /** @param {Query[]} queries @param {(queryId: string) => string} address */
@@ -154,12 +154,12 @@ export function largestLabel(datasetId) {
  *
  * @param {string} datasetId
  * @param {string} queryId
- * @returns {{fill: (place: HTMLElement, documentId: string) => void}}
+ * @returns {{fill: (container: HTMLElement, documentId: string) => void}}
  */
 export function documentFeatures(datasetId, queryId) {
   return {
-    fill(place, documentId) {
-      loadInto(place, async () => {
+    fill(container, documentId) {
+      loadInto(container, async () => {
         const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
         const [found] = candidates;
         if (!found) return [hint("The dataset has no document with this ID.")];

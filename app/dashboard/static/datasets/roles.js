@@ -15,22 +15,22 @@ const MAX_NAMED = 5;
 /**
  * Return a panel of a file's first rows, hidden until a file is shown.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {import("./guess.js").UsualNames} usual
  * @param {(isTable: boolean) => void} [shown] called with true if the user can choose roles here
  * @returns {{show: (file: File | undefined, columns?: Columns) => Promise<void>}} shows a file, with the roles of an
  *   earlier upload if they are given
  */
-export function rolesPanel(place, usual, shown = () => {}) {
-  const read = latestReader(place);
+export function rolesPanel(container, usual, shown = () => {}) {
+  const read = latestReader(container);
   return {
     show: (file, columns) =>
       read(
         async () => (file ? await readStart(file).catch(() => null) : null),
         (text) => {
           const preview = text === null ? null : previewOf(text);
-          replace(place, ...(preview ? content(preview, usual, columns) : []));
-          place.hidden = !place.hasChildNodes();
+          replace(container, ...(preview ? content(preview, usual, columns) : []));
+          container.hidden = !container.hasChildNodes();
           shown(preview?.kind === "table");
         },
       ),

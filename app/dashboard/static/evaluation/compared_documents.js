@@ -4,7 +4,7 @@ import { signed } from "./verdict.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade, rankShift } from "../figures/marks.js";
 import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models/scored.js";
-import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
+import { comparisonApi, modelApi, queryPage } from "../page/paths.js";
 import { get, Problem, readOnce } from "../page/api.js";
 import { failureBox, loadInto, latestReader } from "../page/content.js";
 import {
@@ -184,7 +184,7 @@ const WIDTH = 100;
  */
 function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
-  const placesLeft = indexByDocument(left);
+  const indicesLeft = indexByDocument(left);
   const node = h(
     "div.two-rankings",
     {
@@ -197,7 +197,7 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
     heading(right, shown),
     h("ol", ...left.ranking.map((each) => entry(each, largestLabel, open))),
     lines(left, right, rows, largestLabel),
-    h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, placesLeft, left)))),
+    h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, indicesLeft, left)))),
     remainder(left),
     h("span"),
     remainder(right),
@@ -254,17 +254,17 @@ function entry(document, largestLabel, open, moved) {
  * below.
  *
  * @param {Document} document
- * @param {Map<string, number>} placesLeft
+ * @param {Map<string, number>} indicesLeft
  * @param {Ranking} left
  */
-function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
+function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {
   const { length: top } = ranking;
-  const place = placesLeft.get(id);
-  if (place === undefined && documents > top)
+  const index = indicesLeft.get(id);
+  if (index === undefined && documents > top)
     return h("span.shift", { "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
-  if (place === undefined)
+  if (index === undefined)
     return h("span.shift", { "data-shift": "up", title: "not ranked by the other system" }, "new");
-  return rankShift(ranking[place].rank - rank);
+  return rankShift(ranking[index].rank - rank);
 }
 
 /**
@@ -335,19 +335,19 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
       if (event.key === "Enter" && field.value) onChoose(field.value.trim());
     },
   });
-  const place = h("div");
+  const container = h("div");
   const node = h(
     "section.compared-query",
     { "aria-label": "One query, ranked by both systems" },
     h("div.panel-head", title, field),
-    place,
+    container,
   );
-  const read = latestReader(place, (error, retry) => {
+  const read = latestReader(container, (error, retry) => {
     replace(title, "One query, ranked by both systems");
     const isAbsent = error instanceof Problem && error.status === 404;
-    replace(place, isAbsent ? problemBox(error) : failureBox(error, retry));
+    replace(container, isAbsent ? problemBox(error) : failureBox(error, retry));
   });
-  replace(place, hint("Choose a query above, or enter the ID of any query."));
+  replace(container, hint("Choose a query above, or enter the ID of any query."));
 
   /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
   function show(queryId, pair, metric) {
@@ -362,7 +362,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
           { ...left, ...systems[pair.a] },
           { ...right, ...systems[pair.b] },
         ]);
-        replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
+        replace(container, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
       },
     );
   }

@@ -20,13 +20,13 @@ export const isShare = ({ unit }) => unit === "share";
 
 /** @param {Schemas["LossDiagnostics"]} diagnostics */
 export function diagnosticsPanel({ loss, cutoff, values }) {
-  const place = h("div");
-  loadInto(place, async () => [diagnosticList(values, await readDiagnostics())]);
+  const container = h("div");
+  loadInto(container, async () => [diagnosticList(values, await readDiagnostics())]);
   return h(
     "section.panel.diagnostics",
     h("div.panel-head", h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
-    place,
+    container,
   );
 }
 

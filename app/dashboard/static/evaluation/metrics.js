@@ -1,5 +1,5 @@
 /** Labels of metric contracts, and tabs that select a metric. @module */
-import { changes, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { changeDetector, findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
@@ -71,11 +71,11 @@ export const presetLabel = (contract) => (contract?.preset ? `preset ${contract.
  */
 export function metricTabs(names, choose, label = "Metric") {
   const node = h("div.tabs.small", { role: "group", "aria-label": label });
-  const isNew = changes();
+  const hasChanged = changeDetector();
   /** @param {string} current */
   function show(current, among = names) {
     node.hidden = among.length < 2;
-    if (isNew(among))
+    if (hasChanged(among))
       replace(node, ...among.map((name) => h("button", { value: name, click: () => choose(name) }, name)));
     for (const button of findAll(node, "button", HTMLButtonElement))
       setAttribute(button, "aria-pressed", String(button.value === current));

@@ -1,5 +1,5 @@
 /** The latest verdicts: of comparisons, of promotions, and of promotions that a gate refused. @module */
-import { comparisonPage, jobPage } from "../page/addresses.js";
+import { comparisonPage, jobPage } from "../page/paths.js";
 import { h } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { verdictChip } from "./verdict.js";

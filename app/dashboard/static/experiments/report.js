@@ -4,7 +4,7 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
+import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -22,12 +22,12 @@ const MIN_SERIES_COLUMNS = 4;
 /** Return the panels of a report, rebuilt when the report changes. */
 export function reportPanels() {
   const node = h("div.view");
-  const isNew = changes();
+  const hasChanged = changeDetector();
   return {
     node,
     /** @param {import("./labels.js").Report | null} report */
     update(report) {
-      if (!isNew(report)) return;
+      if (!hasChanged(report)) return;
       replace(
         node,
         report &&

@@ -9,7 +9,7 @@ const THIN_PIXELS = 20;
 
 /**
  * @param {HTMLElement} plot
- * @param {{area: () => Box | null, read: (place: [x: number, y: number]) => void, select: (box: Box) => void,
+ * @param {{area: () => Box | null, read: (position: [x: number, y: number]) => void, select: (box: Box) => void,
  *   leave: () => void}} callbacks area: returns the box in which values are drawn
  */
 export function dragging(plot, { area, read, select, leave }) {
@@ -21,22 +21,22 @@ export function dragging(plot, { area, read, select, leave }) {
   let box = null;
 
   /** @param {PointerEvent} event @returns {[x: number, y: number]} */
-  function placeOf(event) {
+  function positionOf(event) {
     const { left, top } = plot.getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
   }
 
   plot.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    origin = placeOf(event);
+    origin = positionOf(event);
     plot.setPointerCapture(event.pointerId);
   });
   plot.addEventListener("pointermove", (event) => {
-    const place = placeOf(event);
+    const position = positionOf(event);
     const edges = area();
-    box = origin && edges && boxOf(origin, place, edges);
+    box = origin && edges && boxOf(origin, position, edges);
     selection.hidden = !box;
-    if (!box) return read(place);
+    if (!box) return read(position);
     leave();
     for (const [name, pixels] of Object.entries(styleOf(box))) selection.style.setProperty(name, `${pixels}px`);
   });
@@ -44,7 +44,7 @@ export function dragging(plot, { area, read, select, leave }) {
     const selected = box;
     end();
     if (selected) select(selected);
-    else read(placeOf(event));
+    else read(positionOf(event));
   });
   plot.addEventListener("pointercancel", end);
   plot.addEventListener("pointerleave", () => {
@@ -58,7 +58,7 @@ export function dragging(plot, { area, read, select, leave }) {
 }
 
 /**
- * Return the box between two places; null if they are too close. A thin box spans the full height or width of the area.
+ * Return the box between two positions; null if they are too close. A thin box spans the full height or width of the area.
  *
  * @param {[x: number, y: number]} one
  * @param {[x: number, y: number]} other

@@ -1,12 +1,12 @@
 /** A figure as SVG: its axes and the marks of its series. @module */
 import { svg } from "../page/dom.js";
-import { CHARACTER_PIXELS, FONT_PIXELS, placesOf, shortened, SLANT_DEGREES } from "./frame.js";
+import { CHARACTER_PIXELS, FONT_PIXELS, positionsOf, shortened, SLANT_DEGREES } from "./frame.js";
 import { groupOf } from "./legend.js";
 import { bandPath, isolated, linePath, symbolPath, thinned } from "./shapes.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
 /** @typedef {import("./frame.js").InnerAxis} InnerAxis */
-/** @typedef {import("./shapes.js").Place} Place */
+/** @typedef {import("./shapes.js").Position} Position */
 
 const STROKE_PIXELS = 10;
 const CAP_PIXELS = 4;
@@ -55,17 +55,17 @@ function axes({ x, y, right, innerAxes = [] }, { start, end, top, bottom, slante
     ...(innerAxes.length ? [] : ticks.x).map((tick) =>
       line("axis", { x1: tick.at, x2: tick.at, y1: bottom, y2: bottom + 4 }),
     ),
-    ...ticks.y.map(({ at: place, label }) =>
-      text(label, { x: start - 7, y: place, dy: "0.35em", "text-anchor": "end" }),
+    ...ticks.y.map(({ at: position, label }) =>
+      text(label, { x: start - 7, y: position, dy: "0.35em", "text-anchor": "end" }),
     ),
-    ...ticks.right.map(({ at: place, label }) => text(label, { x: end + 7, y: place, dy: "0.35em" })),
-    ...ticks.x.map(({ at: place, label }) =>
+    ...ticks.right.map(({ at: position, label }) => text(label, { x: end + 7, y: position, dy: "0.35em" })),
+    ...ticks.x.map(({ at: position, label }) =>
       slanted
         ? text(label, {
             "text-anchor": "end",
-            transform: `translate(${place + 4} ${bottom + 14}) rotate(-${SLANT_DEGREES})`,
+            transform: `translate(${position + 4} ${bottom + 14}) rotate(-${SLANT_DEGREES})`,
           })
-        : text(label, { x: place, y: bottom + 17, "text-anchor": "middle" }),
+        : text(label, { x: position, y: bottom + 17, "text-anchor": "middle" }),
     ),
     y.title && text(y.title, { class: "title y-title", x: 0, y: FONT_PIXELS - 2 }),
     right?.title &&
@@ -78,27 +78,27 @@ function axes({ x, y, right, innerAxes = [] }, { start, end, top, bottom, slante
 /** @param {Series} series @param {Frame} frame */
 function mark(series, frame) {
   const { kind = "line", colour, width = 2, dash, opacity, opacities, symbol = "circle", upright } = series;
-  const places = placesOf(series, frame);
-  const definedPlaces = places.filter((place) => place !== null);
+  const positions = positionsOf(series, frame);
+  const definedPositions = positions.filter((position) => position !== null);
   /** @type {Record<string, () => (Node | false)[]>} */
   const marks = {
-    line: () => lines(series, places),
-    step: () => [svg("path.line", { d: linePath(places, true), "stroke-width": width })],
+    line: () => lines(series, positions),
+    step: () => [svg("path.line", { d: linePath(positions, true), "stroke-width": width })],
     points: () => [
       ...(upright
-        ? definedPlaces.map(([x]) => svg("line.ruler", { x1: x, x2: x, y1: frame.top, y2: frame.bottom }))
+        ? definedPositions.map(([x]) => svg("line.ruler", { x1: x, x2: x, y1: frame.top, y2: frame.bottom }))
         : []),
       svg("path.whisker", { d: intervals(series, frame) }),
-      ...definedPlaces.map((place, index) =>
+      ...definedPositions.map((position, index) =>
         svg("path", {
           class: symbol,
-          d: symbolPath(symbol, place, series.size ?? SYMBOL_PIXELS),
+          d: symbolPath(symbol, position, series.size ?? SYMBOL_PIXELS),
           opacity: opacities?.[index],
         }),
       ),
     ],
     band: () => [svg("path.band", { d: bandPath(side(series, "high", frame), side(series, "low", frame)) })],
-    spans: () => spans(series, definedPlaces, frame),
+    spans: () => spans(series, definedPositions, frame),
     strokes: () => [
       svg("path.whisker", {
         d: series.x.map((x) => `M${frame.x(x).toFixed(1)} ${frame.bottom}v-${STROKE_PIXELS}`).join(""),
@@ -112,21 +112,21 @@ function mark(series, frame) {
   );
 }
 
-/** @param {Series} series @param {(Place | null)[]} places */
-function lines({ width = 2, dots, size = DOT_PIXELS }, places) {
-  const thinnedPlaces = thinned(places);
+/** @param {Series} series @param {(Position | null)[]} positions */
+function lines({ width = 2, dots, size = DOT_PIXELS }, positions) {
+  const thinnedPlaces = thinned(positions);
   const marked = dots ? thinnedPlaces : isolated(thinnedPlaces);
   return [
     svg("path.line", { d: linePath(thinnedPlaces), "stroke-width": width }),
     marked.length > 0 &&
-      svg("path.circle", { d: marked.map((place) => place && symbolPath("circle", place, size)).join("") }),
+      svg("path.circle", { d: marked.map((position) => position && symbolPath("circle", position, size)).join("") }),
   ];
 }
 
-/** Return the lower or the upper ends of the intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
+/** Return the lower or the upper ends of the intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Position[]} */
 function side({ x, right, low = [], high = [], ...series }, key, frame) {
-  const places = placesOf({ ...series, x, right, y: key === "low" ? low : high }, frame);
-  return places.filter((place) => place !== null);
+  const positions = positionsOf({ ...series, x, right, y: key === "low" ? low : high }, frame);
+  return positions.filter((position) => position !== null);
 }
 
 /** @param {Series} series @param {Frame} frame */
@@ -141,10 +141,10 @@ function intervals(series, frame) {
     .join("");
 }
 
-/** @param {Series} series @param {Place[]} places @param {Frame} frame */
-function spans({ end = [] }, places, frame) {
+/** @param {Series} series @param {Position[]} positions @param {Frame} frame */
+function spans({ end = [] }, positions, frame) {
   const height = Math.max(2, BAR_SHARE * Math.abs(frame.y(1) - frame.y(0)));
-  return places.map(([x, y], index) =>
+  return positions.map(([x, y], index) =>
     svg("rect", {
       x,
       y: y - height / 2,

@@ -45,7 +45,7 @@ export function figureView() {
   new ResizeObserver(() => plot.clientWidth !== width && redraw()).observe(plot);
   dragging(plot, {
     area: () => frame && { left: frame.start, right: frame.end, top: frame.top, bottom: frame.bottom },
-    read: (place) => read(nearestStop(allStops(), place)),
+    read: (position) => read(nearestStop(allStops(), position)),
     select: (box) => frame && show(frame.within(box)),
     leave: () => read(-1),
   });
@@ -122,13 +122,13 @@ export function figureView() {
     replace(
       pointer,
       stop.y === null && svg("line.ruler", { x1: stop.left, x2: stop.left, y1: frame.top, y2: frame.bottom }),
-      ...stop.points.map(({ series, place: [cx, cy] }) =>
+      ...stop.points.map(({ series, position: [cx, cy] }) =>
         svg("g.series", { "data-colour": series.colour }, svg("circle.circle", { cx, cy, r: 4 })),
       ),
     );
     if (stop.y !== null)
       plot.querySelector(`.series[data-series="${CSS.escape(groupOf(stop.points[0].series))}"]`)?.classList.add("read");
-    const x = Math.min(stop.points[0].place[0], frame.end);
+    const x = Math.min(stop.points[0].position[0], frame.end);
     const left = x > frame.width / 2 ? x - readout.offsetWidth - READOUT_GAP_PIXELS : x + READOUT_GAP_PIXELS;
     const most = Math.max(0, frame.width - readout.offsetWidth);
     readout.style.setProperty("left", `${Math.min(most, Math.max(0, left))}px`);

@@ -139,7 +139,7 @@ function frameWithMargin(figure, shown, width, view, margin) {
       const tick = figure.x.ticks?.find(([at]) => at === value);
       return tick ? tick[1] : (figure.x.read ?? figure.x.format ?? x.format)(value);
     },
-    /** Return half of the horizontal range, centred on a place. @param {number} at in pixels @returns {View} */
+    /** Return half of the horizontal range, centred on a position. @param {number} at in pixels @returns {View} */
     around(at) {
       const quarter = (end - first) / 4;
       const ends = [at - quarter, at + quarter].map((pixel) => clipped((pixel - first) / (end - INSET_PIXELS - first)));
@@ -156,8 +156,8 @@ function frameWithMargin(figure, shown, width, view, margin) {
   };
 }
 
-/** Return the places of the points in pixels, null for a point without a value. @param {Series} series @param {Frame} frame @returns {(import("./shapes.js").Place | null)[]} */
-export function placesOf({ x, y, right }, frame) {
+/** Return the positions of the points in pixels, null for a point without a value. @param {Series} series @param {Frame} frame @returns {(import("./shapes.js").Position | null)[]} */
+export function positionsOf({ x, y, right }, frame) {
   return x.map((value, index) => {
     const height = y[index];
     return height === null || height === undefined ? null : [frame.x(value), frame.y(height, right)];

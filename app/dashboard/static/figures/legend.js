@@ -1,5 +1,5 @@
 /** The legend of a figure, whose entries hide and show series; swatches, and the styles of lines. @module */
-import { changes, h, replace, svg } from "../page/dom.js";
+import { changeDetector, h, replace, svg } from "../page/dom.js";
 import { symbolPath } from "./shapes.js";
 
 const HUES = 10;
@@ -34,7 +34,7 @@ export function figureLegend(changed) {
   const node = h("ul.figure-legend", { "aria-label": "Legend", hidden: true });
   /** @type {Set<string>} */
   const hidden = new Set();
-  const isNew = changes();
+  const hasChanged = changeDetector();
   /** @type {string[]} */
   let names = [];
 
@@ -43,7 +43,7 @@ export function figureLegend(changed) {
     const first = new Map(series.filter(({ unnamed }) => !unnamed).map((each) => [groupOf(each), each]));
     names = [...first.keys()];
     node.hidden = names.length < 2;
-    if (!isNew([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]))) return;
+    if (!hasChanged([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]))) return;
     const focused = node.contains(document.activeElement) && document.activeElement?.getAttribute("data-name");
     replace(node, ...[...first].map(([name, each]) => h("li", entry(name, each))));
     if (focused)

@@ -36,7 +36,7 @@ export function bar(share) {
 export function rankShift(rise) {
   if (rise === 0) return h("span.shift", "=");
   const direction = rise > 0 ? "up" : "down";
-  const words = `${counted(Math.abs(rise), "place")} ${direction}`;
+  const words = `${counted(Math.abs(rise), "position")} ${direction}`;
   return h(
     "span.shift",
     { "data-shift": direction, role: "img", title: words, "aria-label": words },

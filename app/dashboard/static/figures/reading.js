@@ -1,11 +1,11 @@
-/** The values that a figure shows at the pointer, or at a place chosen with the arrow keys. @module */
-import { placesOf } from "./frame.js";
+/** The values that a figure shows at the pointer, or at a position chosen with the arrow keys. @module */
+import { positionsOf } from "./frame.js";
 import { joined } from "../page/format.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
-/** @typedef {import("./shapes.js").Place} Place */
+/** @typedef {import("./shapes.js").Position} Position */
 
-/** @typedef {{series: Series, index: number, place: Place}} Point */
+/** @typedef {{series: Series, index: number, position: Position}} Point */
 /**
  * @typedef {object} Stop
  * @property {number} left in pixels
@@ -18,7 +18,7 @@ import { joined } from "../page/format.js";
 const NEAR_PIXELS = 20;
 
 /**
- * Return the stops, the places where the pointer and the arrow keys read values, from left to right.
+ * Return the stops, the positions where the pointer and the arrow keys read values, from left to right.
  *
  * @param {Figure} figure
  * @param {Series[]} shown
@@ -35,26 +35,26 @@ export function stopsOf({ reading = "all" }, shown, frame) {
 
 /** @param {Series} series @param {Frame} frame @returns {Point[]} those within the frame */
 function pointsOf(series, frame) {
-  return placesOf(series, frame).flatMap((place, index) => {
-    const isSeen = place && place[0] >= frame.start && place[0] <= frame.end;
-    return isSeen ? [{ series, index, place }] : [];
+  return positionsOf(series, frame).flatMap((position, index) => {
+    const isSeen = position && position[0] >= frame.start && position[0] <= frame.end;
+    return isSeen ? [{ series, index, position }] : [];
   });
 }
 
 /** @param {Point} point @param {Frame} frame @returns {Stop} */
 function stopOf(point, frame) {
-  const { series, index, place } = point;
+  const { series, index, position } = point;
   const end = series.end?.[index];
-  return { left: place[0], right: end === undefined ? place[0] : frame.x(end), y: place[1], points: [point] };
+  return { left: position[0], right: end === undefined ? position[0] : frame.x(end), y: position[1], points: [point] };
 }
 
 /** @param {Point[][]} series @returns {Stop[]} one for each x of any series, with the nearest point of each series */
 function stopsByX(series) {
-  const places = [...new Set(series.flatMap((points) => points.map(({ place }) => place[0])))].sort(
+  const positions = [...new Set(series.flatMap((points) => points.map(({ position }) => position[0])))].sort(
     (one, other) => one - other,
   );
   const next = series.map(() => 0);
-  return places.map((at) => ({
+  return positions.map((at) => ({
     left: at,
     right: at,
     y: null,
@@ -68,13 +68,13 @@ function stopsByX(series) {
 }
 
 /** @param {Point | undefined} point @param {number} at */
-const distance = (point, at) => (point ? Math.abs(point.place[0] - at) : Infinity);
+const distance = (point, at) => (point ? Math.abs(point.position[0] - at) : Infinity);
 
 /**
- * Return the index of the stop that is nearest to a place, or -1 if there are no stops.
+ * Return the index of the stop that is nearest to a position, or -1 if there are no stops.
  *
  * @param {Stop[]} stops
- * @param {Place} place
+ * @param {Position} position
  */
 export function nearestStop(stops, [x, y]) {
   let [nearest, least] = [-1, Infinity];
@@ -95,15 +95,15 @@ export function nearestStop(stops, [x, y]) {
  * @returns {{title: string, rows: {series: Series, words: string}[]}}
  */
 export function wordsOf({ points, left }, figure, frame) {
-  const origin = points.find(({ place }) => place[0] === left) ?? points[0];
+  const origin = points.find(({ position }) => position[0] === left) ?? points[0];
   const at = frame.words(origin.series.x[origin.index]);
   return {
     title: origin.series.words?.[origin.index] ?? joined([figure.x.absent === at ? "" : figure.x.title, at]),
-    rows: points.map(({ series, index, place }) => {
+    rows: points.map(({ series, index, position }) => {
       const axis = (series.right && figure.right) || figure.y;
       const value = Number(series.y[index]);
       const words = axis.read ? axis.read(value) : String(Number(value.toPrecision(5)));
-      const aside = place[0] === left ? "" : ` at ${frame.words(series.x[index])}`;
+      const aside = position[0] === left ? "" : ` at ${frame.words(series.x[index])}`;
       return { series, words: axis.hidden ? "" : words + aside };
     }),
   };

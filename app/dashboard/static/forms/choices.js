@@ -1,7 +1,7 @@
 /** Choices among datasets, systems, metric contracts and label maps. @module */
 import { field, textInput } from "./controls.js";
 import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
-import { datasetApi } from "../page/addresses.js";
+import { datasetApi } from "../page/paths.js";
 import { get, getOnce, Problem } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
 import { counted, joined, numberText } from "../page/format.js";
@@ -27,20 +27,20 @@ const MISSING = "nan";
 /**
  * Show fields for the labels of the chosen datasets that no loss can use, below 0 or missing, and for other labels.
  *
- * @param {HTMLFieldSetElement} place
+ * @param {HTMLFieldSetElement} container
  * @param {{statistics: Statistics | null}[]} datasets that the job will use
  * @param {string[]} [others] other labels to offer: those that an earlier job replaced
  */
-export function offerLabelMap(place, datasets, others = []) {
+export function offerLabelMap(container, datasets, others = []) {
   const offered = labelsToReplace(datasets, others);
-  const grid = find(place, ".grid");
+  const grid = find(container, ".grid");
   // Keep existing fields: the user may be typing in them.
   const state = JSON.stringify([...offered]);
-  if (state === place.dataset.state) return;
-  place.dataset.state = state;
+  if (state === container.dataset.state) return;
+  container.dataset.state = state;
   const typed = new Map(findAll(grid, "input", HTMLInputElement).map((input) => [input.dataset.pointer, input.value]));
-  place.hidden = offered.size === 0;
-  place.disabled = offered.size === 0;
+  container.hidden = offered.size === 0;
+  container.disabled = offered.size === 0;
   replace(grid, ...[...offered].map(([label, documents]) => labelField(label, documents, typed)));
 }
 

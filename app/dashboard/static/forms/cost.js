@@ -6,7 +6,7 @@
  * @module
  */
 import { trainsByEpochs } from "../jobs/labels.js";
-import { jobApi } from "../page/addresses.js";
+import { jobApi } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { counted, duration, size } from "../page/format.js";
 

@@ -1,7 +1,7 @@
 /** The form of trainings, filled with the values of an earlier job. @module */
 import { namesText, UNITS } from "./forms.js";
 import { CUSTOM_NUMBERS } from "./parameter_fields.js";
-import { formFrom, jobApi, jobPage } from "../page/addresses.js";
+import { trainingFormPage, jobApi, jobPage } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 
@@ -11,13 +11,13 @@ import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 export async function readEarlier() {
   const id = new URLSearchParams(location.search).get("from");
   if (!id) return null;
-  const place = elementById("from");
-  place.hidden = false;
+  const container = elementById("from");
+  container.hidden = false;
   try {
     const job = await get(jobApi(id));
-    if (!formFrom(job)) throw new Problem(404, {});
+    if (!trainingFormPage(job)) throw new Problem(404, {});
     replace(
-      place,
+      container,
       "With the values of the training of ",
       h("a", { href: jobPage(id) }, job.spec.model_name ?? id),
       "; change any of them.",
@@ -25,7 +25,7 @@ export async function readEarlier() {
     return job;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    setText(place, `Training ${id} was not found; the form has its default values.`);
+    setText(container, `Training ${id} was not found; the form has its default values.`);
     return null;
   }
 }
@@ -105,7 +105,7 @@ function valueAt(request, pointer) {
     .split("/")
     .slice(1)
     .reduce(
-      (place, step) => /** @type {Record<string, Json> | undefined} */ (place)?.[step],
+      (value, step) => /** @type {Record<string, Json> | undefined} */ (value)?.[step],
       /** @type {Json | undefined} */ (request),
     );
 }

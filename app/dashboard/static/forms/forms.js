@@ -4,7 +4,7 @@
  * @module
  */
 import { failureBox } from "../page/content.js";
-import { placeLabel, joined } from "../page/format.js";
+import { pointerLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, missingScope, replace, requireScope } from "../page/dom.js";
 
@@ -137,8 +137,8 @@ const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text)
 export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
   const last = steps.pop() ?? "";
-  const place = steps.reduce((at, step) => /** @type {Record<string, Json>} */ (at[step] ??= {}), payload);
-  place[last] = value;
+  const parent = steps.reduce((at, step) => /** @type {Record<string, Json>} */ (at[step] ??= {}), payload);
+  parent[last] = value;
 }
 
 /** Clear all errors of the form. @param {HTMLFormElement} form */
@@ -165,7 +165,7 @@ export function showError(form, error) {
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
-    else unplaced.push(joined([placeLabel(problem.pointer), problem.detail], ": "));
+    else unplaced.push(joined([pointerLabel(problem.pointer), problem.detail], ": "));
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
@@ -225,7 +225,7 @@ function controlAt(form, pointer) {
 function showAtField(control, { pointer, detail }) {
   const below = pointer.slice((control.dataset.pointer || pointer).length);
   const id = `error${pointer.replace(/[^\w-]/g, "-")}`;
-  const words = below && !/^\/\d+$/.test(below) ? `${placeLabel(below)}: ${detail}` : detail;
+  const words = below && !/^\/\d+$/.test(below) ? `${pointerLabel(below)}: ${detail}` : detail;
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", id);
   (control.closest(".field") ?? control.parentElement)?.append(h("span.field-error", { id }, words));

@@ -118,9 +118,9 @@ function offerWay(form, way, offered) {
 
 /** @param {HTMLFormElement} form @param {string} role @param {Values} values */
 function offerValues(form, role, values) {
-  const place = find(form, `[data-values="${role}"]`);
-  for (const old of place.querySelectorAll("label")) old.remove();
-  place.append(...values.map(box));
+  const container = find(form, `[data-values="${role}"]`);
+  for (const old of container.querySelectorAll("label")) old.remove();
+  container.append(...values.map(box));
 }
 
 /** @param {Values[number]} entry */

@@ -39,28 +39,28 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
 
   function showForm() {
     const { name, notes, tags, project } = labels;
-    const line = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
+    const inputFor = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
       textInput({ "data-pointer": pointer, value: value ?? "" });
-    const nameField = line(name, `/${members.name}`);
-    const words = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");
+    const nameField = inputFor(name, `/${members.name}`);
+    const notesField = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");
     const rows = Math.max(2, Object.keys(tags).length + 1);
-    const lines = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
-    const projectField = line(project, "/project");
+    const tagsField = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
+    const projectField = inputFor(project, "/project");
     const form = h(
       "form.form",
       { novalidate: true },
       h("div.summary", { hidden: true }),
       field(["Display name ", h("small", "leave empty for the default name")], nameField),
-      field(heading, words),
-      field(["Tags ", h("small", "one per line, such as team: search")], lines),
+      field(heading, notesField),
+      field(["Tags ", h("small", "one per line, such as team: search")], tagsField),
       field(["Project ", h("small", "leave empty for none")], projectField),
       h("div.actions", h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
     );
     onSubmit(form, async () => {
       const edited = {
         name: nameField.value.trim() || null,
-        notes: words.value.trim() || null,
-        tags: tagsOf(lines.value),
+        notes: notesField.value.trim() || null,
+        tags: tagsOf(tagsField.value),
         project: projectField.value.trim() || null,
       };
       const others = overwritten(labels, edited, read((await request(path)).body));
@@ -79,7 +79,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     });
     edit.hidden = true;
     replace(body, form);
-    words.focus();
+    notesField.focus();
   }
 
   function cancel() {

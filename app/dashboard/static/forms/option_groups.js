@@ -33,9 +33,9 @@ export function bindOptionGroups(form) {
   const show = () => {
     for (const group of groups) {
       const changes = changesOf(group);
-      const place = find(group, ".fold-changes");
-      setText(place, changesLabel(changes));
-      setAttribute(place, "data-changed", changes.length > 0);
+      const container = find(group, ".fold-changes");
+      setText(container, changesLabel(changes));
+      setAttribute(container, "data-changed", changes.length > 0);
     }
   };
   for (const event of ["input", "change"]) form.addEventListener(event, show);

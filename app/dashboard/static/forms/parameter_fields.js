@@ -222,13 +222,13 @@ function grouped(losses) {
  * @param {HTMLSelectElement} select
  */
 function offerOthers(losses, select) {
-  const place = find(document, "[data-also]");
+  const container = find(document, "[data-also]");
   /** @param {Loss} loss */
   const box = ({ name, summary: words }) =>
     h("label.check", { title: words }, h("input", { type: "checkbox", value: name }), name);
-  place.append(...losses.map(box));
+  container.append(...losses.map(box));
   const follow = () => {
-    for (const each of findAll(place, "input", HTMLInputElement)) each.disabled = each.value === select.value;
+    for (const each of findAll(container, "input", HTMLInputElement)) each.disabled = each.value === select.value;
   };
   select.addEventListener("change", follow);
   follow();

@@ -3,8 +3,8 @@
  * in a page that is opened later.
  * @module
  */
-import { urlOf } from "../page/addresses.js";
-import { failure, fetched, signIn, Unavailable } from "../page/api.js";
+import { urlOf } from "../page/paths.js";
+import { failure, fetchPath, signIn, Unavailable } from "../page/api.js";
 
 /** Files above this size are sent in parts. */
 export const RESUMABLE_BYTES = 100e6;
@@ -108,7 +108,7 @@ async function readUpload(field, file) {
 async function createUpload(field, file) {
   const name = btoa(String.fromCharCode(...new TextEncoder().encode(file.name)));
   const headers = { ...TUS, "upload-length": String(file.size), "upload-metadata": `filename ${name}` };
-  const answer = await fetched("/v1/uploads", { method: "POST", headers });
+  const answer = await fetchPath("/v1/uploads", { method: "POST", headers });
   if (answer.status === 401) return signIn();
   if (!answer.ok) throw failure(answer.status, await answer.text());
   const path = `/v1/uploads/${(await answer.json()).id}`;
@@ -123,7 +123,7 @@ async function createUpload(field, file) {
  * @returns {Promise<number | null>}
  */
 async function offsetOf(path) {
-  const answer = await fetched(path, { method: "HEAD", headers: TUS });
+  const answer = await fetchPath(path, { method: "HEAD", headers: TUS });
   if (answer.status === 401) return signIn();
   if (answer.status === 404 || answer.status === 410) return null;
   if (!answer.ok) throw retryableFailure(answer.status, "");

@@ -75,11 +75,11 @@ const PLACEHOLDERS = {
  * @param {SchemasByName} schemas by name
  */
 export function fillFields(form, schemas) {
-  const places = findAll(form, "[data-schema]", HTMLElement);
-  // Fill the places that name their fields first; the others take the remaining fields.
-  places.sort((one, other) => Number("only" in other.dataset) - Number("only" in one.dataset));
-  for (const place of places) {
-    const { schema = "", at, only } = place.dataset;
+  const containers = findAll(form, "[data-schema]", HTMLElement);
+  // Fill the containers that name their fields first; the others take the remaining fields.
+  containers.sort((one, other) => Number("only" in other.dataset) - Number("only" in one.dataset));
+  for (const container of containers) {
+    const { schema = "", at, only } = container.dataset;
     const { properties = {}, required = [] } = schemas[schema];
     const names = only
       ? only.split(" ")
@@ -91,10 +91,10 @@ export function fillFields(form, schemas) {
       const example = required.includes(name) ? properties[name].examples?.[0] : undefined;
       return parameterField(`${at}/${name}`, {
         ...parameter,
-        value: place.dataset.examples === undefined ? undefined : example,
+        value: container.dataset.examples === undefined ? undefined : example,
       });
     });
-    replace(place, ...fields);
+    replace(container, ...fields);
   }
 }
 

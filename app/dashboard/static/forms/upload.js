@@ -1,16 +1,16 @@
 /** Uploads: dropped files, the request with its progress, and the form for runs. @module */
-import { urlOf } from "../page/addresses.js";
+import { urlOf } from "../page/paths.js";
 import { DATASET_ROLES } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
-import { failure, repeatable, signIn, Unavailable } from "../page/api.js";
+import { failure, idempotentSender, signIn, Unavailable } from "../page/api.js";
 import { announce, find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
 
 /** Sends the same form with the same Idempotency-Key until its answer has arrived. */
-const repeated = repeatable();
+const repeated = idempotentSender();
 
 /**
  * Upload a form, and report progress, which fetch does not; large files are sent first, in separate requests.
@@ -232,29 +232,29 @@ function distributeFiles(form, files, choose) {
   const data = files.filter((file) => !QUERY_FILE.test(file.name));
   const parts = data.length > 1 || (data.length === 0 && new FormData(form).get("layout") === "parts");
   choose(parts ? "parts" : "file");
-  const places = parts ? placesOf(data) : new Map(data.map((file) => ["file", file]));
+  const filesByRole = parts ? withRoles(data) : new Map(data.map((file) => ["file", file]));
   /** @param {string} name */
   const input = (name) => find(form, `input[type="file"][name="${name}"]`, HTMLInputElement);
-  for (const [place, file] of places) setFile(input(place), file);
+  for (const [role, file] of filesByRole) setFile(input(role), file);
   for (const file of files.filter(({ name }) => QUERY_FILE.test(name)))
-    setFile(input(`${queryFilePlace(file, places, parts)}_query`), file);
+    setFile(input(`${queryFileRole(file, filesByRole, parts)}_query`), file);
 }
 
 /** Assign roles to files: by their names, then in the order of train, validation and test. @param {File[]} files */
-function placesOf(files) {
+function withRoles(files) {
   /** @type {Map<string, File>} */
-  const places = new Map();
-  const unplaced = [];
+  const filesByRole = new Map();
+  const unassigned = [];
   for (const file of files) {
-    const role = roleOf(file.name, (each) => !places.has(each));
-    if (role) places.set(role, file);
-    else unplaced.push(file);
+    const role = roleOf(file.name, (each) => !filesByRole.has(each));
+    if (role) filesByRole.set(role, file);
+    else unassigned.push(file);
   }
-  for (const role of DATASET_ROLES.filter((each) => !places.has(each))) {
-    const file = unplaced.shift();
-    if (file) places.set(role, file);
+  for (const role of DATASET_ROLES.filter((each) => !filesByRole.has(each))) {
+    const file = unassigned.shift();
+    if (file) filesByRole.set(role, file);
   }
-  return places;
+  return filesByRole;
 }
 
 /**
@@ -267,10 +267,10 @@ function roleOf(name, isFree = () => true) {
   return [...ROLE_PATTERNS].find(([role, pattern]) => pattern.test(name) && isFree(role))?.[0];
 }
 
-/** @param {File} file @param {Map<string, File>} places @param {boolean} parts */
-function queryFilePlace({ name }, places, parts) {
+/** @param {File} file @param {Map<string, File>} filesByRole @param {boolean} parts */
+function queryFileRole({ name }, filesByRole, parts) {
   const stem = name.replace(QUERY_FILE, "");
-  const owner = [...places].find(([, file]) => file.name.startsWith(stem));
+  const owner = [...filesByRole].find(([, file]) => file.name.startsWith(stem));
   return owner?.[0] || (parts ? roleOf(name) || "train" : "file");
 }
 

@@ -3,17 +3,17 @@ import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
 import {
-  compareWith,
+  comparisonFormPage,
   datasetPage,
-  formFrom,
+  trainingFormPage,
   jobApi,
   jobPage,
   modelApi,
   modelPage,
   rankingApi,
-} from "../page/addresses.js";
+} from "../page/paths.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { alertText, announce, changes, h, hint, problemBox, replace } from "../page/dom.js";
+import { alertText, announce, changeDetector, h, hint, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 
 /**
@@ -24,11 +24,11 @@ import { poll } from "../page/poll.js";
  */
 export function jobActions(changed, { page }) {
   const node = h("div.actions");
-  const isNew = changes();
+  const hasChanged = changeDetector();
   /** @param {Job} job */
   function update(job) {
-    if (!isNew([job.id, job.status, job.cancel_requested, job.result])) return;
-    const form = formFrom(job);
+    if (!hasChanged([job.id, job.status, job.cancel_requested, job.result])) return;
+    const form = trainingFormPage(job);
     replace(
       node,
       job.kind === "ingest" && job.spec.dataset_id && link(datasetPage(job.spec.dataset_id), "Dataset"),
@@ -56,7 +56,7 @@ function resultLinks(job) {
   return [
     result &&
       h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: result.href }, result.label),
-    job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare ranking"),
+    job.kind === "import" && ranking && link(comparisonFormPage([ranking], job.spec.dataset_id), "Compare ranking"),
     model && link(modelPage(model), "Model"),
     model && link(modelApi(model, "/export?format=lightgbm"), "Model file", { download: "" }),
     ranking && link(rankingApi(ranking, "?format=trec"), "Ranking (TREC)", { download: `${ranking}.txt` }),
@@ -88,17 +88,17 @@ function cancelButton(job, changed) {
 /**
  * Show a submitted job with its progress and actions until it has ended.
  *
- * @param {HTMLElement} place shows the job while it runs
+ * @param {HTMLElement} container shows the job while it runs
  * @param {Job} job
  * @returns {Promise<Job>} the ended job; rejects with a Problem where the API refuses the request
  */
-export function followJob(place, job) {
+export function followJob(container, job) {
   const bar = progressBar();
   const path = jobApi(job.id);
-  place.hidden = false;
+  container.hidden = false;
   return new Promise((resolve, reject) => {
     const actions = jobActions(() => pollNow(), { page: true });
-    replace(place, bar.node, actions.node);
+    replace(container, bar.node, actions.node);
     const pollNow = poll(async () => {
       const now = await get(path);
       bar.update(now);

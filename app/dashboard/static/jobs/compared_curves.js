@@ -2,7 +2,7 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { lineStyle, swatch } from "../figures/legend.js";
-import { jobPage } from "../page/addresses.js";
+import { jobPage } from "../page/paths.js";
 import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, metric, joined } from "../page/format.js";
 import { iterationAxis } from "./curves.js";

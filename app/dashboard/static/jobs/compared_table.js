@@ -1,8 +1,8 @@
 /** Table of several trainings: the settings that differ, and their metrics. @module */
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { jobPage, modelPage } from "../page/addresses.js";
-import { changes, h, hint, replace } from "../page/dom.js";
+import { jobPage, modelPage } from "../page/paths.js";
+import { changeDetector, h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
@@ -172,7 +172,7 @@ export function comparedTable(order, { sorted, pointed }) {
   const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
-  const isNew = changes();
+  const hasChanged = changeDetector();
   for (const event of ["pointerover", "focusin"])
     node.addEventListener(event, ({ target }) => {
       const row = target instanceof Element ? target.closest("tr[data-job]") : null;
@@ -185,7 +185,7 @@ export function comparedTable(order, { sorted, pointed }) {
     const part = PARTS.find((each) => rows.some(({ job }) => job.metrics?.[each])) ?? "";
     const measured = finalMetrics(rows, part);
     const tested = rows.some(({ ranked }) => ranked.test);
-    if (isNew([part, ranking.metric, measured, tested, settings.map(({ name }) => name)])) {
+    if (hasChanged([part, ranking.metric, measured, tested, settings.map(({ name }) => name)])) {
       const columns = [
         TRAINING,
         ...(ranking.metric ? rankedColumns(ranking, tested) : []),

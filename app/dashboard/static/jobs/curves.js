@@ -1,5 +1,5 @@
 /** Learning curves of a job, fetched as they grow. @module */
-import { jobApi } from "../page/addresses.js";
+import { jobApi } from "../page/paths.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { isActive, iterationWord, LOSS } from "./labels.js";

@@ -1,11 +1,11 @@
 /** Details of a job: problem, learning curve, candidates, metrics, times and diagnostics. @module */
-import { evaluationApi } from "../page/addresses.js";
+import { evaluationApi } from "../page/paths.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
-import { changes, dataTable, h, hint, numberHeads, problemBox, replace, rowHead, svg } from "../page/dom.js";
+import { changeDetector, dataTable, h, hint, numberHeads, problemBox, replace, rowHead, svg } from "../page/dom.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
@@ -119,12 +119,12 @@ const PARTS = [
 function metricsTable() {
   const body = h("div", hint("Reading the metrics…"));
   const node = h("section.metrics", { "aria-label": "Metrics" }, h("h3", "Metrics"), body);
-  const isNew = changes();
+  const hasChanged = changeDetector();
   return {
     node,
     /** @param {Job} job */
     update(job, evaluation) {
-      if (!isNew([job.metrics, evaluation?.id, job.status])) return;
+      if (!hasChanged([job.metrics, evaluation?.id, job.status])) return;
       replace(body, ...content(job, evaluation));
     },
   };
@@ -246,28 +246,28 @@ export function jobDetail(first) {
   const folds = trains(first) ? foldsTable() : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
   const later = Promise.all([kindResult(first).catch(notLoaded), diagnosticsOf(first).catch(notLoaded)]);
-  const resultPlace = h("div", { hidden: true });
-  const diagnosticsPlace = h("div", { hidden: true });
+  const resultContainer = h("div", { hidden: true });
+  const diagnosticsContainer = h("div", { hidden: true });
   const node = h(
     "div.job-detail",
     problem,
     (curve || table) && h("div.curve-and-metrics", curve?.node, table?.node),
-    resultPlace,
+    resultContainer,
     folds?.node,
     times?.node,
-    diagnosticsPlace,
+    diagnosticsContainer,
   );
   const readHistory = historyReader(first.id);
   /** @type {Evaluation | null} */
   let evaluation = null;
   let lastReadStatus = "";
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   async function update(job) {
     const advice = problemHint(job);
     const outcome = outcomeDetail(job);
-    if (isNew([job.problem, advice, outcome]))
+    if (hasChanged([job.problem, advice, outcome]))
       replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", outcome));
     if (lastReadStatus === job.status && !isActive(job)) return;
     try {
@@ -275,7 +275,7 @@ export function jobDetail(first) {
     } catch (error) {
       // A refused request for one job must not end the polling of all jobs.
       if (!isFinal(error)) throw error;
-      if (isNew(error.message)) replace(problem, problemBox(error));
+      if (hasChanged(error.message)) replace(problem, problemBox(error));
     }
     lastReadStatus = job.status;
   }
@@ -283,8 +283,8 @@ export function jobDetail(first) {
   /** @param {Job} job */
   async function read(job) {
     const [result, diagnostics] = await later;
-    if (result) resultPlace.replaceWith(result.node);
-    if (diagnostics) diagnosticsPlace.replaceWith(diagnostics.node);
+    if (result) resultContainer.replaceWith(result.node);
+    if (diagnostics) diagnosticsContainer.replaceWith(diagnostics.node);
     if (curve) {
       const history = await readHistory(job);
       curve.update(job, history);

@@ -1,5 +1,5 @@
 /** Line of the overview about the jobs that failed after the last dismissed failure. @module */
-import { jobPage } from "../page/addresses.js";
+import { jobPage } from "../page/paths.js";
 import { announce, h } from "../page/dom.js";
 import { counted, timeElement } from "../page/format.js";
 

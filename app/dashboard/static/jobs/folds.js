@@ -2,8 +2,8 @@
 import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { rankingPage } from "../page/addresses.js";
-import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+import { rankingPage } from "../page/paths.js";
+import { changeDetector, h, hint, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{fold: string, queries?: number, best_iteration?: number, metrics: Metrics}} Fold */
@@ -12,7 +12,7 @@ import { count, metric } from "../page/format.js";
 export function foldsTable() {
   const body = h("div");
   const node = h("section.folds", { "aria-label": "Folds", hidden: true }, h("h3", "Folds"), body);
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   function update(job) {
@@ -20,7 +20,7 @@ export function foldsTable() {
     const latest = job.metrics ?? {};
     const measuredSoFar = foldsOf(latest).map((fold) => ({ fold, metrics: latest[fold] }));
     const folds = crossValidation?.cross_validation.folds ?? measuredSoFar;
-    if (!isNew([folds, crossValidation])) return;
+    if (!hasChanged([folds, crossValidation])) return;
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, crossValidation, iterationsHeading(job)));
   }

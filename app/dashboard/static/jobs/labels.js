@@ -1,5 +1,5 @@
 /** Labels of jobs: status, progress, outcome, limits and hints. @module */
-import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
+import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/paths.js";
 import { count, duration, elapsed, percent, size, joined } from "../page/format.js";
 
 /** @param {Pick<Job, "status">} job */

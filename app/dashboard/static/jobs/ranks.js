@@ -1,6 +1,16 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import { changes, columnHead, h, hint, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
+import {
+  changeDetector,
+  columnHead,
+  h,
+  hint,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { count, percent, size, joined } from "../page/format.js";
 
 /** @type {[words: string, title: string | null][]} */
@@ -23,13 +33,13 @@ export function ranksPanel() {
     words,
     scrollRegion("Work of each rank", h("table", tableHead("Rank", "Host", "Stage", heads), rows)),
   );
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   function update(job) {
     const ranks = job.progress?.ranks ?? [];
     node.hidden = ranks.length === 0;
-    if (node.hidden || !isNew([ranks, job.progress?.restarts, job.status])) return;
+    if (node.hidden || !hasChanged([ranks, job.progress?.restarts, job.status])) return;
     setText(words, ranksLabel(job));
     replace(rows, ...ranks.map((rank) => row(rank, isActive(job))));
   }

@@ -1,6 +1,6 @@
 /** Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again. @module */
 import { contractLabel } from "../evaluation/metrics.js";
-import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
+import { clickLogPage, datasetPage, serviceUrl } from "../page/paths.js";
 import { getOnce } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
 import { disclosure, factList, h, hint, panel } from "../page/dom.js";
@@ -249,11 +249,11 @@ async function readDefaults(spec) {
 
 /** @param {Job} job */
 export function asCode(job) {
-  const place = h("div");
-  const node = h("details.panel.as-code", h("summary", h("h2", "Submit again with code")), place);
+  const container = h("div");
+  const node = h("details.panel.as-code", h("summary", h("h2", "Submit again with code")), container);
   node.addEventListener(
     "toggle",
-    () => node.open && !place.hasChildNodes() && loadInto(place, async () => await commands(job)),
+    () => node.open && !container.hasChildNodes() && loadInto(container, async () => await commands(job)),
   );
   return node;
 }

@@ -1,9 +1,9 @@
 /** Button that deletes the object of a page after a confirmation. @module */
-import { refusal, request } from "../page/api.js";
+import { apiError, request } from "../page/api.js";
 import { alertText, confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { openAfterDeletion, trashed } from "./undo.js";
-import { openPage } from "../page/addresses.js";
+import { openPage } from "../page/paths.js";
 
 /**
  * Return the button that deletes the object of a page after a confirmation, and opens the list of its kind. The list
@@ -26,7 +26,7 @@ export function confirmedDeleteButton(kind, { id, name }, consequence) {
       await request(`/v1/${kind}/${encodeURIComponent(id)}`, { method: "DELETE" });
     } catch (error) {
       resumePolling();
-      button.after(alertText(refusal(error).message));
+      button.after(alertText(apiError(error).message));
       return;
     }
     // Interleavings are deleted permanently.

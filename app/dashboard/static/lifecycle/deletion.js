@@ -2,7 +2,7 @@
  * Dialog that moves objects to the trash. A preview lists all objects to delete, and refusals with their reasons.
  * @module
  */
-import { modelPage, OBJECT_PAGES } from "../page/addresses.js";
+import { modelPage, OBJECT_PAGES } from "../page/paths.js";
 import { messageOf, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
 import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";

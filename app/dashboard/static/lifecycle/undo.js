@@ -1,5 +1,5 @@
 /** Notice after a deletion, with a button to undo it. @module */
-import { openPage } from "../page/addresses.js";
+import { openPage } from "../page/paths.js";
 import { messageOf, request } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
 import { counted } from "../page/format.js";

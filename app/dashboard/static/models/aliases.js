@@ -6,7 +6,7 @@ import { signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { jobPage, modelApi, modelPage } from "../page/addresses.js";
+import { jobPage, modelApi, modelPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
@@ -40,9 +40,9 @@ const STATUSES = { promoted: "succeeded", refused: "refused", rolled_back: "queu
 
 /** @param {string} name @param {string} alias @returns {{node: HTMLElement, refresh: () => void}} */
 function aliasHistory(name, alias) {
-  const place = h("div");
-  const node = h("details.more.alias-history", { open: true }, h("summary", "History"), place);
-  const refresh = () => loadInto(place, () => read());
+  const container = h("div");
+  const node = h("details.more.alias-history", { open: true }, h("summary", "History"), container);
+  const refresh = () => loadInto(container, () => read());
 
   /** @param {string | null} [cursor] @returns {Promise<Child[]>} */
   async function read(cursor) {
@@ -148,19 +148,19 @@ function segmentTable(slices) {
 function aliasCard(model, assignment, changed) {
   const { alias, version, updated_at: updated } = assignment;
   const { name } = model;
-  const place = h("div.alias-job", { hidden: true });
+  const container = h("div.alias-job", { hidden: true });
   const history = aliasHistory(name, alias);
   const postOnce = creator();
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
   const action = (words, kind, act) => actionButton(words, kind, act, refused, { needs: "write" });
   const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
-    place.hidden = false;
-    replace(place, failureBox(error, retry));
+    container.hidden = false;
+    replace(container, failureBox(error, retry));
   };
 
   /** Promote the version. The reason of a refusal stays visible; the report of a promotion is in the history. */
   async function move() {
-    if (await setAlias(model, alias, place)) changed();
+    if (await setAlias(model, alias, container)) changed();
     else history.refresh();
   }
 
@@ -217,7 +217,7 @@ function aliasCard(model, assignment, changed) {
         action("Remove", "quiet small danger", remove),
       ),
     ),
-    place,
+    container,
     gatePanel(name, assignment),
     history.node,
   );
@@ -231,13 +231,13 @@ function aliasCard(model, assignment, changed) {
  * @param {() => void} changed called when the alias was set
  */
 function gatedCard(model, alias, changed) {
-  const place = h("div.alias-job", { hidden: true });
+  const container = h("div.alias-job", { hidden: true });
   const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
-    place.hidden = false;
-    replace(place, failureBox(error, retry));
+    container.hidden = false;
+    replace(container, failureBox(error, retry));
   };
   const move = async () => {
-    if (await setAlias(model, alias, place)) changed();
+    if (await setAlias(model, alias, container)) changed();
   };
   return h(
     "article.panel.alias",
@@ -247,7 +247,7 @@ function gatedCard(model, alias, changed) {
       h("h2", h("span.alias-name", `@${alias}`), " has no version"),
       h("div.actions", actionButton(`Promote version ${model.version}`, "small", move, refused, { needs: "write" })),
     ),
-    place,
+    container,
     gatePanel(model.name, { alias, gated: true }),
   );
 }
@@ -282,7 +282,7 @@ const DEFAULT_ALIAS = "champion";
 function newAliasForm(model, done) {
   const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
   const heading = h("h2");
-  const place = h("div", { hidden: true });
+  const container = h("div", { hidden: true });
   const form = h(
     "form.panel.form.alias-form",
     { novalidate: true },
@@ -290,11 +290,11 @@ function newAliasForm(model, done) {
     h("div.summary", { hidden: true }),
     field(["Name ", h("small", "lower case letters, digits, . _ -")], name),
     h("div.actions", h("button.primary", { type: "submit" }, `Promote version ${model.version}`)),
-    place,
+    container,
   );
   onSubmit(form, async () => {
     if (!name.value.trim()) return name.focus();
-    if (!(await setAlias(model, name.value.trim(), place))) return;
+    if (!(await setAlias(model, name.value.trim(), container))) return;
     name.value = "";
     await done();
   });

@@ -1,5 +1,5 @@
 /** Champions: models in use, with a sparkline of their metric over the versions of their name. @module */
-import { compareWith, modelPage } from "../page/addresses.js";
+import { comparisonFormPage, modelPage } from "../page/paths.js";
 import { h, svg } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
@@ -25,7 +25,7 @@ function champion({ name, version, updated_at: moved, metrics, trend }) {
       timeElement(moved),
       newer && [
         ` · Version ${newer.version} has ${metric(newer.value)}: `,
-        h("a", { href: compareWith([reference, `${name}:${newer.version}`]) }, "compare"),
+        h("a", { href: comparisonFormPage([reference, `${name}:${newer.version}`]) }, "compare"),
       ],
     ),
     trend && sparkline(trend, version),

@@ -3,7 +3,7 @@ import { field, textInput } from "../forms/controls.js";
 import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
-import { driftPage } from "../page/addresses.js";
+import { driftPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
 import { h, hint, replace, rowHead, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
@@ -44,7 +44,7 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
 
 /** @param {Schemas["Model"]} model @param {() => void} done */
 function driftForm(model, done) {
-  const place = h("div", { hidden: true });
+  const container = h("div", { hidden: true });
   const create = creator();
   const days = textInput({ inputmode: "numeric", "data-pointer": "/days", "data-type": "number", placeholder: "7" });
   const form = h(
@@ -59,8 +59,8 @@ function driftForm(model, done) {
   );
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });
-    replace(place, noResultNotice(await followJob(place, job)));
+    replace(container, noResultNotice(await followJob(container, job)));
     done();
   });
-  return h("section.panel", h("h2", "Look for drift"), form, place);
+  return h("section.panel", h("h2", "Look for drift"), form, container);
 }

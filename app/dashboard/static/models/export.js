@@ -5,7 +5,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/addresses.js";
+import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
 import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";

@@ -4,7 +4,7 @@ import { offerEvaluationDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
+import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import { announce, confirmed, h, replace } from "../page/dom.js";
@@ -27,14 +27,14 @@ export function aliasApi(name, alias, below) {
  *
  * @param {{name: string, version: number}} model
  * @param {string} alias
- * @param {HTMLElement} place shows the job, and the reason where the gate refuses
+ * @param {HTMLElement} container shows the job, and the reason where the gate refuses
  * @returns {Promise<boolean>} whether the alias has moved
  */
-export async function setAlias({ name, version }, alias, place) {
+export async function setAlias({ name, version }, alias, container) {
   const { status, body } = await request(aliasApi(name, alias), { method: "PUT", json: { version } });
   if (status === 202) {
-    const job = await followJob(place, body);
-    replace(place, noResultNotice(job));
+    const job = await followJob(container, body);
+    replace(container, noResultNotice(job));
     if (job.status !== "succeeded") return false;
   }
   announce(`${name}@${alias} is version ${version}.`);

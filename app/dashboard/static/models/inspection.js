@@ -10,7 +10,7 @@ import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
-import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
+import { datasetPage, setHashValues, hashValue, modelApi } from "../page/paths.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
@@ -183,7 +183,7 @@ function chooser(inspections, { id }, choose) {
  */
 async function inspectionForm(model, found) {
   const form = elementById("inspect", HTMLFormElement);
-  const place = elementById("inspecting");
+  const container = elementById("inspecting");
   const create = creator();
 
   onSubmit(
@@ -205,7 +205,7 @@ async function inspectionForm(model, found) {
     /** @type {HTMLElement | null} */
     let words;
     try {
-      const ended = await followJob(place, job);
+      const ended = await followJob(container, job);
       words = noResultNotice(ended);
       if (!words) found(ended.result?.inspection_id ?? "");
     } catch (problem) {
@@ -213,8 +213,8 @@ async function inspectionForm(model, found) {
       words = problemBox(problem);
     }
     form.hidden = false;
-    place.hidden = !words;
-    replace(place, words);
+    container.hidden = !words;
+    replace(container, words);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Documents scored by a model, and the contributions of their features. @module */
 import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
-import { datasetApi, modelApi } from "../page/addresses.js";
+import { datasetApi, modelApi } from "../page/paths.js";
 import { get, Problem, request } from "../page/api.js";
 import { columnHead, h, rowHead, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -193,7 +193,7 @@ const notSent = (detail) => new Problem(422, { title: "Not sent", errors: [{ poi
 const unfolded = (features) =>
   Object.fromEntries(
     Object.entries(features).flatMap(([name, value]) =>
-      Array.isArray(value) ? value.map((number, place) => [`${name}.${place}`, number]) : [[name, value]],
+      Array.isArray(value) ? value.map((number, index) => [`${name}.${index}`, number]) : [[name, value]],
     ),
   );
 

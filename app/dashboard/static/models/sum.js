@@ -1,5 +1,5 @@
 /** The members of a sum of models, with their weights. @module */
-import { modelPage } from "../page/addresses.js";
+import { modelPage } from "../page/paths.js";
 import { h, hint, numberHeads, rowHead, tableHead } from "../page/dom.js";
 import { short } from "../page/format.js";
 

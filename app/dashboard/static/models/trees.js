@@ -1,7 +1,7 @@
 /** Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table. @module */
 import { textInput } from "../forms/controls.js";
 import { scoreLabel, sideCondition, condition, facts, openTo, treeLayout, treeDrawing } from "./tree_drawing.js";
-import { modelApi } from "../page/addresses.js";
+import { modelApi } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
 import { dataTable, factList, h, hint, numberHeads, replace, rowHead, setAttribute } from "../page/dom.js";

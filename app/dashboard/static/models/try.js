@@ -15,7 +15,7 @@ import {
   rankDocuments,
   valueOfField,
 } from "./scored.js";
-import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
+import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import {

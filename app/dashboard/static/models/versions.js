@@ -2,7 +2,7 @@
 import { pagedTable } from "../tables/table.js";
 import { datasetName } from "../datasets/dataset.js";
 import { kindName } from "./network.js";
-import { compareWith, modelPage } from "../page/addresses.js";
+import { comparisonFormPage, modelPage } from "../page/paths.js";
 import { tagList } from "../page/content.js";
 import { findAll, h, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
@@ -31,7 +31,7 @@ export function modelTicks(link) {
     const enough = ticked.size > 1;
     const ordered = [...ticked].sort(([, one], [, other]) => one.localeCompare(other)).map(([name]) => name);
     setText(link, enough ? `Compare ${ticked.size} models` : "Compare");
-    setAttribute(link, "href", enough && compareWith(ordered));
+    setAttribute(link, "href", enough && comparisonFormPage(ordered));
     setAttribute(link, "aria-disabled", !enough && "true");
     setAttribute(link, "title", !enough && "Tick two or more models");
   }

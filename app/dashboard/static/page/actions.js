@@ -1,5 +1,5 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
-import { refusal } from "./api.js";
+import { apiError } from "./api.js";
 import { h, problemBox, replace } from "./dom.js";
 
 /**
@@ -15,7 +15,7 @@ export function actionRunner(outcome, done) {
     try {
       await act();
     } catch (error) {
-      replace(outcome, h("p.error", { role: "alert" }, refusal(error).message));
+      replace(outcome, h("p.error", { role: "alert" }, apiError(error).message));
     }
     done();
   };
@@ -51,21 +51,21 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
 /**
  * Return a function that makes buttons of actions that need the scope write; all show refusals in the same element.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {() => unknown} done called after each action that was not refused
  * @returns {(words: string, act: () => Promise<unknown>, kind?: string) => HTMLButtonElement}
  */
-export function actionButtons(place, done) {
+export function actionButtons(container, done) {
   return (words, act, kind = "quiet") =>
     actionButton(
       words,
       kind,
       async () => {
-        replace(place);
+        replace(container);
         await act();
         done();
       },
-      (error) => replace(place, problemBox(refusal(error))),
+      (error) => replace(container, problemBox(apiError(error))),
       { needs: "write" },
     );
 }

@@ -1,6 +1,6 @@
 /** Requests to the public API: JSON in, JSON or a typed error out. @module */
-import { openPage, pagePath, urlOf } from "./addresses.js";
-import { placeLabel } from "./format.js";
+import { openPage, pagePath, urlOf } from "./paths.js";
+import { pointerLabel } from "./format.js";
 
 /** The API refused a request, with an RFC 9457 problem. */
 export class Problem extends Error {
@@ -8,7 +8,7 @@ export class Problem extends Error {
   constructor(status, body) {
     const errors = body.errors || [];
     const detail = errors.reduce(
-      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${placeLabel(pointer)}: `) : words),
+      (words, { pointer }) => (pointer ? words.replace(`${pointer}: `, `${pointerLabel(pointer)}: `) : words),
       body.detail || "",
     );
     super(detail || body.title || `The API answered with status ${status}.`);
@@ -33,7 +33,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   const body = json === undefined ? undefined : JSON.stringify(json);
   // The browser revalidates its copy; a caller with an ETag gets a 304, which needs no parsing.
   const cache = headers["if-none-match"] ? "no-store" : "no-cache";
-  const response = await fetched(path, { method, body, headers: all, cache });
+  const response = await fetchPath(path, { method, body, headers: all, cache });
   if (response.status === 401) return signIn();
   const text = await response.text().catch(() => null);
   if (response.status >= 400) throw failure(response.status, text ?? "");
@@ -55,7 +55,7 @@ function parsed(text) {
 }
 
 /** Fetch an application path; a lost connection is `Unavailable`. @param {string} path @param {RequestInit} options */
-export async function fetched(path, options) {
+export async function fetchPath(path, options) {
   try {
     return await fetch(urlOf(path), options);
   } catch {
@@ -97,7 +97,7 @@ export function failure(status, text) {
 export const isFinal = (error) => error instanceof Problem && error.status < 500 && error.status !== 429;
 
 /** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
-export function refusal(error) {
+export function apiError(error) {
   if (error instanceof Problem || error instanceof Unavailable) return error;
   throw error;
 }
@@ -156,14 +156,14 @@ export function getOnce(path) {
 export async function getAll(path, read = get) {
   /** @type {PageItem<Path>[]} */
   const items = [];
-  const [address, query] = path.split("?");
+  const [pathname, query] = path.split("?");
   const parameters = new URLSearchParams(query);
   for (let next = path; ;) {
     const page = await read(next);
     items.push(...page.items);
     if (!page.next_cursor) return items;
     parameters.set("cursor", page.next_cursor);
-    next = /** @type {Path} */ (`${address}?${parameters}`);
+    next = /** @type {Path} */ (`${pathname}?${parameters}`);
   }
 }
 
@@ -196,7 +196,7 @@ export function conditionalReader() {
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */
 export function creator() {
-  const repeated = repeatable();
+  const repeated = idempotentSender();
   return async (path, json) => {
     const answer = await repeated(path + JSON.stringify(json), (key) =>
       request(path, { method: "POST", json, headers: { "idempotency-key": key } }),
@@ -212,7 +212,7 @@ export function creator() {
  * @returns {<Found>(contents: string, send: (key: string) => Promise<Found>) => Promise<Found>} the answer of `send`
  *   is null if the request was stopped
  */
-export function repeatable() {
+export function idempotentSender() {
   /** @type {Map<string, string>} */
   const keys = new Map();
   return async (contents, send) => {

@@ -1,5 +1,5 @@
 /** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
-import { failure, fetched, isFinal, Problem, refusal } from "./api.js";
+import { failure, fetchPath, isFinal, Problem, apiError } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /** Readers by place. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
@@ -7,16 +7,16 @@ const readers = new WeakMap();
 
 /**
  * Read content once and show it: a skeleton while it loads, a retry button where it fails. Of several pending reads
- * into a place, only the last one is shown.
+ * into a container, only the last one is shown.
  *
- * @param {HTMLElement} place
- * @param {() => Promise<Child[]>} read what to show in the place
+ * @param {HTMLElement} container
+ * @param {() => Promise<Child[]>} read what to show in the container
  */
-export async function loadInto(place, read) {
-  replace(place, h("div.skeleton.chart"));
-  const run = readers.get(place) ?? latestReader(place);
-  readers.set(place, run);
-  await run(read, (content) => replace(place, ...content));
+export async function loadInto(container, read) {
+  replace(container, h("div.skeleton.chart"));
+  const run = readers.get(container) ?? latestReader(container);
+  readers.set(container, run);
+  await run(read, (content) => replace(container, ...content));
 }
 
 /**
@@ -27,7 +27,7 @@ export async function loadInto(place, read) {
  * @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
-  const problem = refusal(error);
+  const problem = apiError(error);
   const box = problemBox(problem);
   if (!(problem instanceof Problem && problem.status === 403))
     box.append(h("div.actions", h("button.small", { click: retry }, "Try again")));
@@ -35,25 +35,25 @@ export function failureBox(error, retry) {
 }
 
 /**
- * Return a function that reads something and shows it in a place; of several pending reads, only the last one is shown.
+ * Return a function that reads something and shows it in a container; of several pending reads, only the last one is shown.
  *
- * @param {HTMLElement} place marked as busy meanwhile
- * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the place
+ * @param {HTMLElement} container marked as busy meanwhile
+ * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the container
  */
-export function latestReader(place, refused = (error, retry) => replace(place, failureBox(error, retry))) {
+export function latestReader(container, refused = (error, retry) => replace(container, failureBox(error, retry))) {
   let latestRequest = 0;
 
   /** @template Found @param {() => Promise<Found>} read @param {(found: Found) => void} show */
   async function run(read, show) {
     const requestNumber = ++latestRequest;
-    place.setAttribute("aria-busy", "true");
+    container.setAttribute("aria-busy", "true");
     try {
       const found = await read();
       if (requestNumber === latestRequest) show(found);
     } catch (error) {
       if (requestNumber === latestRequest) refused(error, () => run(read, show));
     } finally {
-      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
+      if (requestNumber === latestRequest) container.removeAttribute("aria-busy");
     }
   }
   return run;
@@ -70,39 +70,39 @@ export function latestReader(place, refused = (error, retry) => replace(place, f
  * @property {string} [action] words of the link to the list
  */
 
-/** Show that an object does not exist, or another problem. @param {HTMLElement} place @param {import("./api.js").Problem} problem @param {Missing} missing */
-export function showMissing(place, problem, { noun, id, list, sentence, action }) {
+/** Show that an object does not exist, or another problem. @param {HTMLElement} container @param {import("./api.js").Problem} problem @param {Missing} missing */
+export function showMissing(container, problem, { noun, id, list, sentence, action }) {
   const words = sentence ?? (id === undefined ? problem.message : `No ${noun} has the id ${id}.`);
   const all = action ?? `All ${list.slice(1).replaceAll("-", " ")}`;
   showOnly(
-    place,
+    container,
     problem.status === 404 ? emptyState(`There is no such ${noun}`, words, list, all) : problemBox(problem),
   );
 }
 
-/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} place @param {...(Child | Child[])} content */
-export function showOnly(place, ...content) {
-  place.removeAttribute("aria-busy");
-  replace(place, ...content);
+/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} container @param {...(Child | Child[])} content */
+export function showOnly(container, ...content) {
+  container.removeAttribute("aria-busy");
+  replace(container, ...content);
 }
 
 /**
  * Draw the page of an object that is read once, with a retry button where that fails.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {() => Promise<unknown>} draw reads the object and draws the page
  * @param {Missing} missing
  */
-export async function openObject(place, draw, missing) {
+export async function openObject(container, draw, missing) {
   try {
     await draw();
-    place.removeAttribute("aria-busy");
+    container.removeAttribute("aria-busy");
   } catch (error) {
-    if (isFinal(error)) showMissing(place, error, missing);
+    if (isFinal(error)) showMissing(container, error, missing);
     else
       showOnly(
-        place,
-        failureBox(error, () => openObject(place, draw, missing)),
+        container,
+        failureBox(error, () => openObject(container, draw, missing)),
       );
   }
 }
@@ -151,7 +151,7 @@ export function snippet(name, code, what = `${name} code`) {
 /** Download the response to a POST request as a file. @param {string} path @param {unknown} json */
 export async function downloadFile(path, json) {
   const headers = { "content-type": "application/json" };
-  const response = await fetched(path, { method: "POST", body: JSON.stringify(json), headers });
+  const response = await fetchPath(path, { method: "POST", body: JSON.stringify(json), headers });
   if (!response.ok) throw failure(response.status, await response.text());
   const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") || [];
   saveFile(name || "", await response.blob());

@@ -1,5 +1,5 @@
 /** Elements made from data, and the elements of the page's template. Text is never parsed as markup. @module */
-import { urlOf } from "./addresses.js";
+import { urlOf } from "./paths.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Attributes that hold URLs; their values may be application paths. */
@@ -128,26 +128,26 @@ function flattened(children) {
 export const elementById = (id, kind) => expected(document.getElementById(id), kind, `#${id}`);
 
 /**
- * Return the first descendant of a place that matches a selector.
+ * Return the first descendant of a container that matches a selector.
  *
  * @template {HTMLElement} [Kind=HTMLElement]
- * @param {ParentNode} place
+ * @param {ParentNode} container
  * @param {string} selector
  * @param {new () => Kind} [kind]
  * @throws {TypeError} where there is no such element
  */
-export const find = (place, selector, kind) => expected(place.querySelector(selector), kind, selector);
+export const find = (container, selector, kind) => expected(container.querySelector(selector), kind, selector);
 
 /**
- * Return all descendants of a place that match a selector; each of them must be of the kind.
+ * Return all descendants of a container that match a selector; each of them must be of the kind.
  *
  * @template {HTMLElement} Kind
- * @param {ParentNode} place
+ * @param {ParentNode} container
  * @param {string} selector
  * @param {new () => Kind} kind
  */
-export function findAll(place, selector, kind) {
-  return [...place.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
+export function findAll(container, selector, kind) {
+  return [...container.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
 }
 
 /**
@@ -241,7 +241,7 @@ export function metaLine(...facts) {
  *
  * @returns {(value: unknown) => boolean}
  */
-export function changes() {
+export function changeDetector() {
   /** @type {string | undefined} */
   let last = "";
   return (value) => {
@@ -279,13 +279,13 @@ export function emptyState(title, sentence, href, action, needs = "read") {
  * @param {ShownProblem} problem
  */
 export function problemBox(problem) {
-  const place = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
+  const container = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
   return h(
     "div.problem",
     { role: "group", "aria-label": "Problem" },
     h("strong", problem.title || "Problem"),
     h("p", problem.detail || problem.message || ""),
-    place.length > 0 && hint(place.map((name) => `${name} ${problem[name]}`).join(", ")),
+    container.length > 0 && hint(container.map((name) => `${name} ${problem[name]}`).join(", ")),
     problem.text && h("pre", problem.text),
   );
 }

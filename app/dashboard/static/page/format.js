@@ -203,7 +203,7 @@ setInterval(() => {
  *
  * @param {string} pointer a JSON pointer
  */
-export function placeLabel(pointer) {
+export function pointerLabel(pointer) {
   const steps = pointer.split("/").slice(1);
   const named = steps.findLastIndex((step) => !/^\d+$/.test(step));
   const name = (steps[named] ?? "").replaceAll("_", " ").replaceAll("~1", "/").replaceAll("~0", "~");

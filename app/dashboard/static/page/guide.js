@@ -1,5 +1,5 @@
 /** Search hits in the guide. @module */
-import { urlOf } from "./addresses.js";
+import { urlOf } from "./paths.js";
 
 /** @typedef {{path: string, title: string, page: string}} Heading */
 

@@ -1,6 +1,6 @@
 /** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
-import { openPage, OBJECT_PAGES } from "./addresses.js";
-import { get, refusal } from "./api.js";
+import { openPage, OBJECT_PAGES } from "./paths.js";
+import { get, apiError } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
 import { h, missingScope, replace, setAttribute, setText } from "./dom.js";
@@ -134,7 +134,7 @@ async function ask(text, number, local) {
     const [{ items }, headings] = await Promise.all([get(`/v1/search?${query.toString()}`), guideHeadings()]);
     groups = [...local, ...grouped(items), ["Guide", guideHits(headings, text)]];
   } catch (error) {
-    emptyText = refusal(error).message;
+    emptyText = apiError(error).message;
   }
   if (number !== latestRequest) return;
   show(groups, emptyText);

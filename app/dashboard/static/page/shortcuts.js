@@ -1,5 +1,5 @@
 /** Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page. @module */
-import { openPage } from "./addresses.js";
+import { openPage } from "./paths.js";
 import { factList, h, showDialog } from "./dom.js";
 
 /** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */

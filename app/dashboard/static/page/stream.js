@@ -1,5 +1,5 @@
 /** The API's stream of events, which notifies pages of changes. @module */
-import { urlOf } from "./addresses.js";
+import { urlOf } from "./paths.js";
 
 /** Kinds of events of which pages are notified immediately; the API sends `changed` at most once a second. */
 const IMMEDIATE_KINDS = [

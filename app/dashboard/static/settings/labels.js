@@ -1,5 +1,5 @@
 /** Settings with readable units, and entries of the audit log as sentences. @module */
-import { decoded } from "../page/addresses.js";
+import { decoded } from "../page/paths.js";
 import { count, counted } from "../page/format.js";
 import { hint, announce, elementById, replace, h } from "../page/dom.js";
 import { snippet } from "../page/content.js";
@@ -82,7 +82,7 @@ const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|compariso
  *
  * @param {{method: string, path: string}} entry
  */
-export function change({ method, path }) {
+export function changeOf({ method, path }) {
   const steps = path
     .replace(/^\/v\d+\//, "")
     .split("/")

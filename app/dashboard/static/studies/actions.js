@@ -4,9 +4,9 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { actionButtons } from "../page/actions.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { trashLabel } from "../lifecycle/undo.js";
-import { openPage, studyApi, studyPage } from "../page/addresses.js";
+import { openPage, studyApi, studyPage } from "../page/paths.js";
 import { creator, request } from "../page/api.js";
-import { announce, changes, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
+import { announce, changeDetector, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 const CONSEQUENCE = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
@@ -20,7 +20,7 @@ export function studyActions(id, changed) {
   let study = null;
   /** @type {Trial[]} */
   let trials = [];
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   const button = actionButtons(failure, changed);
 
@@ -122,7 +122,7 @@ export function studyActions(id, changed) {
       study = newStudy;
       trials = newTrials;
       const { status } = newStudy;
-      if (!isNew(status)) return;
+      if (!hasChanged(status)) return;
       const open = status === "running" || status === "paused";
       replace(
         node,

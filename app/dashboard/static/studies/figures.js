@@ -23,8 +23,8 @@ import {
  */
 function figurePanel(title, words, make) {
   const note = h("p.plot-note", { hidden: true });
-  const place = h("div.study-figures");
-  const node = h("section.panel.study-figure", { "aria-label": title }, h("h2", title), hint(words), place, note);
+  const container = h("div.study-figures");
+  const node = h("section.panel.study-figure", { "aria-label": title }, h("h2", title), hint(words), container, note);
   /** @type {ReturnType<typeof figureView>[]} */
   let views = [];
 
@@ -32,12 +32,12 @@ function figurePanel(title, words, make) {
   function update(study, trials) {
     const drawable = make(study, trials);
     const figures = typeof drawable === "string" ? [] : drawable;
-    place.hidden = figures.length === 0;
+    container.hidden = figures.length === 0;
     note.hidden = figures.length > 0;
     setText(note, typeof drawable === "string" ? drawable : "");
     if (views.length !== figures.length) {
       views = figures.map(() => figureView());
-      replace(place, ...views.map((view) => view.node));
+      replace(container, ...views.map((view) => view.node));
     }
     figures.forEach((figure, index) => views[index].draw(figure));
   }
@@ -126,7 +126,7 @@ export function parallelFigure() {
 /** @param {Trial} trial @param {number} index from the worst @param {number} length @param {ParallelAxis[]} axes @returns {Series} */
 function trialLine({ number }, index, length, axes) {
   const isBest = index === length - 1;
-  const at = axes.flatMap(({ places }, axis) => (places[index] === null ? [] : [axis]));
+  const at = axes.flatMap(({ positions }, axis) => (positions[index] === null ? [] : [axis]));
   return {
     name: `trial ${number}`,
     unnamed: true,
@@ -135,12 +135,12 @@ function trialLine({ number }, index, length, axes) {
       : { colour: "accent", width: 1.5, size: 1.5, opacity: 0.08 + 0.72 * (index / length) ** 2 }),
     dots: true,
     x: at,
-    y: at.map((axis) => axes[axis].places[index]),
+    y: at.map((axis) => axes[axis].positions[index]),
     words: at.map((axis) => `${axes[axis].label}: ${axes[axis].words[index]}`),
   };
 }
 
-/** @typedef {{label: string, places: (number | null)[], words: string[], ticks: [value: number, label: string][]}} ParallelAxis places: 0 to 1, null where a trial has no such parameter */
+/** @typedef {{label: string, positions: (number | null)[], words: string[], ticks: [value: number, label: string][]}} ParallelAxis positions: 0 to 1, null where a trial has no such parameter */
 
 /** @param {string} name @param {Trial[]} trials @returns {ParallelAxis} */
 function axisOfValues(name, trials) {
@@ -158,12 +158,12 @@ function axisOf(pointer, dimension, trials) {
       (word) => word !== "not used",
     );
     /** @param {string} word */
-    const place = (word) => (names.length > 1 ? names.indexOf(word) / (names.length - 1) : 0.5);
+    const positionOf = (word) => (names.length > 1 ? names.indexOf(word) / (names.length - 1) : 0.5);
     return {
       label,
       words,
-      places: words.map((word) => (word === "not used" ? null : place(word))),
-      ticks: names.map((word) => [place(word), word]),
+      positions: words.map((word) => (word === "not used" ? null : positionOf(word))),
+      ticks: names.map((word) => [positionOf(word), word]),
     };
   }
   const numbers = values.map((value) => (typeof value === "number" ? value : null));
@@ -188,7 +188,7 @@ function numericAxis(label, values, low, high, shown, log = false) {
   const middle = log && low > 0 ? Math.sqrt(low * high) : (low + high) / 2;
   return {
     label,
-    places: values.map((value) => (value === null ? null : (transform(value) - transform(low)) / width)),
+    positions: values.map((value) => (value === null ? null : (transform(value) - transform(low)) / width)),
     words: values.map((value) => (value === null ? "not used" : shown(value))),
     ticks: [
       [0, shown(low)],

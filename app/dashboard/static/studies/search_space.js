@@ -62,7 +62,7 @@ const SCORERS = {
 const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {HTMLSelectElement} more the parameters that can be added
  * @param {HTMLElement} add
  * @param {SchemasByName} schemas
@@ -70,7 +70,7 @@ const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
  * @returns {{value: () => Record<string, Json>, offer: (scorer: string) => void}} value: the search space as it is
  *   sent; offer: proposes the parameters of another scorer
  */
-export function searchSpace(place, more, add, schemas, losses) {
+export function searchSpace(container, more, add, schemas, losses) {
   /** @type {Proposal[]} */
   let known = [];
   /** @type {Proposal} */
@@ -88,7 +88,7 @@ export function searchSpace(place, more, add, schemas, losses) {
     const proposal = known.find(({ pointer }) => pointer === more.value);
     if (!proposal) return;
     const newRow = row(proposal);
-    place.append(newRow);
+    container.append(newRow);
     offerMore();
     newRow.querySelector("input")?.focus();
   });
@@ -102,12 +102,12 @@ export function searchSpace(place, more, add, schemas, losses) {
       .map(([name, property]) => proposalOf(parameterOf(name, property), path))
       .filter((proposal) => proposal !== null);
     const searched = first.flatMap((name) => known.find(({ pointer }) => pointer === `${path}/${name}`) ?? []);
-    replace(place, ...[...searched, loss].map(row));
+    replace(container, ...[...searched, loss].map(row));
     offerMore();
   }
 
   function offerMore() {
-    const shown = new Set(findAll(place, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
+    const shown = new Set(findAll(container, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
     const left = known.filter(({ pointer }) => !shown.has(pointer));
     replace(more, ...left.map(({ pointer }) => h("option", { value: pointer }, parameterName(pointer))));
   }
@@ -116,7 +116,7 @@ export function searchSpace(place, more, add, schemas, losses) {
     offer,
     value: () =>
       Object.fromEntries(
-        findAll(place, "fieldset", HTMLFieldSetElement)
+        findAll(container, "fieldset", HTMLFieldSetElement)
           .filter((each) => each.querySelector('[name="searched"]:checked'))
           .map((each) => [each.dataset.parameter ?? "", dimensionOf(each)]),
       ),

@@ -1,9 +1,9 @@
 /** Table of a study's trials, and the learning curve of the selected trial. @module */
 import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
-import { jobApi, jobPage } from "../page/addresses.js";
+import { jobApi, jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
-import { changes, h, hint, replace, statusBadge } from "../page/dom.js";
+import { changeDetector, h, hint, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -53,12 +53,12 @@ export function trialsPanel(study) {
     chosen.scrollIntoView({ block: "nearest" });
   }
 
-  const isNew = changes();
+  const hasChanged = changeDetector();
   return {
     node,
     /** @param {Study} newStudy @param {Trial[]} trials */
     update(newStudy, trials) {
-      if (!isNew([newStudy.best, trials])) return;
+      if (!hasChanged([newStudy.best, trials])) return;
       current = newStudy;
       table.show(trials);
     },

@@ -1,11 +1,11 @@
 /** The menu that shows and hides columns of a list. @module */
-import { changes, h, replace } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
 
 /** Return the menu of columns. @param {(keys: string[]) => void} chosen called with the keys of the ticked columns */
 export function columnChooser(chosen) {
   const list = h("div.column-list", { role: "group", "aria-label": "Columns" });
   const node = h("details.column-chooser", h("summary.button.quiet.small", "Columns"), list);
-  const isNew = changes();
+  const hasChanged = changeDetector();
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !node.open) return;
     node.open = false;
@@ -27,7 +27,7 @@ export function columnChooser(chosen) {
     node,
     /** @param {ListColumn[]} columns @param {Set<string>} shown keys */
     offer(columns, shown) {
-      if (isNew(columns.map(({ key }) => key))) {
+      if (hasChanged(columns.map(({ key }) => key))) {
         const box = (/** @type {ListColumn} */ { key }) => h("input", { type: "checkbox", value: key, change: choose });
         replace(list, ...columns.map((column) => h("label.check", box(column), column.label)));
       }

@@ -1,5 +1,5 @@
 /** Columns that several lists have. @module */
-import { datasetPage, jobPage } from "../page/addresses.js";
+import { datasetPage, jobPage } from "../page/paths.js";
 import { projectTag } from "../page/content.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";

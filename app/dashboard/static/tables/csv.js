@@ -3,7 +3,7 @@
  * @module
  */
 import { saveFile } from "../page/content.js";
-import { refusal } from "../page/api.js";
+import { apiError } from "../page/api.js";
 import { announce, h } from "../page/dom.js";
 
 /** @typedef {(string | number | boolean | null | undefined)[]} Row */
@@ -54,7 +54,7 @@ async function download(table, name) {
     saveFile(file, new Blob([csvText(rows)], { type: "text/csv" }));
     announce(`${name}: ${rows.length - 1} rows were downloaded.`);
   } catch (error) {
-    announce(`${name} could not be downloaded. ${refusal(error).message}`);
+    announce(`${name} could not be downloaded. ${apiError(error).message}`);
   }
 }
 

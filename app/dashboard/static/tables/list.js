@@ -6,7 +6,7 @@
 import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";
 import { conditionalReader, getAll, Problem } from "../page/api.js";
-import { changes, elementById, emptyState, findAll, h, problemBox, replace, scrollRegion } from "../page/dom.js";
+import { changeDetector, elementById, emptyState, findAll, h, problemBox, replace, scrollRegion } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 import { columnChooser } from "./column_chooser.js";
 import { ID } from "./columns.js";
@@ -60,7 +60,7 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  * The declaration of a list.
  *
  * @typedef {object} List
- * @property {string} kind plural, such as `jobs`: the path in the API and of the page, and the id of the place
+ * @property {string} kind plural, such as `jobs`: the path in the API and of the page, and the id of the container
  * @property {string} noun of one row, such as `job`, whose rows have the attribute `data-job`
  * @property {string[]} filters parameters of the URL that are sent to the API, besides the project and the prefix
  * @property {string[]} fields of an item that every row needs
@@ -124,17 +124,18 @@ function emptyList(list) {
 }
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {HTMLFormElement} form of the filters, to which the column menu is added
  * @param {List} list
  * @returns {() => void} reload the list
  */
-function listTable(place, form, list) {
+function listTable(container, form, list) {
   const read = conditionalReader();
   const path = `/v1/${list.kind}`;
   const label = list.kind[0].toUpperCase() + list.kind.slice(1);
   const filters = () => activeFilters(form, filterParameters(list));
-  const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, reload: () => reload() });
+  const selection =
+    list.actions && tickedRows(container, list, { redraw: () => draw(), filters, reload: () => reload() });
   const head = h("tr");
   const table = h("table.list", h("thead", head));
   const scroll = scrollRegion(label, table);
@@ -146,7 +147,7 @@ function listTable(place, form, list) {
   let columns = list.columns;
   /** @type {Page | null} */
   let shownPage = null;
-  const isNewHead = changes();
+  const isNewHead = changeDetector();
 
   /** Return the columns that the URL selects, else the default columns. @returns {ListColumn[]} */
   function shown() {
@@ -193,7 +194,7 @@ function listTable(place, form, list) {
   /** Show why the API refused a filter, and keep polling, so that the user can correct it. @param {unknown} error */
   function refused(error) {
     if (!(error instanceof Problem) || error.status !== 422) throw error;
-    showOnly(place, problemBox(error));
+    showOnly(container, problemBox(error));
     return null;
   }
 
@@ -211,12 +212,12 @@ function listTable(place, form, list) {
   function draw() {
     if (!shownPage) return;
     const { items, next_cursor: next } = shownPage;
-    place.removeAttribute("aria-busy");
+    container.removeAttribute("aria-busy");
     showPager(next);
     selection?.setItems(items);
     if (!items.length) {
       rows.arrange([]);
-      replace(place, emptyList(list));
+      replace(container, emptyList(list));
       return;
     }
     const position = list.columns.findIndex(({ key }) => key === list.after) + 1;
@@ -224,7 +225,7 @@ function listTable(place, form, list) {
     const visible = shown();
     drawHead(visible);
     for (const [index, row] of rows.arrange(items).entries()) row.update(items[index], visible);
-    if (!place.contains(node)) replace(place, node);
+    if (!container.contains(node)) replace(container, node);
     fit();
   }
 
@@ -269,7 +270,7 @@ function listTable(place, form, list) {
     reload();
   }
 
-  const reload = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
+  const reload = poll(refresh, (problem) => showOnly(container, problemBox(problem)));
   return reload;
 }
 

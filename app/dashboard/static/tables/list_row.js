@@ -1,5 +1,5 @@
 /** Rows of a list, which keep unchanged cells, so that focus and open rows stay. @module */
-import { announce, changes, h, replace, setAttribute } from "../page/dom.js";
+import { announce, changeDetector, h, replace, setAttribute } from "../page/dom.js";
 
 /**
  * Return a row that keeps unchanged cells, and the details that were opened below it.
@@ -15,7 +15,7 @@ export function listRow(first, list, selection, reload) {
   const open = list.details && h("button.quiet.open-row", { "aria-expanded": "false", click: toggle }, "▸");
   /** @type {Map<string, HTMLElement>} */
   let cells = new Map();
-  const isNew = changes();
+  const hasChanged = changeDetector();
   let item = first;
   /** @type {import("./list.js").Details | undefined} */
   let details;
@@ -46,7 +46,7 @@ export function listRow(first, list, selection, reload) {
       if (list.announcement && now.status !== item.status) announce(list.announcement(now));
       item = now;
       setAttribute(node, "data-status", now.status);
-      if (!isNew([now, visible.map(({ key }) => key)])) return;
+      if (!hasChanged([now, visible.map(({ key }) => key)])) return;
       const known = cells;
       cells = new Map(visible.map((column, index) => [column.key, cellOf(known.get(column.key), column, now, index)]));
       if (open) setAttribute(open, "aria-label", `Details of ${list.name(now)}`);

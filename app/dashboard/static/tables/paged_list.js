@@ -1,5 +1,5 @@
 /** Filters and pages of lists, as parameters of the URL. @module */
-import { pagePath } from "../page/addresses.js";
+import { pagePath } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { elementById, find, findAll, h, replace } from "../page/dom.js";
 

@@ -1,7 +1,7 @@
 /** Tables that are sortable or paged, and lists keyed by id. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { changes, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { changeDetector, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
@@ -22,7 +22,7 @@ export function keyedList(list, make, first = 0) {
 
   /** @param {Entry} entry @param {Item} item */
   function isNewItem(entry, item) {
-    const isNew = checks.get(entry) ?? changes();
+    const isNew = checks.get(entry) ?? changeDetector();
     checks.set(entry, isNew);
     return isNew(item);
   }

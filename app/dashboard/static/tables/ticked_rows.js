@@ -1,5 +1,5 @@
 /** Selected rows of a list, and the bar with the actions for them. @module */
-import { changes, h, replace, setText } from "../page/dom.js";
+import { changeDetector, h, replace, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
@@ -8,11 +8,11 @@ import { parameters } from "./paged_list.js";
 /**
  * Keep the ids of the selected rows in the URL across pages, and show the actions of the list for them.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {import("./list.js").List} list
  * @param {{redraw: () => void} & Pick<Ticked, "filters" | "reload">} table
  */
-export function tickedRows(place, { kind, actions = [] }, { redraw, filters, reload }) {
+export function tickedRows(container, { kind, actions = [] }, { redraw, filters, reload }) {
   const ids = new Set(parameters().getAll("tick"));
   /** @type {Map<string, any>} */
   const items = new Map();
@@ -20,10 +20,10 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
   let page = [];
   const bar = h("div.selection-bar", { role: "region", "aria-label": `Selected ${kind}`, hidden: true });
   const words = h("span", { role: "status" });
-  const isNew = changes();
+  const hasChanged = changeDetector();
   /** @type {HTMLInputElement} */
   const all = h("input", { type: "checkbox", "aria-label": "Select all on this page", change: tickAll });
-  place.after(bar);
+  container.after(bar);
 
   function tickAll() {
     for (const { id } of page) {
@@ -58,7 +58,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
 
   /** Show the selection. Unchanged buttons are kept, with their focus and the reason of a refusal beside them. */
   function show() {
-    for (const box of place.querySelectorAll("td.tick input"))
+    for (const box of container.querySelectorAll("td.tick input"))
       if (box instanceof HTMLInputElement && box !== all) box.checked = ids.has(box.value);
     const tickedHere = page.filter(({ id }) => ids.has(id)).length;
     all.checked = page.length > 0 && tickedHere === page.length;
@@ -68,7 +68,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     setText(words, ids.size ? `${count(ids.size)} selected${onPage ? " on this page" : ""}` : "");
     const ticked = { kind, ids: [...ids], items, clear, filters, reload };
     const buttons = bar.hidden ? [] : actions.map((action) => action(ticked));
-    if (isNew([ticked.ids, buttons.map((node) => node && [node.textContent, node.href])]))
+    if (hasChanged([ticked.ids, buttons.map((node) => node && [node.textContent, node.href])]))
       replace(bar, words, ...buttons, h("button.quiet", { click: clear }, "Clear"));
   }
 

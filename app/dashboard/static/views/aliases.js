@@ -3,9 +3,9 @@
  * @module
  */
 import { showOnly } from "../page/content.js";
-import { modelPage } from "../page/addresses.js";
+import { modelPage } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
-import { changes, dataTable, elementById, emptyState, h, hint, problemBox, rowHead } from "../page/dom.js";
+import { changeDetector, dataTable, elementById, emptyState, h, hint, problemBox, rowHead } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -15,12 +15,12 @@ const TYPING_MILLISECONDS = 200;
 const LIMIT = 50;
 
 const field = elementById("alias", HTMLInputElement);
-const place = elementById("aliases");
+const container = elementById("aliases");
 field.value = new URLSearchParams(location.search).get("alias") ?? field.value;
-const isNew = changes();
+const hasChanged = changeDetector();
 let typing = 0;
 
-const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
+const pollNow = poll(refresh, (problem) => showOnly(container, problemBox(problem)));
 elementById("filters").addEventListener("submit", (event) => event.preventDefault());
 field.addEventListener("input", () => {
   clearTimeout(typing);
@@ -45,9 +45,9 @@ async function refresh() {
     alias = wantedAlias();
     answer = await read(alias);
   } while (alias !== wantedAlias());
-  if (!isNew([alias, answer instanceof Problem ? answer.message : answer])) return false;
-  if (answer instanceof Problem) showOnly(place, problemBox(answer));
-  else showOnly(place, answer.length ? table(answer) : emptyTable(alias));
+  if (!hasChanged([alias, answer instanceof Problem ? answer.message : answer])) return false;
+  if (answer instanceof Problem) showOnly(container, problemBox(answer));
+  else showOnly(container, answer.length ? table(answer) : emptyTable(alias));
   return false;
 }
 

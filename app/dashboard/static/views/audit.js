@@ -6,13 +6,13 @@ import { pagedTable } from "../tables/table.js";
 import { getAll } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
-import { change, outcome } from "../settings/labels.js";
+import { changeOf, outcome } from "../settings/labels.js";
 import { failureBox } from "../page/content.js";
 
 const PAGE_SIZE = 50;
 const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 
-const place = elementById("audit");
+const container = elementById("audit");
 const filters = elementById("filters");
 const select = elementById("key", HTMLSelectElement);
 /** @type {Map<string, string>} */
@@ -42,21 +42,21 @@ async function open() {
     show();
     filters.hidden = false;
   } catch (error) {
-    replace(place, failureBox(error, open));
+    replace(container, failureBox(error, open));
     filters.hidden = true;
   } finally {
-    place.removeAttribute("aria-busy");
+    container.removeAttribute("aria-busy");
   }
 }
 
 function show() {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(select.value && { key_id: select.value }) });
-  replace(place, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, row, "No requests yet."));
+  replace(container, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, row, "No requests yet."));
 }
 
 /** @param {Schemas["AuditEntry"]} entry */
 function row({ at, key_id: key, method, path, status, request_id: request, address }) {
-  const { verb, id, owners, href } = change({ method, path });
+  const { verb, id, owners, href } = changeOf({ method, path });
   return h(
     "tr",
     h("td", timeElement(at)),

@@ -6,7 +6,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { trashLabel } from "../lifecycle/undo.js";
-import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
+import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
 import { announce, elementById, h, hint, metaLine, panel, problemBox, replace, statusBadge } from "../page/dom.js";
@@ -25,7 +25,7 @@ const STEPS = [
 const CONSEQUENCE = `${trashLabel()} Models and estimates from it are kept.`;
 
 const id = pageObjectId();
-const place = elementById("click-log");
+const container = elementById("click-log");
 const read = conditionalReader();
 const readJob = conditionalReader();
 const bar = progressBar();
@@ -33,7 +33,7 @@ const bar = progressBar();
 let shown = null;
 
 bindForms(id);
-poll(refresh, (problem) => showMissing(place, problem, { noun: "click log", id, list: "/click-logs" }));
+poll(refresh, (problem) => showMissing(container, problem, { noun: "click log", id, list: "/click-logs" }));
 
 async function refresh() {
   const log = await read(clickLogApi(id));
@@ -48,10 +48,10 @@ function draw(log) {
   if (shown && shown.status !== status) announce(`Click log ${name} is ${status}.`);
   shown = log;
   document.title = `${name} · Rankery`;
-  place.removeAttribute("aria-busy");
-  place.dataset.status = status;
+  container.removeAttribute("aria-busy");
+  container.dataset.status = status;
   replace(
-    place,
+    container,
     h(
       "div.page-head",
       h("div.job-heading", h("h1", name), statusBadge(status)),

@@ -6,7 +6,7 @@ import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { readStart } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
-import { clickLogPage, datasetApi, jobPage, openPage } from "../page/addresses.js";
+import { clickLogPage, datasetApi, jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { percent } from "../page/format.js";

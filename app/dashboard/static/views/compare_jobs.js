@@ -15,8 +15,8 @@ import { isActive, iterationWord, MAX_BANDS, MAX_COMPARED } from "../jobs/labels
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
-import { compareWith, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/addresses.js";
-import { conditionalReader, creator, get, getOnce, readOnce, refusal } from "../page/api.js";
+import { comparisonFormPage, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/paths.js";
+import { conditionalReader, creator, get, getOnce, readOnce, apiError } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -24,7 +24,7 @@ import { poll } from "../page/poll.js";
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
 /** @typedef {Schemas["RankedTraining"]} Ranked */
 
-const place = elementById("compared");
+const container = elementById("compared");
 const ids = [...new Set(new URLSearchParams(location.search).getAll("job"))];
 const read = conditionalReader();
 const readHistories = historiesReader();
@@ -60,7 +60,7 @@ const slots = new Map();
 let shownState = "";
 let pollNow = () => {};
 
-if (ids.length) pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
+if (ids.length) pollNow = poll(refresh, (problem) => showOnly(container, problemBox(problem)));
 else showEmpty();
 
 async function refresh() {
@@ -70,8 +70,8 @@ async function refresh() {
   if (!ranking.items.length) return showEmpty();
   const drawn = ranking.items.slice(0, MAX_COMPARED).map(({ job }) => job);
   const histories = await readHistories(drawn);
-  if (!place.contains(table.node))
-    replace(place, missing, curves.node, table.node, repeats, diagnostics.node, cutoffs.node, times.node);
+  if (!container.contains(table.node))
+    replace(container, missing, curves.node, table.node, repeats, diagnostics.node, cutoffs.node, times.node);
   const state = JSON.stringify([
     ranking.metric,
     ranking.items.map(({ job, tied }) => [job.id, job.status, job.metrics, tied]),
@@ -81,7 +81,7 @@ async function refresh() {
     if (state !== shownState) await show(ranking, drawn, histories);
     shownState = state;
   } finally {
-    place.removeAttribute("aria-busy");
+    container.removeAttribute("aria-busy");
   }
   return ranking.items.some(({ job }) => isActive(job));
 }
@@ -188,7 +188,7 @@ async function showActions(ranking) {
     models.length > 1 &&
       h(
         "a.button",
-        { href: compareWith(models, dataset) },
+        { href: comparisonFormPage(models, dataset) },
         trained.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
       ),
   );
@@ -226,7 +226,7 @@ function againstChampion(best, champion, active, name) {
   const words = active ? "Best so far against champion" : "Best against champion";
   const title = `${best.model} against ${champion}`;
   const compare = () => compareWithChampion(best, champion, name);
-  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(refusal(error))), {
+  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(apiError(error))), {
     title,
     needs: "write",
   });
@@ -243,7 +243,7 @@ async function compareWithChampion({ job, model }, champion, name) {
   const systems = [champion, model ?? ""];
   const query = new URLSearchParams([...systems.map((system) => ["for", system]), ["limit", "1"], ["fields", "name"]]);
   const { default_id: dataset } = await get(`/v1/datasets?${query}`);
-  if (!dataset) return openPage(compareWith(systems));
+  if (!dataset) return openPage(comparisonFormPage(systems));
   const { contract, label_map: labels } = await requestOf(job);
   const created = await create("/v1/jobs", {
     kind: "compare",
@@ -258,7 +258,7 @@ async function compareWithChampion({ job, model }, champion, name) {
 
 function showEmpty() {
   showOnly(
-    place,
+    container,
     emptyState(
       "Nothing to compare",
       "Tick two or more trainings in the list of jobs.",

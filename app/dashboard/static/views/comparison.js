@@ -15,14 +15,14 @@ import { verdictMatrix } from "../evaluation/verdict_matrix.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import {
-  compareWith,
+  comparisonFormPage,
   comparisonApi,
   hashValue,
   jobPage,
   modelPage,
   pageObjectId,
   setHashValues,
-} from "../page/addresses.js";
+} from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
@@ -211,9 +211,9 @@ async function differencesPlot({ id, systems }, pair, metric, names) {
 }
 
 const id = pageObjectId();
-const place = elementById("comparison");
+const container = elementById("comparison");
 
-openObject(place, async () => draw(await get(comparisonApi(id))), { noun: "comparison", id, list: "/comparisons" });
+openObject(container, async () => draw(await get(comparisonApi(id))), { noun: "comparison", id, list: "/comparisons" });
 
 /** @param {Comparison} comparison */
 function draw(comparison) {
@@ -242,12 +242,12 @@ function draw(comparison) {
     replace(below, pairs.length > 1 && pairHead(comparison, pair), ...pairView(comparison, pair, current, callbacks));
   }
 
-  const newComparison = compareWith(
+  const newComparison = comparisonFormPage(
     systems.map((system) => (system.ranking_id && !system.model_id ? system.ranking_id : system.name)),
     dataset,
   );
   replace(
-    place,
+    container,
     h(
       "div.page-head",
       headingOn(title, "on", dataset),
@@ -341,11 +341,11 @@ function meansOf({ systems, metrics }, chosen) {
 
 /** @param {Comparison} comparison */
 function allTests(comparison) {
-  const place = h("div");
-  const folded = disclosure("Tests of all pairs and metrics", place);
+  const container = h("div");
+  const folded = disclosure("Tests of all pairs and metrics", container);
   folded.addEventListener(
     "toggle",
-    () => folded.open && !place.hasChildNodes() && place.append(differenceTable(comparison, comparison.pairs)),
+    () => folded.open && !container.hasChildNodes() && container.append(differenceTable(comparison, comparison.pairs)),
   );
   return folded;
 }

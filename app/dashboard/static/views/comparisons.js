@@ -1,6 +1,6 @@
 /** `/comparisons`: the list of comparisons, and the forms to compare systems and to upload runs. @module */
 import { searchField } from "../forms/controls.js";
-import { comparisonPage, openResult } from "../page/addresses.js";
+import { comparisonPage, openResult } from "../page/paths.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
   asSystem,
@@ -41,10 +41,10 @@ const COLUMNS = [
 /**
  * Show the choice of systems to compare, in the chosen order: models, uploaded runs, or other references.
  *
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
  */
-async function systemPicker(place, changed) {
+async function systemPicker(container, changed) {
   const offered = await readOffered();
   const names = new Map(offered.map(({ reference, name }) => [reference, name]));
   const chosen = new Set(new URLSearchParams(location.search).getAll("system"));
@@ -126,7 +126,7 @@ async function systemPicker(place, changed) {
   }
 
   setAttribute(options, "aria-label", "Models and runs");
-  replace(place, h("div.browser-head", field, words), order, options);
+  replace(container, h("div.browser-head", field, words), order, options);
   show();
   await changed([...chosen]);
   return { systems: () => [...chosen].map(asSystem) };

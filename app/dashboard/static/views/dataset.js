@@ -8,7 +8,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm, correctedSourceForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/paths.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
@@ -71,7 +71,7 @@ const COLUMNS = [
  */
 function problemCauses(problem, causes, begun) {
   const { title, errors } = problem;
-  // A single problem has one row with its detail; a list by place would show it again.
+  // A single problem has one row with its detail; a list by location would show it again.
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
   /** @type {Set<string>} */
   const ignored = new Set();
@@ -140,13 +140,13 @@ function problemCauses(problem, causes, begun) {
       h(
         "details.more",
         { open: errors.length <= MAX_OPEN_ERRORS },
-        h("summary", "Problems by place"),
+        h("summary", "Problems by location"),
         ...placeTable(problem),
       ),
   );
 }
 
-/** The list of problems by place is open up to this number. */
+/** The list of problems by location is open up to this number. */
 const MAX_OPEN_ERRORS = 10;
 
 /** @param {Cause[]} causes */
@@ -184,7 +184,7 @@ function placeTable({ errors, more }) {
   return [
     file && hint("In ", h("code", file), "."),
     dataTable(
-      "Problems by place",
+      "Problems by location",
       columns.map(({ name, label, class: style }) =>
         columnHead(name === "line" ? lineHead(errors) : label, { class: style }),
       ),
@@ -271,10 +271,10 @@ function remember(view, value) {
   history.replaceState(null, "", value ? `#${view}=${encodeURIComponent(value)}` : `#${view}`);
 }
 
-/** @param {HTMLElement} place @param {ReadDataset} dataset */
-function overview(place, { id, statistics, findings }) {
+/** @param {HTMLElement} container @param {ReadDataset} dataset */
+function overview(container, { id, statistics, findings }) {
   const columns = statistics.query_columns || {};
-  place.append(
+  container.append(
     tiles(statistics),
     ...(findings ? [findingsPanel(findings, () => id)] : []),
     distributions(statistics),
@@ -282,20 +282,20 @@ function overview(place, { id, statistics, findings }) {
   );
 }
 
-/** @param {HTMLElement} place @param {ReadDataset} dataset @param {string} wanted */
-function features(place, { id, statistics }, wanted) {
+/** @param {HTMLElement} container @param {ReadDataset} dataset @param {string} wanted */
+function features(container, { id, statistics }, wanted) {
   /** @param {string} name */
   const search = (name) => remember("features", name);
-  loadInto(place, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
+  loadInto(container, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
 }
 
-/** @param {HTMLElement} place @param {ReadDataset} dataset @param {string} wanted */
-function queries(place, dataset, wanted) {
-  place.replaceChildren(queryList(dataset, wanted, (prefix) => remember("queries", prefix)));
+/** @param {HTMLElement} container @param {ReadDataset} dataset @param {string} wanted */
+function queries(container, dataset, wanted) {
+  container.replaceChildren(queryList(dataset, wanted, (prefix) => remember("queries", prefix)));
 }
 
 const id = pageObjectId();
-const place = elementById("dataset");
+const container = elementById("dataset");
 const read = conditionalReader();
 const readJob = conditionalReader();
 const create = creator();
@@ -303,7 +303,7 @@ const create = creator();
 let shown = null;
 const bar = progressBar();
 
-const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "dataset", id, list: "/datasets" }));
+const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "dataset", id, list: "/datasets" }));
 
 async function refresh() {
   const dataset = await read(datasetApi(id));
@@ -318,10 +318,10 @@ function draw(dataset) {
   if (shown && shown.status !== status) announce(`Dataset ${name} is ${status}.`);
   shown = dataset;
   document.title = `${name} · Rankery`;
-  place.removeAttribute("aria-busy");
-  place.dataset.status = status;
+  container.removeAttribute("aria-busy");
+  container.dataset.status = status;
   replace(
-    place,
+    container,
     h("div.page-head", h("div.job-heading", h("h1", name), statusBadge(status)), datasetActions(dataset)),
     metaLine(
       sourceLabel(dataset),
@@ -348,7 +348,7 @@ function contents(dataset) {
     : faulty.errors.length
       ? problemTable(faulty)
       : problemBox(problem);
-  const usualNames = JSON.parse(place.dataset.usualNames ?? "{}");
+  const usualNames = JSON.parse(container.dataset.usualNames ?? "{}");
   return [shown, correctedFileForm(dataset, usualNames), correctedSourceForm(dataset, pollNow)];
 }
 

@@ -5,8 +5,8 @@ import { severityCounts } from "../figures/marks.js";
 import { bindChoices, bindDialogs, choose, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
-import { datasetPage, openPage } from "../page/addresses.js";
-import { creator, refusal, request } from "../page/api.js";
+import { datasetPage, openPage } from "../page/paths.js";
+import { creator, apiError, request } from "../page/api.js";
 import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
@@ -71,7 +71,7 @@ function deleteTicked({ ids, items, clear, reload }) {
       const { body } = await request("/v1/datasets/delete", { method: "POST", json: { ids } });
       report(body.items);
     } catch (error) {
-      button.after(alertText(refusal(error).message));
+      button.after(alertText(apiError(error).message));
     }
   }
   /**

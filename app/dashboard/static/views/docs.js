@@ -1,5 +1,5 @@
 /** The API reference; Swagger UI is a separate script, which is loaded first. @module */
-import { urlOf } from "../page/addresses.js";
+import { urlOf } from "../page/paths.js";
 import { chosenTheme } from "../page/chosen_theme.js";
 
 const { SwaggerUIBundle } = window;

@@ -1,7 +1,7 @@
 /** `/drift/{id}`: drift between the training data and scored samples, feature by feature. @module */
 import { profiles } from "../figures/profiles.js";
 import { VERDICTS } from "../models/drift.js";
-import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
+import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
 import { elementById, h, hint, metaLine, replace, statusBadge } from "../page/dom.js";
@@ -17,8 +17,8 @@ const FIRST_ROWS = 25;
 const FEATURE_VERDICTS = { ...VERDICTS, shift: ["running", "small shift"] };
 
 const id = pageObjectId();
-const place = elementById("report");
-openObject(place, async () => show(await get(driftReportApi(id))), { noun: "drift report", id, list: "/models" });
+const container = elementById("report");
+openObject(container, async () => show(await get(driftReportApi(id))), { noun: "drift report", id, list: "/models" });
 
 /** @param {Report} report */
 function show(report) {
@@ -26,7 +26,7 @@ function show(report) {
   const [status, words] = VERDICTS[verdict];
   document.title = `Drift of ${model} · Rankery`;
   replace(
-    place,
+    container,
     h(
       "div.page-head",
       h(

@@ -10,7 +10,7 @@ import { queryTable } from "../evaluation/query_table.js";
 import { intervalLabel, whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import {
-  compareWith,
+  comparisonFormPage,
   datasetApi,
   evaluationApi,
   hashValue,
@@ -22,7 +22,7 @@ import {
   rankingApi,
   rankingPage,
   setHashValues,
-} from "../page/addresses.js";
+} from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
 import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace, rowHead } from "../page/dom.js";
@@ -41,7 +41,7 @@ function evaluationActions(evaluation) {
   else if (job) offerRankingOfJob(files, job);
   return h(
     "div.actions",
-    h("a.button", { href: compareWith([compared], dataset) }, "Compare"),
+    h("a.button", { href: comparisonFormPage([compared], dataset) }, "Compare"),
     model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     h("details.menu", h("summary.button.quiet", "Download"), files),
@@ -148,9 +148,9 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
 }
 
 const id = pageObjectId();
-const place = elementById("evaluation");
+const container = elementById("evaluation");
 
-openObject(place, async () => draw(await get(evaluationApi(id))), { noun: "evaluation", id, list: "/evaluations" });
+openObject(container, async () => draw(await get(evaluationApi(id))), { noun: "evaluation", id, list: "/evaluations" });
 
 /** @param {Evaluation} evaluation */
 function draw(evaluation) {
@@ -158,7 +158,7 @@ function draw(evaluation) {
   const names = Object.keys(metrics);
   document.title = `${system} · Rankery`;
   replace(
-    place,
+    container,
     h("div.page-head", headingOn(system, "on", dataset), evaluationActions(evaluation)),
     metaLine("Evaluation", timeElement(created), h("code", id)),
     resultFindings(findings),

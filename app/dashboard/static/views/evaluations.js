@@ -3,7 +3,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { evaluationPage, modelPage, openResult, rankingPage } from "../page/addresses.js";
+import { evaluationPage, modelPage, openResult, rankingPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";

@@ -8,12 +8,12 @@ import { reportPanels } from "../experiments/report.js";
 import { progressTile, tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/addresses.js";
+import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/paths.js";
 import { conditionalReader, request } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
-  changes,
+  changeDetector,
   confirmed,
   elementById,
   h,
@@ -35,7 +35,7 @@ import { sortableTable, numberColumn } from "../tables/table.js";
 
 const FIRST_ROWS = 20;
 const id = pageObjectId();
-const place = elementById("experiment");
+const container = elementById("experiment");
 const read = conditionalReader();
 const readTrainings = conditionalReader();
 /** @type {((experiment: Experiment, trainings: Training[]) => void) | null} */
@@ -47,7 +47,7 @@ let shown = null;
 let trainings = [];
 
 const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, { noun: "experiment", id, list: "/experiments" }),
+  showMissing(container, problem, { noun: "experiment", id, list: "/experiments" }),
 );
 
 /** @param {boolean} mayDiffer */
@@ -70,9 +70,9 @@ function build(first) {
   const outcome = h("div.view");
   const report = reportPanels();
   const trainings = trainingsPanel(first);
-  const [isNew, isNewOutcome] = [changes(), changes()];
+  const [hasChanged, isNewOutcome] = [changeDetector(), changeDetector()];
   showOnly(
-    place,
+    container,
     h(
       "div.page-head",
       h("div.job-heading", h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")),
@@ -90,7 +90,7 @@ function build(first) {
     setText(status, experiment.status);
     setAttribute(status, "data-status", experiment.status);
     actions.update(experiment);
-    if (isNew(experiment)) showProgress(progress, experiment);
+    if (hasChanged(experiment)) showProgress(progress, experiment);
     const { problem, sentence, report: found, estimate } = experiment;
     if (isNewOutcome([problem, sentence, found, estimate]))
       replace(
@@ -240,12 +240,12 @@ function trainingsPanel({ folds }) {
   const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
   const node = panel("Trainings", table.node);
   node.hidden = true;
-  const isNew = changes();
+  const hasChanged = changeDetector();
   return {
     node,
     /** @param {Training[]} items */
     update(items) {
-      if (!isNew(items)) return;
+      if (!hasChanged(items)) return;
       varied = differing(items);
       node.hidden = items.length === 0;
       table.show(items);
@@ -275,7 +275,7 @@ function experimentActions() {
   const node = h("div.actions");
   const failure = h("div.study-failure");
   const remove = deleteButton("experiments", id);
-  const isNew = changes();
+  const hasChanged = changeDetector();
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
@@ -294,7 +294,7 @@ function experimentActions() {
     update(experiment) {
       const { status, counts } = experiment;
       const isIncomplete = counts.succeeded < trainingCount(counts);
-      if (!isNew([status, isIncomplete])) return;
+      if (!hasChanged([status, isIncomplete])) return;
       const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
       replace(
         node,

@@ -4,7 +4,7 @@ import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/l
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { experimentPage, openPage } from "../page/addresses.js";
+import { experimentPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setText, statusBadge } from "../page/dom.js";
 import { CREATED, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
@@ -85,11 +85,11 @@ async function offerPapers() {
   const showPaper = () => {
     const paper = items.find(({ name }) => name === select.value);
     setText(elementById("paper-title"), paper ? `${paper.authors}: ${paper.title} (${paper.year})` : "");
-    const place = elementById("tables");
+    const container = elementById("tables");
     const boxes = (paper?.tables ?? []).map(({ name, caption }) =>
       checkBox({ value: name, checked: true }, h("span", `${tableName(name)} `, h("small", caption))),
     );
-    replace(place, find(place, "legend"), ...boxes);
+    replace(container, find(container, "legend"), ...boxes);
   };
   select.addEventListener("change", showPaper);
   showPaper();

@@ -6,7 +6,7 @@ import { actionButton } from "../page/actions.js";
 import { tileList } from "../figures/marks.js";
 import { creditTable, deltaFigure, differenceLabel, neededLabel, preferenceFigure } from "../interleavings/verdict.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
-import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
+import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/paths.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
 import { announce, elementById, h, hint, metaLine, panel, replace } from "../page/dom.js";
@@ -18,7 +18,7 @@ import { poll } from "../page/poll.js";
 const CONSEQUENCE = "Its lists and clicks are deleted permanently; they cannot be restored.";
 
 const id = pageObjectId();
-const place = elementById("interleaving");
+const container = elementById("interleaving");
 const read = conditionalReader();
 const readVerdict = conditionalReader();
 const result = h("div.view");
@@ -27,7 +27,7 @@ let shown = null;
 /** @type {Verdict | null} */
 let shownVerdict = null;
 
-poll(refresh, (problem) => showMissing(place, problem, { noun: "interleaving", id, list: "/interleavings" }));
+poll(refresh, (problem) => showMissing(container, problem, { noun: "interleaving", id, list: "/interleavings" }));
 
 async function refresh() {
   const [interleaving, verdict] = await Promise.all([
@@ -48,7 +48,7 @@ function draw(interleaving) {
   shown = interleaving;
   document.title = `${interleaving.name} · Rankery`;
   showOnly(
-    place,
+    container,
     h(
       "div.page-head",
       h("h1", interleaving.name),
@@ -156,7 +156,7 @@ function clickLogButton() {
       box.remove();
       retry();
     });
-    place.prepend(box);
+    container.prepend(box);
   };
   return actionButton("Make a click log", "quiet", make, refused, { needs: "write" });
 }

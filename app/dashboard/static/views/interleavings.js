@@ -2,7 +2,7 @@
 import { readOffered } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { sampleSize } from "../interleavings/verdict.js";
-import { interleavingPage, openPage } from "../page/addresses.js";
+import { interleavingPage, openPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 import { count, percent } from "../page/format.js";

@@ -1,5 +1,5 @@
 /** `/jobs/{id}`: one job. With #result the page redirects to the result once it exists. @module */
-import { jobApi, pageObjectId, urlOf } from "../page/addresses.js";
+import { jobApi, pageObjectId, urlOf } from "../page/paths.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
@@ -24,7 +24,7 @@ import { conditionalReader } from "../page/api.js";
 import { showMissing, showOnly } from "../page/content.js";
 import {
   announce,
-  changes,
+  changeDetector,
   elementById,
   find,
   h,
@@ -71,13 +71,13 @@ function attemptsPanel() {
     words,
     scrollRegion("Attempts of the job", table),
   );
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   function update(job) {
     node.hidden = !hasHistory(job);
     const { attempts = [] } = job;
-    if (node.hidden || !isNew([attempts.map(({ phases: _, ...attempt }) => attempt), job.status])) return;
+    if (node.hidden || !hasChanged([attempts.map(({ phases: _, ...attempt }) => attempt), job.status])) return;
     const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
     const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
     replace(words, historyLabel(job));
@@ -149,13 +149,13 @@ function phasesPanel() {
   const head = tableHead("Phase", took, h("td.bar-cell"), memory);
   const note = hint();
   const node = h("section.panel.phases", { hidden: true }, h("h2", "Phases"), h("table", head, rows), note);
-  const isNew = changes();
+  const hasChanged = changeDetector();
 
   /** @param {Job} job */
   function update({ attempts = [] }) {
     const phases = attempts.at(-1)?.phases || [];
     node.hidden = phases.length === 0;
-    if (node.hidden || !isNew(phases)) return;
+    if (node.hidden || !hasChanged(phases)) return;
     const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
@@ -196,12 +196,12 @@ const LOGGED_ENDINGS = {
 function jobLog() {
   const list = h("ol.log");
   const node = h("section.panel", { "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"), list);
-  const isNew = changes();
+  const hasChanged = changeDetector();
   return {
     node,
     update(job) {
       const events = eventsOf(job);
-      if (!isNew(events)) return;
+      if (!hasChanged(events)) return;
       replace(list, ...events.map(line));
     },
   };
@@ -248,13 +248,13 @@ function eventsOf(job) {
 }
 
 const id = pageObjectId();
-const place = elementById("job");
+const container = elementById("job");
 const read = conditionalReader();
 /** @type {((job: Job) => Promise<void>) | null} */
 let view = null;
 let lastStatus = "";
 
-const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "job", id, list: "/jobs" }));
+const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "job", id, list: "/jobs" }));
 
 async function refresh() {
   const job = await read(jobApi(id));
@@ -292,10 +292,10 @@ async function build(first) {
   const attempts = attemptsPanel();
   const phases = phasesPanel();
   const log = jobLog();
-  const isNew = changes();
+  const hasChanged = changeDetector();
   const inside = h("div.panel", detail.node);
-  const findingsPlace = h("div.job-findings");
-  const areNewFindings = changes();
+  const findingsContainer = h("div.job-findings");
+  const areNewFindings = changeDetector();
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
     path: jobApi(first.id),
@@ -311,7 +311,7 @@ async function build(first) {
     inside,
     ranks.node,
     attempts.node,
-    findingsPlace,
+    findingsContainer,
     labels,
     specificationPanel,
     phases.node,
@@ -324,7 +324,7 @@ async function build(first) {
     setAttribute(status, "data-status", job.status);
     setAttribute(status, "data-doubtful", isDoubtful(job) && "true");
     const doubts = isDoubtful(job) && errorsAndWarnings(job);
-    if (isNew([doubts, marks(job)]))
+    if (hasChanged([doubts, marks(job)]))
       replace(unusual, doubts && severityCounts(doubts), ...marks(job).map((mark) => h("span.tag.plain", mark)));
     bar.update(job);
     find(bar.node, "progress").hidden = !isActive(job);
@@ -334,12 +334,12 @@ async function build(first) {
     attempts.update(job);
     phases.update(job);
     log.update(job);
-    if (job.findings && areNewFindings(job.findings)) replace(findingsPlace, findingsOf(job.findings, job));
+    if (job.findings && areNewFindings(job.findings)) replace(findingsContainer, findingsOf(job.findings, job));
     try {
       await detail.update(job);
     } finally {
       // Parts are shown together, with or without details: one that is filled later would move the others.
-      if (!heading.isConnected) showOnly(place, ...parts);
+      if (!heading.isConnected) showOnly(container, ...parts);
     }
   };
 }

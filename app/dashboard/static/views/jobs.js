@@ -7,7 +7,7 @@ import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
-import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { compareJobsPage, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/paths.js";
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
@@ -147,7 +147,7 @@ function tickedIds({ ids, items }, wanted) {
 /** @param {Ticked} ticked */
 function compareTrainings(ticked) {
   const ids = tickedIds(ticked, trains);
-  return ids.length > 1 && h("a.button.primary", { href: compareJobs(ids) }, `Compare ${ids.length}`);
+  return ids.length > 1 && h("a.button.primary", { href: compareJobsPage(ids) }, `Compare ${ids.length}`);
 }
 
 /** @param {Ticked} ticked */

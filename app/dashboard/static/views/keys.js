@@ -1,6 +1,6 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { getAll, refusal, request } from "../page/api.js";
+import { getAll, apiError, request } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
@@ -13,7 +13,7 @@ import { actionButton } from "../page/actions.js";
 const NO_KEY =
   "There is no API key: the service accepts requests from this machine only. The first key needs the scope admin; after it, all requests need a key.";
 
-const place = elementById("keys");
+const container = elementById("keys");
 const create = elementById("create");
 const dialog = elementById("key-dialog", HTMLDialogElement);
 const form = elementById("key-form", HTMLFormElement);
@@ -48,12 +48,12 @@ async function show() {
   try {
     const keys = await getAll("/v1/keys?limit=200");
     table.show(keys);
-    replace(place, keys.length ? table.node : hint(NO_KEY));
+    replace(container, keys.length ? table.node : hint(NO_KEY));
     create.hidden = false;
   } catch (error) {
-    replace(place, failureBox(error, show));
+    replace(container, failureBox(error, show));
   } finally {
-    place.removeAttribute("aria-busy");
+    container.removeAttribute("aria-busy");
   }
 }
 
@@ -79,7 +79,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  const refused = (/** @type {unknown} */ error) => replace(place, alertText(refusal(error).message), table.node);
+  const refused = (/** @type {unknown} */ error) => replace(container, alertText(apiError(error).message), table.node);
   return actionButton("Revoke", "quiet danger small", revoke, refused, { "aria-label": `Revoke ${key.name}` });
 }
 

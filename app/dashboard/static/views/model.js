@@ -12,7 +12,15 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
+import {
+  comparisonFormPage,
+  datasetPage,
+  hashValue,
+  jobPage,
+  modelApi,
+  modelPage,
+  pageObjectId,
+} from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { failureBox, loadInto, openObject } from "../page/content.js";
 import {
@@ -50,7 +58,7 @@ function modelHead(model) {
       h("h1", title ?? reference, ...aliases.map((alias) => h("span.tag", `@${alias}`))),
       h(
         "div.actions",
-        h("a.button", { href: compareWith([reference]) }, "Compare"),
+        h("a.button", { href: comparisonFormPage([reference]) }, "Compare"),
         h(
           "a.button.quiet",
           { href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
@@ -172,18 +180,18 @@ function base({ id, model, trees }) {
 
 /** @param {Model} model */
 function reproduction({ id }) {
-  const place = h("div.reproduction", { hidden: true });
+  const container = h("div.reproduction", { hidden: true });
   const create = creator();
   const reproduce = async () => {
-    const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
-    replace(place, noResultNotice(job) || reproductionResult(job));
+    const job = await followJob(container, await create(modelApi(id, "/reproduce"), {}));
+    replace(container, noResultNotice(job) || reproductionResult(job));
   };
   const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
-    place.hidden = false;
-    replace(place, failureBox(error, retry));
+    container.hidden = false;
+    replace(container, failureBox(error, retry));
   };
   const button = actionButton("Train again and compare files", "", reproduce, refused, { needs: "write" });
-  return h("div.rows", h("div.actions", button), place);
+  return h("div.rows", h("div.actions", button), container);
 }
 
 /** @param {Job} job */
@@ -263,17 +271,17 @@ const VIEWS = [
 const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 
 const ref = pageObjectId();
-const place = elementById("model");
+const container = elementById("model");
 const views = elementById("views");
 /** @type {Set<string>} */
 const filled = new Set();
 
-openObject(place, open, { noun: "model", list: "/models", sentence: `No model has the id or name ${ref}.` });
+openObject(container, open, { noun: "model", list: "/models", sentence: `No model has the id or name ${ref}.` });
 
 async function open() {
   const model = await get(modelApi(ref));
   document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
-  replace(place, ...modelHead(model));
+  replace(container, ...modelHead(model));
   replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
   views.hidden = false;
   addEventListener("hashchange", () => show(model));

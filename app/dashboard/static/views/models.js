@@ -1,12 +1,12 @@
 /** `/models`: versions of models, and the form that imports one. @module */
-import { datasetPage, resultPage } from "../page/addresses.js";
+import { datasetPage, resultPage } from "../page/paths.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
-import { compareWith, modelPage, openPage } from "../page/addresses.js";
+import { comparisonFormPage, modelPage, openPage } from "../page/paths.js";
 import { Problem } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
@@ -81,10 +81,10 @@ function tested({ metrics, job_id: job }, name) {
  * Bind the form that imports a model, and show the progress of its upload and of its job.
  *
  * @param {HTMLFormElement} form
- * @param {HTMLElement} place of the job
+ * @param {HTMLElement} container of the job
  * @param {(modelId: string) => void} imported
  */
-function importForm(form, place, imported) {
+function importForm(form, container, imported) {
   const progress = find(form, ".upload-progress");
   acceptDrop(form);
   onSubmit(form, async () => {
@@ -99,12 +99,12 @@ function importForm(form, place, imported) {
   async function follow(job) {
     form.hidden = true;
     try {
-      const ended = await followJob(place, job);
+      const ended = await followJob(container, job);
       if (ended.status === "succeeded") return imported(ended.result?.model_id ?? "");
-      replace(place, noResultNotice(ended));
+      replace(container, noResultNotice(ended));
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      replace(place, problemBox(problem));
+      replace(container, problemBox(problem));
     }
     form.hidden = false;
   }
@@ -116,7 +116,7 @@ function compareTicked({ ids, items }) {
   // Older models come first, as baselines of the newer ones. Ids sort by time.
   const models = [...ids].sort().map((id) => (items.has(id) ? reference(items.get(id)) : id));
   if (models.length > MAX_COMPARED) return h("span.hint", `At most ${MAX_COMPARED} models can be compared.`);
-  return h("a.button.primary", { href: compareWith(models) }, `Compare ${models.length} models`);
+  return h("a.button.primary", { href: comparisonFormPage(models) }, `Compare ${models.length} models`);
 }
 
 showList({

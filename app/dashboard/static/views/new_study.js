@@ -2,7 +2,7 @@
 import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
 import { runsOf } from "../forms/cost.js";
 import { bindChoices, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
-import { openPage, studyPage } from "../page/addresses.js";
+import { openPage, studyPage } from "../page/paths.js";
 import { creator, getOnce } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { sizeLabel } from "../studies/labels.js";

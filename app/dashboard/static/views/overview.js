@@ -5,7 +5,7 @@ import { progressBar } from "../figures/marks.js";
 import { failureLine } from "../jobs/failures.js";
 import { statusWord } from "../jobs/labels.js";
 import { championList } from "../models/champions.js";
-import { jobPage } from "../page/addresses.js";
+import { jobPage } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
 import { announce, elementById, h, hint, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";

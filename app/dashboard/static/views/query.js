@@ -3,7 +3,7 @@ import { searchField } from "../forms/controls.js";
 import { readFeatures } from "../datasets/features.js";
 import { documentName } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, pagePath } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
 import { elementById, factList, h, replace, setAttribute, setText } from "../page/dom.js";
@@ -26,13 +26,13 @@ const FEW_FEATURES = 8;
  * @returns {{node: HTMLElement, show: (documents: Document[]) => void}}
  */
 function documentTable({ feature_names: names, categories = {} }, ranked, { largestLabel, weighted }) {
-  const place = h("div");
+  const container = h("div");
   const field = searchField("Find a feature", "Find a feature", { input: draw });
   const words = h("p.hint", { role: "status" });
   const few = names.length > FEW_FEATURES && ranked.slice(0, FEW_FEATURES);
   const [best, all] = [`Best ${FEW_FEATURES} single features`, `All ${count(names.length)}`];
   const tabs = metricTabs([best, all], choose, "Features shown");
-  const places = new Map(names.map((name, index) => [name, index]));
+  const columnIndices = new Map(names.map((name, index) => [name, index]));
   let chosen = few ? best : all;
   /** @type {Document[]} */
   let documents = [];
@@ -56,7 +56,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
       order: table?.order(),
     });
     table.show(documents);
-    replace(place, table.node);
+    replace(container, table.node);
   }
 
   /** @returns {Column<Document>[]} */
@@ -85,7 +85,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
 
   /** @param {string} name @returns {Column<Document>} */
   function featureColumn(name) {
-    const at = places.get(name) ?? 0;
+    const at = columnIndices.get(name) ?? 0;
     const isCategory = name in categories;
     return {
       label: name,
@@ -98,7 +98,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
   }
 
   return {
-    node: h("div.documents", few && h("div.browser-head", tabs.node, field, words), place),
+    node: h("div.documents", few && h("div.browser-head", tabs.node, field, words), container),
     show(newDocuments) {
       documents = newDocuments;
       draw();
@@ -110,11 +110,11 @@ const PAGE_SIZE = 100;
 const [, , encodedId, , ...rest] = pagePath().split("/");
 const id = decoded(encodedId);
 const queryId = decoded(rest.join("/"));
-const place = elementById("query");
+const container = elementById("query");
 
 setAttribute(elementById("back"), "href", datasetPage(id, "queries"));
 document.title = `Query ${queryId} · Rankery`;
-openObject(place, open, { noun: "query", list: datasetPage(id, "queries"), action: "All queries of the dataset" });
+openObject(container, open, { noun: "query", list: datasetPage(id, "queries"), action: "All queries of the dataset" });
 
 async function open() {
   const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);
@@ -162,7 +162,7 @@ function draw({ statistics }, query, profiles) {
   const text = query.query_text;
   const heading = h("h1.query-id", h("span.kind", "Query "), text ?? queryId);
   if (text) document.title = `${text} · Rankery`;
-  replace(place, h("div.page-head", heading), facts(query), h("div.panel", table.node, below));
+  replace(container, h("div.page-head", heading), facts(query), h("div.panel", table.node, below));
   show();
 }
 

@@ -5,7 +5,7 @@ import { documentFeatures, documentName, queryList } from "../datasets/queries.j
 import { bar, grade, gradeLegend } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import {
-  compareWith,
+  comparisonFormPage,
   datasetApi,
   setHashValues,
   hashValue,
@@ -13,7 +13,7 @@ import {
   queryPage,
   rankingApi,
   pageObjectId,
-} from "../page/addresses.js";
+} from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, openObject, latestReader } from "../page/content.js";
 import {
@@ -73,20 +73,20 @@ const CUTOFF = 10;
  */
 function rankedQuery({ id }, dataset) {
   const title = h("h2", "Query");
-  const place = h("div");
+  const container = h("div");
   const node = h(
     "section.panel.ranked-query",
     { "aria-label": "One query" },
     h("div.panel-head", title, gradeLegend(dataset?.statistics)),
-    place,
+    container,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
   let requested = "";
-  const read = latestReader(place, (error, retry) => {
+  const read = latestReader(container, (error, retry) => {
     replace(title, `Query ${requested}`);
     const isAbsent = error instanceof Problem && error.status === 404;
     const absent = { title: "Not ranked", detail: `The ranking has no query ${requested}.` };
-    replace(place, isAbsent ? problemBox(absent) : failureBox(error, retry));
+    replace(container, isAbsent ? problemBox(absent) : failureBox(error, retry));
   });
 
   /** @param {string} queryId @param {boolean} wanted */
@@ -119,7 +119,7 @@ function rankedQuery({ id }, dataset) {
         `Show all ${counted(documents.length, "document")}`,
       );
     replace(
-      place,
+      container,
       h(
         "div.rows",
         factList("figures", [
@@ -190,9 +190,9 @@ function rankedQuery({ id }, dataset) {
 }
 
 const id = pageObjectId();
-const place = elementById("ranking");
+const container = elementById("ranking");
 
-openObject(place, open, { noun: "ranking", id, list: "/rankings" });
+openObject(container, open, { noun: "ranking", id, list: "/rankings" });
 
 async function open() {
   const ranking = await get(rankingApi(id, "?limit=1"));
@@ -220,7 +220,7 @@ function draw(ranking, dataset) {
     : emptyState("The dataset was deleted", "The ranking can still be downloaded.");
   document.title = `${system} · Rankery`;
   replace(
-    place,
+    container,
     h("div.page-head", headingOn(system, "ranks", datasetId), actions(ranking)),
     metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
     resultFindings(findings),
@@ -243,7 +243,7 @@ function actions({ dataset_id: dataset }) {
       { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate`, needs: "write" },
       "Evaluate",
     ),
-    h("a.button.quiet", { href: compareWith([id], dataset) }, "Compare"),
+    h("a.button.quiet", { href: comparisonFormPage([id], dataset) }, "Compare"),
     h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
     h(
       "details.menu",

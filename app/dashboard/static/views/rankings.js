@@ -3,7 +3,7 @@ import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choi
 import { bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { compareWith, modelPage, openResult, rankingPage } from "../page/addresses.js";
+import { comparisonFormPage, modelPage, openResult, rankingPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
 import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -37,7 +37,7 @@ function compareTicked({ ids, items }) {
   const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
   if (ids.length < 2) return h("span.hint", "Select another ranking to compare it with this one.");
   if (datasets.size > 1) return h("span.hint", "Only rankings of the same dataset can be compared.");
-  return h("a.button.primary", { href: compareWith(ids, [...datasets][0]) }, `Compare ${ids.length} rankings`);
+  return h("a.button.primary", { href: comparisonFormPage(ids, [...datasets][0]) }, `Compare ${ids.length} rankings`);
 }
 
 const form = elementById("rank-form", HTMLFormElement);

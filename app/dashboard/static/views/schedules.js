@@ -4,12 +4,12 @@ import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/paths.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, getAll, request } from "../page/api.js";
 import {
   announce,
-  changes,
+  changeDetector,
   confirmed,
   disclosure,
   elementById,
@@ -51,13 +51,13 @@ const STATES = {
 /** @type {Record<string, string>} verbs by kind of job */
 const VERBS = { train: "Trains", "auto-train": "Finds the best", study: "Tunes" };
 
-const place = elementById("schedules");
+const container = elementById("schedules");
 const dialog = elementById("schedule-dialog", HTMLDialogElement);
 const form = elementById("schedule-form", HTMLFormElement);
 const training = elementById("training", HTMLSelectElement);
 const create = creator();
 const times = timesBuilder();
-const cards = keyedList(place, card);
+const cards = keyedList(container, card);
 
 elementById("create").addEventListener("click", openForm);
 if (location.hash === "#create" || new URLSearchParams(location.search).has("from")) openForm();
@@ -80,15 +80,15 @@ onSubmit(form, async () => {
   pollNow();
 });
 
-const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
+const pollNow = poll(refresh, (problem) => showOnly(container, problemBox(problem)));
 
 async function refresh() {
   const items = await getAll("/v1/schedules?limit=200");
-  place.removeAttribute("aria-busy");
+  container.removeAttribute("aria-busy");
   const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);
-  else if (!place.querySelector(".empty"))
-    replace(place, emptyState("No schedules yet", words, "#create", "New schedule", "write"));
+  else if (!container.querySelector(".empty"))
+    replace(container, emptyState("No schedules yet", words, "#create", "New schedule", "write"));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 
@@ -148,7 +148,7 @@ function card(first) {
   const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
-  const isNewRun = changes();
+  const isNewRun = changeDetector();
 
   async function run() {
     await request(`${path}/run`, { method: "POST" });

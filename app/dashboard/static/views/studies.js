@@ -1,5 +1,5 @@
 /** `/studies`: the list of studies, kept current. @module */
-import { studyPage } from "../page/addresses.js";
+import { studyPage } from "../page/paths.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { isRunning } from "../studies/labels.js";

@@ -2,20 +2,12 @@
 import { signed } from "../evaluation/verdict.js";
 import { datasetName } from "../datasets/dataset.js";
 import { bars, progressTile } from "../figures/marks.js";
-import {
-  comparisonPage,
-  datasetApi,
-  datasetPage,
-  jobPage,
-  modelPage,
-  pageObjectId,
-  studyApi,
-} from "../page/addresses.js";
+import { comparisonPage, datasetApi, datasetPage, jobPage, modelPage, pageObjectId, studyApi } from "../page/paths.js";
 import { conditionalReader, get, getAll } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
-  changes,
+  changeDetector,
   dataTable,
   elementById,
   h,
@@ -55,7 +47,7 @@ import {
 import { trialsPanel } from "../studies/trials.js";
 
 const id = pageObjectId();
-const place = elementById("study");
+const container = elementById("study");
 const read = conditionalReader();
 const readTrials = trialsReader();
 const actions = studyActions(id, () => pollNow());
@@ -67,7 +59,7 @@ let shown = null;
 /** @type {Trial[]} */
 let trials = [];
 
-const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "study", id, list: "/studies" }));
+const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "study", id, list: "/studies" }));
 
 /** @param {boolean} mayDiffer */
 async function refresh(mayDiffer) {
@@ -103,7 +95,7 @@ async function build(first) {
   const table = trialsPanel(first);
   const dataset = await datasetOf(first.dataset_id);
   showOnly(
-    place,
+    container,
     h("div.page-head", h("div.job-heading", h("h1", first.name), status), actions.node),
     metaLine(
       [`Study of ${first.model_name} on `, h("a.quiet-link", { href: datasetPage(first.dataset_id) }, dataset)],
@@ -119,7 +111,7 @@ async function build(first) {
     table.node,
     settingsPanel(first),
   );
-  const [isNew, isNewConclusion, areNew] = [changes(), changes(), changes()];
+  const [isNew, isNewConclusion, areNew] = [changeDetector(), changeDetector(), changeDetector()];
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
     document.title = `${study.name}: ${study.status} · Rankery`;
     setText(status, study.status);

@@ -13,7 +13,7 @@ import { gridOf, MAX_GRID_POINTS, offerLosses } from "../forms/parameter_fields.
 import { fillFields } from "../forms/schema_fields.js";
 import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
-import { compareJobs, jobPage, openPage } from "../page/addresses.js";
+import { compareJobsPage, jobPage, openPage } from "../page/paths.js";
 import { creator, get, getOnce, Problem } from "../page/api.js";
 import { elementById, find, findAll, h, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -154,7 +154,7 @@ async function send() {
     requests().map((request) => ({ kind: "train", ...request })),
     repeatsOf(),
   );
-  return openPage(jobs.length === 1 ? jobPage(jobs[0].id) : compareJobs(jobs.map(({ id }) => id)));
+  return openPage(jobs.length === 1 ? jobPage(jobs[0].id) : compareJobsPage(jobs.map(({ id }) => id)));
 }
 
 /** Return the number of repeats of each training; the service refuses invalid numbers. */
@@ -184,20 +184,20 @@ function showGrid() {
 
 /** Show the estimated cost of the training, if it is known. */
 function showCost() {
-  const place = elementById("cost");
+  const container = elementById("cost");
   const request = /** @type {any} */ (payloadOf(form));
   const statistics = trainingDataset()?.statistics;
-  if (goalOf(form) === "best") return setText(place, budgetLabel(String(request.budget_seconds / 60 || "")));
-  if (!statistics || !measured) return setText(place, "");
+  if (goalOf(form) === "best") return setText(container, budgetLabel(String(request.budget_seconds / 60 || "")));
+  if (!statistics || !measured) return setText(container, "");
   const scorer = request.scorer?.kind ?? TREES;
   if (scorer === "sum")
-    return setText(place, "A sum scores its models once and fits their weights, which takes seconds.");
+    return setText(container, "A sum scores its models once and fits their weights, which takes seconds.");
   const { documents, features, query_columns: columns } = statistics;
   const runs = runsOf(request.validation, columns);
-  if (!runs) return setText(place, "");
+  if (!runs) return setText(container, "");
   const plan = { scorer, documents, features, iterations: iterationsOf(request), runs };
   const near = nearest(plan, measured);
-  setText(place, costLabel(plan, near, gridOf(form).size * (repeatsOf() || 1)));
+  setText(container, costLabel(plan, near, gridOf(form).size * (repeatsOf() || 1)));
   if (near && near.bytes === undefined) {
     near.bytes = null;
     readMemory(near.id).then(

@@ -30,11 +30,11 @@ import { showSecret } from "../settings/labels.js";
 
 const PAGE_SIZE = 20;
 
-const place = elementById("webhooks");
+const container = elementById("webhooks");
 const create = elementById("create");
 const dialog = elementById("webhook-dialog", HTMLDialogElement);
 const form = elementById("webhook-form", HTMLFormElement);
-const cards = keyedList(place, card);
+const cards = keyedList(container, card);
 
 create.addEventListener("click", () => dialog.showModal());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
@@ -46,15 +46,15 @@ onSubmit(form, async () => {
   pollNow();
 });
 
-const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
+const pollNow = poll(refresh, (problem) => showOnly(container, problemBox(problem)));
 
 async function refresh() {
   const webhooks = await getAll("/v1/webhooks?limit=200");
   create.hidden = false;
-  place.removeAttribute("aria-busy");
+  container.removeAttribute("aria-busy");
   if (webhooks.length) cards.show(webhooks);
-  else if (!place.querySelector(".empty"))
-    replace(place, emptyState("No webhooks yet", "Add the URL of a chat or of your own service."));
+  else if (!container.querySelector(".empty"))
+    replace(container, emptyState("No webhooks yet", "Add the URL of a chat or of your own service."));
   return webhooks.some(({ waiting }) => waiting > 0);
 }
 

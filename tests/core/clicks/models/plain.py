@@ -54,10 +54,10 @@ def browsing_probability(attractiveness: ArrayLike, examination: ArrayLike, clic
         clicks: Clicks by rank.
     """
     alphas, theta, probability, last = np.asarray(attractiveness), np.asarray(examination), 1.0, 0
-    for place, click in enumerate(clicks):
-        p = alphas[place] * theta[place, last]
+    for index, click in enumerate(clicks):
+        p = alphas[index] * theta[index, last]
         probability *= p if click else 1.0 - p
-        last = place + 1 if click else last
+        last = index + 1 if click else last
     return float(probability)
 
 

@@ -1,4 +1,4 @@
-"""Sixty lists of ten documents, drawn by a generator that any language can repeat."""
+"""Sixty lists of ten documents, from a random generator that is simple to implement in any language."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

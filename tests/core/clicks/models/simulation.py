@@ -40,9 +40,9 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
     shared: dict[str, Float64Array] = {}
     relevance = attractiveness
     if name in ("pbm", "ubm"):
-        places = examination_indices(name, LENGTH)
-        examination = np.linspace(1.0, 0.3, places.max() + 1) ** 1.5
-        clicks = _browse(attracted, draws.random(pairs.shape), places, examination)
+        indices = examination_indices(name, LENGTH)
+        examination = np.linspace(1.0, 0.3, indices.max() + 1) ** 1.5
+        clicks = _browse(attracted, draws.random(pairs.shape), indices, examination)
         shared["relative_examination"] = examination
     else:
         stops = 1.0 if name == "cascade" else satisfaction[pairs]
@@ -54,20 +54,20 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
 
 
 def _browse(
-    attracted: BoolArray, numbers: Float64Array, places: Int32Array, examination: Float64Array
+    attracted: BoolArray, numbers: Float64Array, indices: Int32Array, examination: Float64Array
 ) -> BoolArray:
     clicks, last = np.zeros(attracted.shape, np.bool_), np.zeros(len(attracted), np.int64)
-    for place in range(LENGTH):
-        clicks[:, place] = attracted[:, place] & (numbers[:, place] < examination[places[place + 1, last]])
-        last = np.where(clicks[:, place], place + 1, last)
+    for index in range(LENGTH):
+        clicks[:, index] = attracted[:, index] & (numbers[:, index] < examination[indices[index + 1, last]])
+        last = np.where(clicks[:, index], index + 1, last)
     return clicks
 
 
 def _chain(attracted: BoolArray, satisfied: BoolArray, goes_on: BoolArray) -> BoolArray:
     clicks, examines = np.zeros(attracted.shape, np.bool_), np.ones(len(attracted), np.bool_)
-    for place in range(LENGTH):
-        clicks[:, place] = examines & attracted[:, place]
-        examines = examines & ~(clicks[:, place] & satisfied[:, place]) & goes_on[:, place]
+    for index in range(LENGTH):
+        clicks[:, index] = examines & attracted[:, index]
+        examines = examines & ~(clicks[:, index] & satisfied[:, index]) & goes_on[:, index]
     return clicks
 
 

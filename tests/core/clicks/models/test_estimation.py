@@ -102,10 +102,10 @@ def test_clicks_at_the_same_rank_are_not_clicks_above(name: str) -> None:
     probabilities = []
     for clicks in PATTERNS:
         probability = 1.0
-        for place, click in enumerate(clicks):
-            last = max((r for r, c in zip(ranks, clicks, strict=True) if c and r < ranks[place]), default=0)
-            examination = theta[examination_indices(name, 3)[ranks[place], last]]
-            p = model.parameters.attractiveness[documents[place]] * examination
+        for index, click in enumerate(clicks):
+            last = max((r for r, c in zip(ranks, clicks, strict=True) if c and r < ranks[index]), default=0)
+            examination = theta[examination_indices(name, 3)[ranks[index], last]]
+            p = model.parameters.attractiveness[documents[index]] * examination
             probability *= p if click else 1.0 - p
         probabilities.append((clicks, probability))
     full = marginals(probabilities, 4)

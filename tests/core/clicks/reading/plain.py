@@ -10,19 +10,19 @@ Impression = tuple[str, int, bool]  # document, rank, click
 def plain(log: ClickLog) -> list[tuple[str, list[Impression]]]:
     """Return the query and the impressions of each list."""
     found = []
-    for place in range(log.n_lists):
-        start, stop = (int(cut) for cut in log.list_boundaries[place : place + 2])
+    for index in range(log.n_lists):
+        start, stop = (int(cut) for cut in log.list_boundaries[index : index + 2])
         shown = []
         for row in range(start, stop):
             pair = int(log.pairs[row])
-            assert log.pair_queries[pair] == log.list_queries[place]
+            assert log.pair_queries[pair] == log.list_queries[index]
             document = log.document_ids[int(log.pair_documents[pair])]
             shown.append((document, int(log.ranks[row]), bool(log.clicks[row])))
-        found.append((log.query_ids[int(log.list_queries[place])], shown))
+        found.append((log.query_ids[int(log.list_queries[index])], shown))
     return found
 
 
-def plainly_read(rows: list[dict[str, Any]]) -> list[tuple[str, list[Impression]]]:
+def reference_lists(rows: list[dict[str, Any]]) -> list[tuple[str, list[Impression]]]:
     """Read rows of a table with a column of lists by the simplest possible code.
 
     A document counts once per list, at its lowest rank; a click on any of its rows counts.
@@ -35,8 +35,8 @@ def plainly_read(rows: list[dict[str, Any]]) -> list[tuple[str, list[Impression]
     lowest = min(row["rank"] for row in rows)
     base = min(lowest, 1)
     first: dict[str, int] = {}
-    for place, row in enumerate(rows):
-        first.setdefault(row["document"], place)
+    for index, row in enumerate(rows):
+        first.setdefault(row["document"], index)
     return [
         (
             query,

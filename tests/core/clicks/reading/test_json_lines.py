@@ -97,7 +97,7 @@ def test_exported_hits_of_ubi_are_read(read: Read) -> None:
     """A line of elasticdump has the document in `_source`."""
     documents = [value for value in ubi_sample() if "index" not in value]
     hits = [
-        {"_index": "ubi_events", "_id": str(place), "_source": one} for place, one in enumerate(documents)
+        {"_index": "ubi_events", "_id": str(index), "_source": one} for index, one in enumerate(documents)
     ]
     reading = read(lines(*hits))
     assert reading.report.format == "ubi"
@@ -187,8 +187,8 @@ def test_an_empty_user_is_unknown(read: Read) -> None:
     assert log.list_users[2] == log.list_users[3]
     assert log.versions is None
     rankings = [
-        {"event": "ranking", "id": str(place), "items": [{"id": "a"}], "user": "", "session": session}
-        for place, session in enumerate(["s", "t", "s"])
+        {"event": "ranking", "id": str(index), "items": [{"id": "a"}], "user": "", "session": session}
+        for index, session in enumerate(["s", "t", "s"])
     ]
     log = read(lines(*rankings)).log
     assert log.list_users is not None
@@ -199,8 +199,8 @@ def test_an_empty_user_is_unknown(read: Read) -> None:
 def queries_without_a_user() -> list[dict[str, object]]:
     """Return queries of UBI with an empty client."""
     return [
-        {"query_id": str(place), "user_query": "shoes", "query_response_hit_ids": ["a"], "client_id": ""}
-        for place in range(2)
+        {"query_id": str(index), "user_query": "shoes", "query_response_hit_ids": ["a"], "client_id": ""}
+        for index in range(2)
     ]
 
 

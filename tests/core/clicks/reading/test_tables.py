@@ -18,14 +18,14 @@ from core.clicks.reading.codes import IdCodes
 from core.errors import DatasetError, InvalidInput
 from rankery.identifiers import normalise_ids
 from tests.core.clicks.reading.conftest import Read
-from tests.core.clicks.reading.plain import plain, plainly_read
+from tests.core.clicks.reading.plain import plain, reference_lists
 
 TABLE = "session,query,document,rank,clicked\ns1,shoes,a,1,0\ns1,shoes,b,2,1\ns2,hats,c,1,1\n"
 LISTS = [("shoes", [("a", 1, False), ("b", 2, True)]), ("hats", [("c", 1, True)])]
 
 
 @pytest.mark.parametrize("base", [0, 1])
-def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
+def test_a_scattered_table_is_read_as_by_the_reference(
     tmp_path: Path, base: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lists have the order of their first rows across many parts on disk; a document counts once per list."""
@@ -49,7 +49,7 @@ def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
     folder = tmp_path / "columns"
     folder.mkdir()
     reading = read_click_log([LogFile(path, "log.csv")], folder)
-    assert plain(reading.log) == plainly_read(rows)
+    assert plain(reading.log) == reference_lists(rows)
     assert reading.report.repeated_impressions.count == 700 - reading.log.n_impressions
     assert (reading.report.rank_base, reading.report.rank_base_detected) == (base, True)
 
@@ -125,7 +125,7 @@ def test_actions_take_no_rank_in_a_table_without_ranks(read: Read) -> None:
     assert plain(late) == [("q", [("a", 1, True)])]
 
 
-def test_actions_are_weighed_and_count_once(read: Read) -> None:
+def test_actions_are_weighted_and_count_once(read: Read) -> None:
     """Rows of actions are joined with the impression of their list; others are counted and left out."""
     rows = [
         *("s,q,a,1,impression", "s,q,b,2,view", "s,q,a,,purchase", "s,q,a,,click", "s,q,a,,click"),
@@ -187,7 +187,7 @@ def test_an_impression_without_a_valid_rank_does_not_hide_a_ranked_one(read: Rea
     assert (reading.report.repeated_impressions.count, reading.report.unranked.count) == (1, 0)
 
 
-def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
+def test_open_bandit_has_one_impression_per_list(read: Read) -> None:
     """Rows of the Open Bandit dataset do not name the list of an impression, so each is one list."""
     header = ",timestamp,item_id,position,click,propensity_score,user_feature_0\n"
     first = "0,2019-11-24 00:03:13.442536+00:00,14,3,0,0.029411764705882353,cef3\n"

@@ -114,8 +114,8 @@ def vespa(content: bytes, names: list[str]) -> Scorer:
     """Return a function that evaluates the first-phase expression, which refers to features by name."""
     text = content.decode()
     (expression,) = re.findall(r"first-phase \{\s+expression \{(.*?)\}", text, re.DOTALL)
-    for place, name in enumerate(names):
-        expression = expression.replace(name, f"x[{place}]")
+    for index, name in enumerate(names):
+        expression = expression.replace(name, f"x[{index}]")
     python = re.sub(r"if \(isNan\((x\[\d+\])\), ([^,]+), ([^)]+)\)", r"(\2 if isnan(\1) else \3)", expression)
     code = compile(" ".join(python.split()), "expression", "eval")
     return lambda row: float(eval(code, {"isnan": math.isnan}, {"x": row}))

@@ -14,7 +14,8 @@ from tests.core.export.networks.test_formats import N_FEATURES, exported
 from tests.core.scorers.networks import random_network
 
 _PLUGINS = ("elasticsearch-linear", "opensearch-linear")
-_WORDS: dict[str, tuple[dict[str, Any], str]] = {
+# Arguments of `random_network`, and the words for them in the error.
+_REFUSED_INPUTS: dict[str, tuple[dict[str, Any], str]] = {
     "log1p": ({"log1p": True}, r"the logarithms \(log1p\)"),
     "rank-gauss": ({"kind": "rank-gauss"}, "the rank-gauss inputs"),
     "indicators": ({"missing_indicators": True}, "the missing-value indicators"),
@@ -22,10 +23,10 @@ _WORDS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("format", ["solr", *_PLUGINS])
-@pytest.mark.parametrize("part", list(_WORDS))
+@pytest.mark.parametrize("part", list(_REFUSED_INPUTS))
 def test_inputs_that_an_engine_lacks_are_refused(format: str, part: str) -> None:
     """The error names the inputs, and proposes another training or a format that expresses them."""
-    inputs, words = _WORDS[part]
+    inputs, words = _REFUSED_INPUTS[part]
     with pytest.raises(
         ModelError, match=rf"{format} cannot express {words} of the model\. Train with .* onnx"
     ):
@@ -43,7 +44,7 @@ def test_a_layer_norm_is_refused_by_solr() -> None:
 def test_vespas_expression_points_to_onnx(part: str) -> None:
     """The error proposes ONNX, which Vespa reads, too."""
     with pytest.raises(ModelError, match="Export the model as onnx, which Vespa reads, too"):
-        exported(random_network(N_FEATURES, **_WORDS[part][0]), "vespa")
+        exported(random_network(N_FEATURES, **_REFUSED_INPUTS[part][0]), "vespa")
 
 
 @pytest.mark.parametrize("format", _PLUGINS)

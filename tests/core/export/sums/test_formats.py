@@ -118,8 +118,8 @@ def test_functions_of_vespas_profile_differ_from_those_of_features() -> None:
     """Features may have the names that members would get."""
     names = ("web_3_1", "web_3_2_features", "x")
     members = [
-        Member(f"m:{place}", content_of(model), names, 1.0)
-        for place, model in enumerate((random_network(3), random_network(3, (4,))), start=1)
+        Member(f"m:{index}", content_of(model), names, 1.0)
+        for index, model in enumerate((random_network(3), random_network(3, (4,))), start=1)
     ]
     functions = re.findall(rb"function (\w+)\(", exported("vespa", Sum.of(members)).content)
     assert sorted(functions) == [b"web_3_1", b"web_3_1_", b"web_3_2_features", b"web_3_2_features_", b"x"]

@@ -313,7 +313,7 @@ def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
 def test_old_served_rankings_are_deleted(store: Store) -> None:
     """Rankings older than the setting are deleted with their events; newer ones stay."""
     with store.begin() as tx:
-        rows = [served(place) for place in range(3)]
+        rows = [served(index) for index in range(3)]
         tx.served.add(rows)
         tx.served.record(
             [{"ranking_id": row["id"], "place": 0, "action": "click", "at": utc_now()} for row in rows]
@@ -335,9 +335,9 @@ def test_old_interleaved_lists_are_deleted_and_the_verdict_stays(store: Store) -
         shown = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
         content = {"query": "secret", "documents": ["d", "e"], "teams": [0, 1], "rankers": 2}
         rows = [
-            {"id": f"lst_{place}", "interleaving_id": shown.id, "assignment": f"{place}", "user": f"u{place}"}
+            {"id": f"lst_{index}", "interleaving_id": shown.id, "assignment": f"{index}", "user": f"u{index}"}
             | {"content": content, "created_at": utc_now()}
-            for place in range(3)
+            for index in range(3)
         ]
         tx.interleavings.add_lists(rows)
         tx.interleavings.record_clicks(tx.interleavings.shown_list(shown.id, "lst_1"), [1])

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from core.errors import DatasetError, InvalidInput, StoreUnavailable
-from core.store.sources.addresses import parse_address
 from core.store.sources.download import Downloaded, DownloadLimits, download
 from core.store.sources.files import RemoteFiles
 from core.store.sources.remote_file import DownloadInterrupted
 from core.store.sources.scratch import PartialFile
+from core.store.sources.source_urls import parse_source_url
 from tests.servers.hub import CloudStorageServer, FileServer, HubServer
 from tests.servers.process import reserved_port
 
@@ -56,11 +56,11 @@ def configure_credentials(monkeypatch: pytest.MonkeyPatch, scheme: str, url: str
     monkeypatch.setenv("RANKERY_CREDENTIALS_HUB", json.dumps(credentials))
 
 
-def fetch(tmp_path: Path, address: str, pattern: str | None = None) -> list[Downloaded]:
-    """Download the files of an address to `tmp_path`."""
+def fetch(tmp_path: Path, url: str, pattern: str | None = None) -> list[Downloaded]:
+    """Download the files of a URL to `tmp_path`."""
     with RemoteFiles(list(FOLDERS.values()), [], None) as remote:
-        files = remote.find([parse_address(address)], pattern, "hub")
-        targets = [PartialFile(tmp_path / file.address.name) for file in files]
+        files = remote.find([parse_source_url(url)], pattern, "hub")
+        targets = [PartialFile(tmp_path / file.url.name) for file in files]
         return [
             download(file, target, LIMITS, lambda *_: None)
             for file, target in zip(files, targets, strict=True)
@@ -68,7 +68,7 @@ def fetch(tmp_path: Path, address: str, pattern: str | None = None) -> list[Down
 
 
 def test_files_are_downloaded(server: FileServer, scheme: str, tmp_path: Path) -> None:
-    """A file is requested in ranges and has a version; an address names one file, a pattern several."""
+    """A file is requested in ranges and has a version; a URL names one file, a pattern several."""
     (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
     assert (tmp_path / "part-1.csv").read_bytes() == CONTENT
     assert found.version.revision if scheme == "hf" else found.version.generation
@@ -121,7 +121,7 @@ def test_wrong_credentials_are_reported(
 def test_an_unreachable_storage_is_reported(
     scheme: str, server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The job is tried again; the error does not contain the address of the endpoint."""
+    """The job is tried again; the error does not contain the URL of the endpoint."""
     with reserved_port() as port:
         configure_credentials(monkeypatch, scheme, f"http://127.0.0.1:{port}")
         with pytest.raises((StoreUnavailable, DownloadInterrupted), match="the Hugging Face Hub"):

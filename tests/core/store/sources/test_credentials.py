@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidInput
-from core.store.sources.addresses import parse_address
 from core.store.sources.credentials import CredentialFile
+from core.store.sources.source_urls import parse_source_url
 
 SECRET = "Bearer 5ecret"
-OURS = parse_address("https://ex.org/a/x")
+OURS = parse_source_url("https://ex.org/a/x")
 PARTNER: dict[str, Any] = {"prefixes": ["https://ex.org/a"], "headers": {"Authorization": SECRET}}
 
 
@@ -33,11 +33,11 @@ def test_credentials_are_found_by_name(credentials: CredentialFile) -> None:
     assert "5ecret" not in repr(found)
 
 
-@pytest.mark.parametrize("address", ["https://ex.org/b/x", "https://ex.org:8443/a/x", "http://ex.org/a/x"])
-def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address: str) -> None:
-    """Credentials are not used for other addresses."""
+@pytest.mark.parametrize("url", ["https://ex.org/b/x", "https://ex.org:8443/a/x", "http://ex.org/a/x"])
+def test_credentials_are_bound_to_urls(credentials: CredentialFile, url: str) -> None:
+    """Credentials are not used for other URLs."""
     with pytest.raises(InvalidInput, match="are not for") as refused:
-        credentials.find("part-ner", parse_address(address))
+        credentials.find("part-ner", parse_source_url(url))
     assert "5ecret" not in str(refused.value)
 
 

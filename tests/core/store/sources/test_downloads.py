@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from core.errors import DatasetError, StoreFull, StoreUnavailable
-from core.store.sources.addresses import parse_address
 from core.store.sources.download import DownloadLimits, download
 from core.store.sources.remote_file import ByteStream, FileVersion
 from core.store.sources.scratch import PartialFile
+from core.store.sources.source_urls import parse_source_url
 
 LIMITS = DownloadLimits(size_bytes=9, deadline=math.inf, seconds=600, min_free_bytes=0, patience_seconds=0.0)
 
@@ -24,7 +24,7 @@ LIMITS = DownloadLimits(size_bytes=9, deadline=math.inf, seconds=600, min_free_b
 class OneByte:
     """A remote file of one byte."""
 
-    address = parse_address("https://ex.org/x.csv")
+    url = parse_source_url("https://ex.org/x.csv")
 
     @contextlib.contextmanager
     def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
@@ -39,7 +39,7 @@ class Unsized:
         starts: First byte of each request.
     """
 
-    address = parse_address("https://ex.org/x.csv")
+    url = parse_source_url("https://ex.org/x.csv")
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -56,7 +56,7 @@ class Unsized:
 class BrokenOff:
     """A remote file whose server always closes the connection after the first bytes, and knows no ranges."""
 
-    address = parse_address("https://ex.org/x.csv")
+    url = parse_source_url("https://ex.org/x.csv")
 
     def __init__(self) -> None:
         self._reads = 0

@@ -11,12 +11,12 @@ pytestmark = pytest.mark.long
 
 # A separate process: the package looks for its folder when it is imported.
 READ = """
-from core.store.sources.addresses import parse_address
+from core.store.sources.source_urls import parse_source_url
 from core.store.sources.files import RemoteFiles
 
-address = parse_address("ir_datasets:vaswani")
+URL = parse_source_url("ir_datasets:vaswani")
 with RemoteFiles(["ir_datasets:"], [], None) as remote:
-    (file,) = remote.find([address], None, None)
+    (file,) = remote.find([URL], None, None)
     with file.read(0, None) as stream:
         print(b"".join(stream.blocks).decode(), end="")
 """

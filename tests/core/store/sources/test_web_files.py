@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from core.errors import AddressRefused, DatasetError, InvalidInput, StoreFull, StoreUnavailable
-from core.store.sources.addresses import parse_address
 from core.store.sources.download import Downloaded, DownloadLimits, download
 from core.store.sources.files import RemoteFiles
 from core.store.sources.scratch import PartialFile
+from core.store.sources.source_urls import parse_source_url
 from tests.servers.web import WebFile, WebServer
 
 pytestmark = pytest.mark.long
@@ -60,7 +60,7 @@ def fetch(server: WebServer, tmp_path: Path) -> Fetch:
     ) -> Downloaded:
         known = tmp_path / "credentials.json"
         with RemoteFiles(prefixes or [f"{server.url}/data"], hosts, known) as remote:
-            (file,) = remote.find([parse_address(server.url + path)], None, credentials)
+            (file,) = remote.find([parse_source_url(server.url + path)], None, credentials)
             return download(file, PartialFile(tmp_path / "x.bin"), limits, on_bytes)
 
     return fetch
@@ -172,7 +172,7 @@ def test_requests_to_a_busy_server_are_repeated(server: WebServer, fetch: Fetch,
 
 @pytest.mark.parametrize("status", [403, 404, 410, 304])
 def test_a_refusal_is_final(server: WebServer, fetch: Fetch, status: int) -> None:
-    """The error names the address and the status."""
+    """The error names the URL and the status."""
     server.files["/data/x.bin"].status = [status]
     with pytest.raises(DatasetError, match=f"expected a file at {server.url}/data/x.bin.* answers {status}"):
         fetch()
@@ -211,7 +211,7 @@ def test_private_hosts_are_refused(server: WebServer, fetch: Fetch) -> None:
     assert server.requests == []
 
 
-def test_other_addresses_are_refused(server: WebServer, fetch: Fetch) -> None:
+def test_other_urls_are_refused(server: WebServer, fetch: Fetch) -> None:
     """A worker refuses what its own setting does not allow."""
     with pytest.raises(InvalidInput, match="RANKERY_SOURCES"):
         fetch("/private/x.bin")
@@ -255,10 +255,10 @@ def test_a_redirect_to_a_private_host_is_refused(server: WebServer, fetch: Fetch
         fetch(prefixes=[server.url, "https://169.254.169.254"])
 
 
-def test_credentials_stay_with_their_addresses(
+def test_credentials_stay_with_their_urls(
     server: WebServer, fetch: Fetch, certificates: Path, tmp_path: Path
 ) -> None:
-    """Credentials are sent to their addresses, and not to the target of a redirect."""
+    """Credentials are sent to their URLs, and not to the target of a redirect."""
     known = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
     (tmp_path / "credentials.json").write_text(json.dumps(known))
     file = server.files["/data/x.bin"]

@@ -92,7 +92,7 @@ def by_step(
     network.step(inputs, 24, loss, 1.0, 0)
     after = network.weights()
     return [
-        {name: parameters[place][name] - layer[name] for name in layer} for place, layer in enumerate(after)
+        {name: parameters[index][name] - layer[name] for name in layer} for index, layer in enumerate(after)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Requests with addresses or finished resumable uploads instead of files."""
+"""Requests with URLs or finished resumable uploads instead of files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from starlette.types import Scope
 from app.http.bodies import media_type_of
 from app.http.route import JsonRoute
 from core.errors import InputProblem, InvalidInput
-from core.store.sources.addresses import IR_DATASETS, AllowedAddresses, parse_address
+from core.store.sources.source_urls import IR_DATASETS, AllowedUrls, parse_source_url
 
 UPLOAD_PREFIX = "upload:"
 _WITHOUT_PATTERNS = ("https", "http", IR_DATASETS)
@@ -29,41 +29,41 @@ class NamedUpload:
     pointer: str
 
 
-def requested_addresses(
-    requested: str | Sequence[str], pointer: str, allowed: AllowedAddresses, *, with_pattern: bool
+def requested_urls(
+    requested: str | Sequence[str], pointer: str, allowed: AllowedUrls, *, with_pattern: bool
 ) -> list[str]:
-    """Check and return the addresses of a request.
+    """Check and return the URLs of a request.
 
     Args:
-        requested: One address, or several.
-        pointer: JSON pointer of the addresses in the request.
-        allowed: Addresses that may be read.
+        requested: One URL, or several.
+        pointer: JSON pointer of the URLs in the request.
+        allowed: URLs that may be read.
         with_pattern: Whether the request has a pattern of file names.
 
     Raises:
-        InvalidInput: An address is not allowed, or cannot be combined with a pattern.
+        InvalidInput: A URL is not allowed, or cannot be combined with a pattern.
     """
     if isinstance(requested, str):
         texts = {pointer: requested}
     else:
         texts = {f"{pointer}/{index}": text for index, text in enumerate(requested)}
-    addresses: list[str] = []
+    urls: list[str] = []
     problems: list[InputProblem] = []
     for text_pointer, text in texts.items():
         try:
-            address = parse_address(text, text_pointer)
-            allowed.check(address, text_pointer)
+            url = parse_source_url(text, text_pointer)
+            allowed.check(url, text_pointer)
         except InvalidInput as invalid:
             problems += invalid.problems
             continue
-        if with_pattern and address.scheme in _WITHOUT_PATTERNS:
+        if with_pattern and url.scheme in _WITHOUT_PATTERNS:
             problems.append(
-                InputProblem("/files", f"can only be used with folders of buckets, not with {address}")
+                InputProblem("/files", f"can only be used with folders of buckets, not with {url}")
             )
-        addresses.append(str(address))
+        urls.append(str(url))
     if problems:
         raise InvalidInput(*problems)
-    return addresses
+    return urls
 
 
 class JsonBodyRoute(JsonRoute):

@@ -80,7 +80,7 @@ export function openResult({ id }) {
 }
 
 /** Return the path of the page that compares trainings. @param {string[]} ids */
-export function compareJobs(ids) {
+export function compareJobsPage(ids) {
   return `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;
 }
 
@@ -100,7 +100,7 @@ export function queryPage(id, queryId) {
  * @param {string} id
  * @param {string} name
  */
-export function featureView(id, name) {
+export function featureTablePage(id, name) {
   return datasetPage(id, `features=${encodeURIComponent(name)}`);
 }
 
@@ -117,7 +117,7 @@ export function decoded(part) {
 const TRAINING_KINDS = ["train", "auto-train"];
 
 /** Return the path of the form filled in from a job, null where its kind has no form. @param {{kind: string, id: string}} job */
-export function formFrom({ kind, id }) {
+export function trainingFormPage({ kind, id }) {
   return TRAINING_KINDS.includes(kind) ? `/train?from=${encodeURIComponent(id)}` : null;
 }
 
@@ -141,7 +141,7 @@ export const OBJECT_PAGES = {
 };
 
 /** Return the path of the comparison form with systems and a dataset selected. @param {string[]} systems references of models, ids of rankings */
-export function compareWith(systems, dataset = "") {
+export function comparisonFormPage(systems, dataset = "") {
   const chosen = new URLSearchParams(systems.map((system) => ["system", system]));
   if (dataset) chosen.set("dataset", dataset);
   return `/comparisons?${chosen}#compare`;

@@ -13,7 +13,7 @@ from app.http.middleware import HttpMiddleware
 TITLE = "Page not found"
 
 
-class MissingPages(HttpMiddleware):
+class NotFoundPages(HttpMiddleware):
     """ASGI middleware that returns a page instead of a 404 response to browsers that expect a page.
 
     Other clients get the JSON problem.
@@ -37,7 +37,7 @@ class MissingPages(HttpMiddleware):
                 page_sent = True
                 detail = _detail(message.get("body", b""))
                 status = HTTPStatus.NOT_FOUND
-                answer = page_response(request, "missing", TITLE, status=status, detail=detail)
+                answer = page_response(request, "not_found", TITLE, status=status, detail=detail)
                 await answer(scope, receive, send)
 
         await self.app(scope, receive, send_page)

@@ -70,7 +70,7 @@ def served(
     """A service that may read from a web server and a bucket, which hold the file."""
     folder = tmp_path_factory.mktemp("imports")
     # The database is not that of the shared service, whose worker would run the jobs.
-    places = new_service_places(service_kind, folder / "data", request)
+    store_arguments = new_service_places(service_kind, folder / "data", request)
     bucket, _ = s3.new_bucket()
     with WebServer(folder / "certificates") as web, TcpProxy(s3.port) as proxy:
         files = fsspec.filesystem("s3", skip_instance_cache=True, **s3.options)
@@ -82,14 +82,14 @@ def served(
         }
         environment = {
             **QUICK_RECOVERY,
-            **places.environment,
+            **store_arguments.environment,
             **web.environment,
             "RANKERY_SOURCES": f"{web.url},{bucket}",
             "RANKERY_CREDENTIALS_SLOW": str(named).replace("'", '"'),
             "RANKERY_REPORT_SECONDS": "0.05",
         }
         with (
-            EmbeddedStack(places.data_dir, environment=environment) as stack,
+            EmbeddedStack(store_arguments.data_dir, environment=environment) as stack,
             httpx.Client(base_url=stack.url, timeout=60) as client,
         ):
             yield client, stack, web, proxy, bucket

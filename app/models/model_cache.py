@@ -11,7 +11,7 @@ from core.store.artifacts.keys import model_key
 MAX_MODELS = 4
 
 
-class StoredModels:
+class ModelCache:
     """LRU cache of models by id. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
@@ -24,4 +24,4 @@ class StoredModels:
         return read_model(self._store.verified.read_bytes(model_key(model_id), row.sha256), row.precision)
 
 
-UseStoredModels = Annotated[StoredModels, injected(StoredModels)]
+UseModelCache = Annotated[ModelCache, injected(ModelCache)]

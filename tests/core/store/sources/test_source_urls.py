@@ -1,10 +1,10 @@
-"""Addresses, and the prefixes below which they may be read."""
+"""URLs, and the prefixes below which they may be read."""
 
 import pytest
 
 from core.errors import InvalidInput
 from core.store import StoreSettings
-from core.store.sources.addresses import AllowedAddresses, parse_address, parse_redirect
+from core.store.sources.source_urls import AllowedUrls, parse_redirect, parse_source_url
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ from core.store.sources.addresses import AllowedAddresses, parse_address, parse_
         ("ir_datasets:msmarco-passage/dev", "ir_datasets:msmarco-passage/dev", ("msmarco-passage", "dev")),
     ],
 )
-def test_addresses_have_one_form(text: str, shown: str, segments: tuple[str, ...]) -> None:
-    """The shown form is parsed to the same address."""
-    address = parse_address(text)
-    assert (str(address), address.segments) == (shown, segments)
-    assert parse_address(shown) == address
+def test_urls_have_one_form(text: str, shown: str, segments: tuple[str, ...]) -> None:
+    """The shown form is parsed to the same URL."""
+    url = parse_source_url(text)
+    assert (str(url), url.segments) == (shown, segments)
+    assert parse_source_url(shown) == url
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_addresses_have_one_form(text: str, shown: str, segments: tuple[str, ...
         "https://ex.org/" + "x" * 2_000,
     ],
 )
-def test_ambiguous_addresses_are_refused(text: str) -> None:
-    """An address with credentials is refused, too, because addresses are stored and shown."""
+def test_ambiguous_urls_are_refused(text: str) -> None:
+    """A URL with credentials is refused, too, because URLs are stored and shown."""
     with pytest.raises(InvalidInput):
-        parse_address(text)
+        parse_source_url(text)
 
 
-ALLOWED = AllowedAddresses(
+ALLOWED = AllowedUrls(
     [
         *("s3://clicks/2026/", "https://data.example.org/public", "https://ex.org:8443", "http://plain.org/"),
         *(
@@ -116,9 +116,9 @@ ALLOWED = AllowedAddresses(
         "ir_datasets:vaswani",
     ],
 )
-def test_addresses_below_a_prefix_are_allowed(text: str) -> None:
+def test_urls_below_a_prefix_are_allowed(text: str) -> None:
     """Whole names are compared."""
-    ALLOWED.check(parse_address(text))
+    ALLOWED.check(parse_source_url(text))
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def test_addresses_below_a_prefix_are_allowed(text: str) -> None:
         "ir_datasets:vaswani2",
     ],
 )
-def test_other_addresses_are_refused(text: str) -> None:
+def test_other_urls_are_refused(text: str) -> None:
     """The error names the setting."""
     with pytest.raises(InvalidInput, match="below one of the prefixes of RANKERY_SOURCES"):
-        ALLOWED.check(parse_address(text))
+        ALLOWED.check(parse_source_url(text))
     with pytest.raises(InvalidInput, match="RANKERY_SOURCES is not set"):
-        AllowedAddresses([]).check(parse_address(text))
+        AllowedUrls([]).check(parse_source_url(text))
 
 
 def test_a_redirect_may_be_signed() -> None:
@@ -158,7 +158,7 @@ def test_a_redirect_may_be_signed() -> None:
 
 
 def test_the_setting_takes_prefixes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text that is not an address is refused when the process starts."""
+    """A text that is not a URL is refused when the process starts."""
     monkeypatch.setenv("RANKERY_SOURCES", "s3://clicks/2026, ir_datasets:,hf://datasets, https://ex.org")
     assert len(StoreSettings().sources) == 4
     for wrong in ("clicks", "s3://key:secret@clicks", "*", "https://*.example.org/", "file:///"):

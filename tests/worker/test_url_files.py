@@ -26,26 +26,26 @@ OPTIONS = {"columns": {"categorical_features": ["brand"]}}
 
 
 class Imports:
-    """A worker with permitted source addresses."""
+    """A worker with permitted source URLs."""
 
     def __init__(self, store: Store, settings: WorkerSettings, **changed: Any) -> None:
         self.inline_worker = InlineWorker(store, settings.model_copy(update=changed))
         self.store = store
 
-    def queue(self, *addresses: str, max_bytes: int | None = None, **source: Any) -> tuple[str, str]:
-        """Record a dataset of addresses as the API does; return its id and that of its job."""
+    def queue(self, *urls: str, max_bytes: int | None = None, **source: Any) -> tuple[str, str]:
+        """Record a dataset of URLs as the API does; return its id and that of its job."""
         with self.store.begin() as tx:
             defaults = {"kind": "address", "format": "auto", "options": OPTIONS}
-            recorded = {**defaults, "addresses": list(addresses), **source}
+            recorded = {**defaults, "addresses": list(urls), **source}
             dataset_id = tx.datasets.add("d", recorded).id
             spec = {"dataset_id": dataset_id, "max_bytes": max_bytes}
             job_id = tx.jobs.add("ingest", spec, [dataset_id]).id
             tx.datasets.attach_job(dataset_id, job_id)
         return dataset_id, job_id
 
-    def read(self, *addresses: str, **source: Any) -> Dataset:
+    def read(self, *urls: str, **source: Any) -> Dataset:
         """Import a dataset and return it."""
-        dataset_id, job_id = self.queue(*addresses, **source)
+        dataset_id, job_id = self.queue(*urls, **source)
         self.inline_worker.run_queued(job_id)
         return self.dataset(dataset_id)
 
@@ -115,7 +115,7 @@ class TestBuckets:
         assert imports.downloads() == []
 
     def test_a_pattern_reads_all_matching_objects(self, imports: Imports, bucket: str) -> None:
-        """A pattern, a list of addresses and a folder with one file yield the same dataset."""
+        """A pattern, a list of URLs and a folder with one file yield the same dataset."""
         whole = imports.read(f"{bucket}/clicks/whole.parquet")
         parts = imports.read(f"{bucket}/clicks/parts", files="part-*.parquet")
         assert imports.stored(parts) == imports.stored(whole)
@@ -126,10 +126,10 @@ class TestBuckets:
         assert named.digest == parts.digest
         assert imports.read(f"{bucket}/clicks").digest == whole.digest
 
-    def test_an_unreadable_address_is_named(
+    def test_an_unreadable_url_is_named(
         self, imports: Imports, bucket: str, store: Store, settings: WorkerSettings
     ) -> None:
-        """The problem of the dataset names the address and the solution."""
+        """The problem of the dataset names the URL and the solution."""
         assert "expected a file at" in problem_of(imports.read(f"{bucket}/clicks/none"))
         several = problem_of(imports.read(f"{bucket}/clicks/parts"))
         assert "/files: must name one file" in several

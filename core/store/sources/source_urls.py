@@ -1,4 +1,4 @@
-"""Addresses of dataset and click log files, and the allowed prefixes."""
+"""URLs of dataset and click log files, and the allowed prefixes."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from core.names import is_visible
 from core.outbound.guard import checked_url
 
 SETTING = "RANKERY_SOURCES"
-MAX_ADDRESS_LENGTH = 2_000
+MAX_URL_LENGTH = 2_000
 IR_DATASETS = "ir_datasets"
 _EXPECTED = (
     "must be a URL such as s3://bucket/train.parquet, gs://bucket/train.parquet,"
@@ -32,13 +32,13 @@ EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
 _SPECIAL_REVISION = re.compile(r"(refs/(?:convert|pr)/[A-Za-z0-9._-]+)(?:/|$)")
 _HUB_TYPE = "datasets"
 _WEB = ("https", "http")
-# Parameters by which the signed addresses of object stores carry credentials.
+# Parameters by which the signed URLs of object stores carry credentials.
 _SECRET = re.compile(r"(^|[-_.])(sig|signature|token|key|secret|password|credential|auth)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Address:
-    """The address of a file or folder.
+class SourceUrl:
+    """The URL of a file or folder.
 
     Attributes:
         scheme: `s3`, `gs`, `https`, `http`, `hf` or `ir_datasets`.
@@ -83,100 +83,100 @@ class Address:
             return f"{self.scheme}://{self.host}/{self.path}{query}"
         return f"{self.scheme}://{self.storage_path}"
 
-    def is_below(self, prefix: "Address") -> bool:
-        """Return whether a prefix equals this address or is a folder above it."""
+    def is_below(self, prefix: "SourceUrl") -> bool:
+        """Return whether a prefix equals this URL or is a folder above it."""
         return (
             (self.scheme, self.host) == (prefix.scheme, prefix.host)
             and self.segments[: len(prefix.segments)] == prefix.segments
             and prefix.revision in (None, self.revision)
         )
 
-    def child(self, name: str) -> "Address":
-        """Return the address of a file in this folder."""
+    def child(self, name: str) -> "SourceUrl":
+        """Return the URL of a file in this folder."""
         path = f"{self.path}/{name}".lstrip("/")
-        return Address(self.scheme, self.host, (*self.segments, name), path, revision=self.revision)
+        return SourceUrl(self.scheme, self.host, (*self.segments, name), path, revision=self.revision)
 
 
-def parse_address(text: str, pointer: str = "/source") -> Address:
-    """Parse an address strictly; refuse ambiguous addresses.
+def parse_source_url(text: str, pointer: str = "/source") -> SourceUrl:
+    """Parse a URL strictly; refuse ambiguous URLs.
 
     Args:
-        text: The address.
-        pointer: JSON pointer of the address in the payload, for errors.
+        text: The URL.
+        pointer: JSON pointer of the URL in the payload, for errors.
 
     Raises:
-        InvalidInput: It is not a valid address, has `..` or encoded slashes, or holds credentials.
+        InvalidInput: It is not a valid URL, has `..` or encoded slashes, or holds credentials.
     """
     return _parse(text, pointer, is_prefix=False)
 
 
-def parse_redirect(text: str) -> Address:
-    """Parse the address that a web server redirects to, which may be signed.
+def parse_redirect(text: str) -> SourceUrl:
+    """Parse the URL that a web server redirects to, which may be signed.
 
     Raises:
-        InvalidInput: It is not an address of a web server, or ambiguous.
+        InvalidInput: It is not a URL of a web server, or ambiguous.
     """
     return _parse_web(text, "/source", may_be_signed=True)
 
 
-class AllowedAddresses:
-    """The prefixes below which addresses may be read.
+class AllowedUrls:
+    """The prefixes below which URLs may be read.
 
     Args:
         prefixes: Prefixes such as `s3://bucket/prefix`, `https://data.example.org/`, `hf://datasets/ORG`
             or `ir_datasets:`, which allows all datasets of that package.
 
     Raises:
-        InvalidInput: A prefix is not a valid address.
+        InvalidInput: A prefix is not a valid URL.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
         self._prefixes = tuple(parse_prefix(prefix) for prefix in prefixes)
 
-    def check(self, address: Address, pointer: str = "/source") -> None:
-        """Refuse an address that is below no prefix.
+    def check(self, url: SourceUrl, pointer: str = "/source") -> None:
+        """Refuse a URL that is below no prefix.
 
         Raises:
-            InvalidInput: The address is not allowed.
+            InvalidInput: The URL is not allowed.
         """
         if not self._prefixes:
             raise InvalidInput.at(pointer, f"the service does not import from URLs: {SETTING} is not set")
-        if not any(address.is_below(prefix) for prefix in self._prefixes):
+        if not any(url.is_below(prefix) for prefix in self._prefixes):
             raise InvalidInput.at(pointer, f"must be below one of the prefixes of {SETTING}")
 
 
-def parse_prefix(text: str) -> Address:
+def parse_prefix(text: str) -> SourceUrl:
     """Parse an entry of the allow-list.
 
     Raises:
-        InvalidInput: It is not a valid address.
+        InvalidInput: It is not a valid URL.
     """
     return _parse(text.strip(), f"/{SETTING}", is_prefix=True)
 
 
-def _parse(text: str, pointer: str, *, is_prefix: bool) -> Address:
-    if len(text) > MAX_ADDRESS_LENGTH:
-        raise InvalidInput.at(pointer, f"must have at most {MAX_ADDRESS_LENGTH:,} characters")
+def _parse(text: str, pointer: str, *, is_prefix: bool) -> SourceUrl:
+    if len(text) > MAX_URL_LENGTH:
+        raise InvalidInput.at(pointer, f"must have at most {MAX_URL_LENGTH:,} characters")
     if not text or not is_visible(text) or "\\" in text or "#" in text or text != text.strip():
         raise InvalidInput.at(pointer, f"{_EXPECTED}, without #, \\ and invisible characters")
     scheme, colon, rest = text.partition(":")
     scheme = scheme.lower()
     if scheme in _WEB:
-        address = _parse_web(text, pointer)
+        url = _parse_web(text, pointer)
     elif scheme == IR_DATASETS and colon:
-        address = Address(scheme, "", _segments(rest, pointer), rest.rstrip("/"))
+        url = SourceUrl(scheme, "", _segments(rest, pointer), rest.rstrip("/"))
     elif scheme == "hf" and colon:
-        address = _parse_hub(rest, pointer, is_prefix=is_prefix)
+        url = _parse_hub(rest, pointer, is_prefix=is_prefix)
     elif scheme in ("s3", "gs") and rest.startswith("//"):
-        address = _parse_object(scheme, rest[2:], pointer)
+        url = _parse_object(scheme, rest[2:], pointer)
     else:
         raise InvalidInput.at(pointer, _EXPECTED)
-    if not address.segments and not is_prefix:
+    if not url.segments and not is_prefix:
         raise InvalidInput.at(pointer, "must name a file or a folder")
-    return address
+    return url
 
 
-def _parse_web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
+def _parse_web(text: str, pointer: str, *, may_be_signed: bool = False) -> SourceUrl:
     # The path of the request: httpx has resolved `.` and `..` and encoded reserved characters.
     url = checked_url(text, pointer, _WEB)
     host = url.raw_host.decode()
@@ -195,17 +195,17 @@ def _parse_web(text: str, pointer: str, *, may_be_signed: bool = False) -> Addre
             pointer,
             "must not contain credentials such as a signature or a token; use the field `credentials`",
         )
-    return Address(url.scheme, authority, decoded, path, query)
+    return SourceUrl(url.scheme, authority, decoded, path, query)
 
 
-def _parse_object(scheme: str, rest: str, pointer: str) -> Address:
+def _parse_object(scheme: str, rest: str, pointer: str) -> SourceUrl:
     bucket, _, path = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):
         raise InvalidInput.at(pointer, f"must have a bucket, {scheme}://bucket/path, and no credentials")
-    return Address(scheme, bucket, _segments(path, pointer), path.rstrip("/"))
+    return SourceUrl(scheme, bucket, _segments(path, pointer), path.rstrip("/"))
 
 
-def _parse_hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
+def _parse_hub(rest: str, pointer: str, *, is_prefix: bool) -> SourceUrl:
     """Parse `hf://datasets/ORG/NAME@REVISION/path`, or `hf:ORG/NAME@REVISION/path`."""
     text = rest[2:] if rest.startswith("//") else f"{_HUB_TYPE}/{rest}"
     revision: str | None = None
@@ -224,7 +224,7 @@ def _parse_hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
         raise InvalidInput.at(pointer, "must be hf://datasets/ORG/NAME/path or hf:ORG/NAME/path")
     if revision is not None and (len(segments) < 3 or repository.count("/") != 2):
         raise InvalidInput.at(pointer, "must have the revision after the name of the dataset: NAME@REVISION")
-    return Address("hf", "", segments, "/".join(segments), revision=revision)
+    return SourceUrl("hf", "", segments, "/".join(segments), revision=revision)
 
 
 def _segments(path: str, pointer: str) -> tuple[str, ...]:

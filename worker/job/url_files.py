@@ -15,7 +15,7 @@ from worker.job.folder_files import FolderFiles, options_json
 from worker.job.run import JobRun
 
 
-class AddressFiles:
+class UrlFiles:
     """Dataset source of files at URLs; see `DatasetSource`.
 
     Args:
@@ -32,7 +32,7 @@ class AddressFiles:
         self._downloads = Downloads(row.id, row.source, run, max_bytes)
         self._folder_files: FolderFiles | None = None
 
-    def __enter__(self) -> "AddressFiles":
+    def __enter__(self) -> "UrlFiles":
         self._exits.enter_context(self._downloads)
         return self
 
@@ -51,11 +51,12 @@ class AddressFiles:
             StoreUnavailable: A server does not answer.
         """
         downloads = self._downloads
-        files = downloads.fetch(lambda tx, read: tx.datasets.record_download(self._row.id, read))
+        files = downloads.fetch(lambda tx, files: tx.datasets.record_download(self._row.id, files))
         if len(files) == 1:
             return upload_digest(files[0].sha256, None, self._options)
         locations = [(str(number), name) for number, name in enumerate(downloads.names)]
-        self._folder_files = FolderFiles(self._row, self._run, locations, DataFiles([downloads.folder], 0.0))
+        folder = DataFiles([downloads.folder], patience_seconds=0.0)  # on this disk: no request is retried
+        self._folder_files = FolderFiles(self._row, self._run, locations, folder)
         self._exits.enter_context(self._folder_files)
         return self._folder_files.digest(on_progress)
 
