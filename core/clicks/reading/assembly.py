@@ -92,7 +92,7 @@ class Assembly:
         if actions and not set(actions) & set(IMPRESSION_ACTIONS):
             return (
                 f"expected at least one impression, an action named {', '.join(IMPRESSION_ACTIONS)},"
-                f" but found the actions {first_names(actions)}"
+                f" but found the actions {first_names(actions)}; rename that of impressions in the file"
             )
         return "expected at least one impression with a query, a document and a rank"
 

@@ -70,7 +70,7 @@ def test_irregular_events_of_ubi_are_counted(read: Read) -> None:
     assert report.orphaned_actions.names == ["shoes: z"]
     assert (report.events_without_query, report.joined_events, report.rows_without_query.count) == (3, 2, 1)
     found = {finding.code: finding for finding in examine_log(reading.log, report)}
-    assert found["mixed-rank-bases"].title.startswith("2 events have rank 0, 5 have rank 1, and 1 of 2")
+    assert found["mixed-rank-bases"].title == "1 of 2 lists begins at rank 1, but other rows have rank 0"
     assert found["actions-without-impression"].title == (
         "1 of 4 weighted actions is on a document that its list did not show"
     )
@@ -211,7 +211,10 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
         "1974-04-30T19:46:06.619+00:00",
         "2004-08-02T07:40:08.985123Z",
         "1969-12-31T23:59:58.000100Z",
+        "2026-05-01 10:00:00 UTC",
+        "2026-05-01 10:00:00.985123 UTC",
     ]
+    assert time_of(texts[-2]) == 1_777_629_600_000
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 
