@@ -55,8 +55,8 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
             "warning",
             (report.lists_from_1, lists, "lists"),
             ("begins at rank 1, but other rows have rank 0", "begin at rank 1, but other rows have rank 0"),
-            advice=f"The log was read with ranks from {report.rank_base}. Check whether two clients count ranks"
-            " differently; import their events as separate logs with rank_base.",
+            advice=f"The log was read with ranks from {report.rank_base}. Check whether two clients count"
+            " ranks differently; import their events as separate logs with rank_base.",
         )
     if report.orphaned_actions.count:
         yield Finding.of_share(
@@ -74,8 +74,8 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
         yield Finding(
             "queries-joined",
             "info",
-            f"{counted(report.events_without_query, 'event')} without query text, {report.joined_events:,} joined"
-            " with a query by query_id",
+            f"{counted(report.events_without_query, 'event')} without query text, {report.joined_events:,}"
+            " joined with a query by query_id",
             "Send user_query with each event, or all queries with the events.",
             report.events_without_query,
             sum(report.rows_by_action.values()),

@@ -74,10 +74,10 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
                 line=table.header_line,
             )
     if "click" not in columns and "click" in roles and _IMPRESSION_COUNTS in column_by_name:
+        sums = [table.names[column] for column in (roles["click"], column_by_name[_IMPRESSION_COUNTS])]
         raise DatasetError.at(
-            f"expected a row for each impression, but found sums in the columns {table.names[roles['click']]} and"
-            f" {table.names[column_by_name[_IMPRESSION_COUNTS]]}; write a row for each impression, or name the"
-            " column of clicks in columns.click if it has 1 for each clicked impression",
+            f"expected a row for each impression, but found sums in the columns {' and '.join(sums)}; write a"
+            " row for each impression, or name the column of clicks in columns.click if it is 1 for a click",
             file=table.file,
             line=table.header_line,
         )
