@@ -69,6 +69,20 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
             examples=tuple(report.orphaned_actions.names),
             example_kind="pair",
         )
+    if report.moved_actions.count:
+        yield Finding.of_share(
+            "actions-at-other-ranks",
+            "warning",
+            (report.moved_actions.count, report.weighted_actions, "weighted actions"),
+            (
+                "has another rank than the impression of its document",
+                "have other ranks than the impressions of their documents",
+            ),
+            advice="The rank of the impression counts. Hits of a search are ranked from the first one of each"
+            " response: for later pages, log impressions with their ranks.",
+            examples=tuple(report.moved_actions.names),
+            example_kind="pair",
+        )
     yield from _left_out(report)
     if report.events_without_query:
         yield Finding(

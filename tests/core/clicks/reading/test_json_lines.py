@@ -204,6 +204,37 @@ def queries_without_a_user() -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('[\n {"query_id": "1"}\n]', r"an array; .* jq -c '\.\[\]'$"),
+        ('{"hits": {"hits": []}}', "'.hits.hits"),
+    ],
+)
+def test_json_that_is_not_in_lines_is_refused_with_a_command(read: Read, text: str, advice: str) -> None:
+    """Exports of search engines are arrays or responses of searches."""
+    with pytest.raises(DatasetError, match=advice):
+        read(text)
+
+
+def test_clicks_on_hits_of_a_later_page_are_reported(read: Read) -> None:
+    """UBI's queries list the hits of one response, so that hits of the second page have the ranks 1, 2, ….
+
+    A click of the same rank in the other base is no such click.
+    """
+    first = {"query_id": "1", "user_query": "shoes", "query_response_hit_ids": ["a", "b"]}
+    second = {"query_id": "2", "user_query": "shoes", "query_response_hit_ids": ["c", "d"]}
+    clicks = [event("click", "1", "b", 2), event("click", "2", "d", 12), event("click", "2", "c", None)]
+    reading = read(lines(first, second, *clicks))
+    assert reading.report.moved_actions.names == ["shoes: d"]
+    (finding,) = [
+        each for each in examine_log(reading.log, reading.report) if each.code == "actions-at-other-ranks"
+    ]
+    assert finding.title == "1 of 3 weighted actions has another rank than the impression of its document"
+    from_0 = [event("click", "1", "b", 1), event("click", "2", "c", 0)]
+    assert read(lines(first, second, *from_0)).report.moved_actions.count == 0
+
+
 def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
     """An object and a cell of a table with the same text have the same time."""
     texts = [
