@@ -119,8 +119,8 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
                 "repeats a document of its list and is left out",
                 "repeat a document of their list and are left out",
             ),
-            "Log each document of a list once; the smallest rank counts. If a visit repeats a search, name a column"
-            " of searches, not of visits, as the list.",
+            "Log each document of a list once; the smallest rank counts. If a visit repeats a search, name a"
+            " column of searches, not of visits, as the list.",
         ),
         (
             "unranked-impressions",
