@@ -9,6 +9,7 @@ from core.clicks.reading.names import IMPRESSION_ACTIONS
 from core.clicks.reading.report import Examples, ReadingReport
 from core.clicks.statistics import blocks
 from core.doctor.report import MAX_EXAMPLES, Finding, by_severity
+from core.names import counted
 from core.types import Int64Array
 
 _MIXED_SHARE = 0.02  # share of lists that begin at rank 1 in a log with ranks from 0
@@ -49,16 +50,13 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
     lists = report.lists_from_0 + report.lists_from_1
     is_mixed = report.ranks_1 > report.ranks_0 or report.lists_from_1 > _MIXED_SHARE * lists
     if report.ranks_0 and report.lists_from_1 and is_mixed:
-        yield Finding(
+        yield Finding.of_share(
             "mixed-rank-bases",
             "warning",
-            f"{report.ranks_0:,} events have rank 0, {report.ranks_1:,} have rank 1, and"
-            f" {report.lists_from_1:,} of {lists:,} lists begin at 1",
-            f"The log was read with ranks from {report.rank_base}. Check whether two clients count ranks"
-            " differently; import their events as separate logs with rank_base.",
-            report.ranks_0,
-            report.ranks_0 + report.ranks_1,
-            "events",
+            (report.lists_from_1, lists, "lists"),
+            ("begins at rank 1, but other rows have rank 0", "begin at rank 1, but other rows have rank 0"),
+            advice=f"The log was read with ranks from {report.rank_base}. Check whether two clients count"
+            " ranks differently; import their events as separate logs with rank_base.",
         )
     if report.orphaned_actions.count:
         yield Finding.of_share(
@@ -71,13 +69,27 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
             examples=tuple(report.orphaned_actions.names),
             example_kind="pair",
         )
+    if report.moved_actions.count:
+        yield Finding.of_share(
+            "actions-at-other-ranks",
+            "warning",
+            (report.moved_actions.count, report.weighted_actions, "weighted actions"),
+            (
+                "has another rank than the impression of its document",
+                "have other ranks than the impressions of their documents",
+            ),
+            advice="The rank of the impression counts. Hits of a search are ranked from the first one of each"
+            " response: for later pages, log impressions with their ranks.",
+            examples=tuple(report.moved_actions.names),
+            example_kind="pair",
+        )
     yield from _left_out(report)
     if report.events_without_query:
         yield Finding(
             "queries-joined",
             "info",
-            f"{report.events_without_query:,} events have no query text; {report.joined_events:,} of them"
-            " were joined with a query by query_id",
+            f"{counted(report.events_without_query, 'event')} without query text, {report.joined_events:,}"
+            " joined with a query by query_id",
             "Send user_query with each event, or all queries with the events.",
             report.events_without_query,
             sum(report.rows_by_action.values()),
@@ -107,7 +119,8 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
                 "repeats a document of its list and is left out",
                 "repeat a document of their list and are left out",
             ),
-            "Log each document of a list once; the smallest rank counts.",
+            "Log each document of a list once; the smallest rank counts. If a visit repeats a search, name a"
+            " column of searches, not of visits, as the list.",
         ),
         (
             "unranked-impressions",

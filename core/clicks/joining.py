@@ -11,6 +11,7 @@ from core.clicks.judgments import Judgments
 from core.clicks.log import BoolArray, ClickLog
 from core.data import RankingDataset
 from core.data.texts import Texts
+from core.doctor.report import MAX_EXAMPLES, Finding
 from core.errors import InvalidInput
 from core.types import Float32Array, Int64Array
 
@@ -22,6 +23,33 @@ COLUMNS = ("click_impressions", "click_relevance", "click_relevance_lower", "cli
 def pairs_of(dataset: RankingDataset, log: ClickLog) -> Int64Array:
     """Return the pair of a log that each document of a dataset belongs to, (n_documents,), -1 for none."""
     return log.pairs_of(dataset.query_ids, dataset.document_ids, dataset.query_boundaries)
+
+
+def documents_without_features(log: ClickLog, has_features: BoolArray) -> tuple[Finding, ...]:
+    """Return a finding if some impressions of a log are of documents without features.
+
+    Args:
+        log: The log.
+        has_features: (n_pairs,) whether the features of a pair are known.
+    """
+    absent = log.pairs[~has_features[log.pairs]]
+    if not len(absent):
+        return ()
+    queries = np.unique(log.pair_queries[np.unique(absent)])[:MAX_EXAMPLES]
+    return (
+        Finding.of_share(
+            "documents-without-features",
+            "warning" if 2 * len(absent) > log.n_impressions else "info",
+            (len(absent), log.n_impressions, "impressions"),
+            (
+                "is of a document without features, and is left out",
+                "are of documents without features, and are left out",
+            ),
+            advice="Spell the ids of queries and documents as in the click log. No action if the dataset has"
+            " only some of the log's queries.",
+            examples=tuple(log.query_ids[query] for query in queries.tolist()),
+        ),
+    )
 
 
 def judged_dataset(

@@ -6,10 +6,12 @@ from types import MappingProxyType
 import numpy as np
 
 from core.clicks.correction import RANK
+from core.clicks.joining import documents_without_features
 from core.clicks.log import ClickLog
 from core.data import RankingDataset
 from core.data.features import select_rows
 from core.data.texts import Texts
+from core.doctor.report import Finding
 from core.errors import InvalidInput
 from core.types import Int64Array
 
@@ -29,12 +31,12 @@ class ClickTrainingData:
         dataset: Dataset with a query for each list with a click on a document with features. The documents of
             a query are the list's impressions of documents with features.
         left_out: Number of lists without a click on a document with features.
-        unknown: Number of impressions of documents without features.
+        findings: A finding if some impressions are of documents without features.
     """
 
     dataset: RankingDataset
     left_out: int
-    unknown: int
+    findings: tuple[Finding, ...]
 
 
 def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
@@ -59,7 +61,8 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
     Raises:
         InvalidInput: No clicked document has features.
     """
-    rows = rows_of_pairs(log, features)[log.pairs]
+    rows_by_pair = rows_of_pairs(log, features)
+    rows = rows_by_pair[log.pairs]
     lists = log.list_of_impression
     is_known = rows >= 0
     has_click = np.bincount(lists[is_known & log.clicks], minlength=log.n_lists) > 0
@@ -85,4 +88,5 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
         document_columns=MappingProxyType({RANK: ranks}),
         categories=features.categories,
     )
-    return ClickTrainingData(dataset, int(log.n_lists - len(chosen)), int((~is_known).sum()))
+    findings = documents_without_features(log, rows_by_pair >= 0)
+    return ClickTrainingData(dataset, int(log.n_lists - len(chosen)), findings)

@@ -215,7 +215,7 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
     if file.query_sizes is None:
         raise DatasetError.at(
             "expected qid:<query id> in each row, or a query file with the number of documents of each query,"
-            " but found neither",
+            f" named {file.name}.query, but found neither",
             file=file.name,
         )
     name = file.query_sizes_name or file.query_sizes.name

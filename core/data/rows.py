@@ -102,7 +102,9 @@ class Rows:
         self._fill(first_rows)
         if n_features == 0:
             raise DatasetError.at(
-                "expected features such as 1:0.5, but no document has any", file=source.file
+                "expected features such as 1:0.5, but no document has any; write judgments without features"
+                " as TREC qrels, such as q1 0 d7 2 for query q1, document d7 and label 2",
+                file=source.file,
             )
 
     def _blocks(self, done: int) -> Iterator[slice]:

@@ -235,12 +235,12 @@ def _findings_summary(session: ServiceConnection, dataset: "Dataset") -> str | N
         return None
     if not dataset.findings:
         return "no findings"
+    from rankery.client.display.texts import kinds
+
     severities = [finding.severity for finding in dataset.findings]
-    words = {"error": "errors", "warning": "warnings", "info": "notes"}
-    summary = ", ".join(
-        f"{severities.count(severity)} {word}" for severity, word in words.items() if severity in severities
-    )
-    return f"{summary}: {session.command(f'datasets doctor {dataset.id}')}"
+    plurals = {"error": "errors", "warning": "warnings", "info": "notes"}
+    shown = {plurals[severity]: severities.count(severity) for severity in plurals if severity in severities}
+    return f"{kinds(shown)}: {session.command(f'datasets doctor {dataset.id}')}"
 
 
 def _documents(judged: Any) -> Table:

@@ -95,6 +95,16 @@ def test_grades_become_an_ordinary_dataset(inline_worker: InlineWorker, log_id: 
         assert ends[1] <= ends[0] <= ends[2]
 
 
+def test_judged_pairs_without_features_are_reported(inline_worker: InlineWorker, log_id: str) -> None:
+    """Misspelt ids would otherwise leave grades out without a word."""
+    features_id = inline_worker.add(FEATURES.select_queries([0]), "features")
+    job = inline_worker.run_queued(judge(inline_worker, log_id, features_id).id)
+    assert job.status == "succeeded", job.problem
+    (finding,) = job.findings or ()
+    assert finding["code"] == "documents-without-features"
+    assert "impressions are of documents without features, and are left out" in finding["title"]
+
+
 def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: str) -> None:
     """The next attempt starts from the beginning and removes the artifacts of the first attempt."""
     features_id = inline_worker.add(FEATURES, "features")

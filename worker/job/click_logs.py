@@ -8,6 +8,7 @@ from pathlib import Path
 from core.clicks.files import MANIFEST, file_names, map_click_log
 from core.clicks.log import ClickLog
 from core.clicks.training_data import training_data
+from core.doctor.report import Finding
 from core.jobs.folders import log_claim_folder, log_claims_folders
 from core.store import new_id
 from core.store.sources.scratch import scratch_folder
@@ -68,8 +69,10 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
     return target
 
 
-def lists_as_training_data(run: JobRun, log_id: str, features: KeyedDataset) -> KeyedDataset:
-    """Return the lists of a click log as training data, with the features of a dataset.
+def lists_as_training_data(
+    run: JobRun, log_id: str, features: KeyedDataset
+) -> tuple[KeyedDataset, tuple[Finding, ...]]:
+    """Return the lists of a click log as training data, with the features of a dataset, and findings.
 
     Raises:
         InvalidInput: No clicked document of the log has features.
@@ -77,4 +80,4 @@ def lists_as_training_data(run: JobRun, log_id: str, features: KeyedDataset) -> 
     """
     lists = training_data(load_click_log(run, log_id), features.dataset)
     key = f"{features.features_key} in click log {log_id}"
-    return KeyedDataset(lists.dataset, key, features.data_key)
+    return KeyedDataset(lists.dataset, key, features.data_key), lists.findings

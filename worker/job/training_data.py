@@ -115,7 +115,7 @@ class TrainingData:
         base: Model that the training continues, or None.
         folds: Fold of each training query in a cross-validation, which has no `validation`.
         members: Models of a sum, empty for other trainings.
-        teacher_findings: Findings on the model that gave the training labels, if any.
+        label_findings: Findings on the model or the click log that gave the training labels, if any.
         left_out: Features of the job's dataset that it leaves out of the training data.
     """
 
@@ -124,7 +124,7 @@ class TrainingData:
     test: KeyedDataset | None
     base: BaseModel | None = None
     folds: FoldAssignment | None = None
-    teacher_findings: tuple[Finding, ...] = ()
+    label_findings: tuple[Finding, ...] = ()
     members: tuple[Member, ...] = ()
     left_out: frozenset[str] = frozenset()
 
@@ -144,7 +144,7 @@ class TrainingData:
             dataset = load_dataset(run.store, run.caches, dataset_id)
             return dataset.as_selection() if job.distribution is not None else dataset
 
-        whole = _as_clicks(run, job, load_part(job.dataset_id))
+        whole, label_findings = _as_clicks(run, job, load_part(job.dataset_id))
         training = _select_features(whole, job)
         left_out = frozenset(whole.dataset.feature_names) - frozenset(training.dataset.feature_names)
         training, test = _split_off(training, "test", job.test, spec.seed)
@@ -157,9 +157,8 @@ class TrainingData:
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
             training, validation = _split_off(training, "validation", job.validation, spec.seed)
-        teacher_findings: tuple[Finding, ...] = ()
         if job.labels_from is not None:
-            training, teacher_findings = label_by_teacher(run, job, _training_queries(whole, job), training)
+            training, label_findings = label_by_teacher(run, job, _training_queries(whole, job), training)
         if spec.bootstrap:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
@@ -184,7 +183,7 @@ class TrainingData:
             with_label_map(test, None) if test else None,
             base,
             folds,
-            teacher_findings,
+            label_findings,
             members,
             left_out,
         )
@@ -288,7 +287,7 @@ class TrainingData:
             if part is not None
         }
         return [
-            *({**asdict(finding), "role": "train"} for finding in self.teacher_findings),
+            *({**asdict(finding), "role": "train"} for finding in self.label_findings),
             *(
                 {**asdict(finding), "role": role}
                 for role, dataset in others.items()
@@ -335,14 +334,17 @@ def load_and_align(run: JobRun, job: BaseTrainingJob) -> tuple[TrainingData, Tra
     return loaded, data
 
 
-def _as_clicks(run: JobRun, job: BaseTrainingJob, whole: KeyedDataset) -> KeyedDataset:
-    """Return the lists of the click log that a job trains on, or the dataset, with checked ranks."""
+def _as_clicks(
+    run: JobRun, job: BaseTrainingJob, whole: KeyedDataset
+) -> tuple[KeyedDataset, tuple[Finding, ...]]:
+    """Return the lists of the click log that a job trains on, with findings, or the dataset; check ranks."""
+    findings: tuple[Finding, ...] = ()
     for log_id in job.click_log_ids.values():
-        whole = lists_as_training_data(run, log_id, whole)
+        whole, findings = lists_as_training_data(run, log_id, whole)
     clicks = job.training.clicks
     if clicks is not None and job.training.corrects_clicks:
         clicks.ranks_of(whole.dataset)  # held-out lists need propensities, too
-    return whole
+    return whole, findings
 
 
 def _align_with_base(base: BaseModel, training: KeyedDataset, name: str) -> KeyedDataset:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from core.clicks.agreement import agreement_with
-from core.clicks.joining import judged_dataset
+from core.clicks.joining import documents_without_features, judged_dataset
 from core.clicks.judgments import judge_clicks
 from core.clicks.models.evaluation import compare_click_models
 from core.clicks.models.fitting import fit_click_model
+from core.clicks.training_data import rows_of_pairs
 from core.data.result import Reading
 from core.jobs.click_models import ClickModelJob
 from core.jobs.folders import claims_folders
@@ -80,9 +81,12 @@ def run_judging(run: JobRun, spec: JudgeJob) -> None:
     if spec.judged_dataset_id is not None:
         judged = load_dataset(run.store, run.caches, spec.judged_dataset_id).dataset
         result["agreement"] = asdict(agreement_with(judgments, log, judged))
+    features = load_dataset(run.store, run.caches, spec.features_dataset_id).dataset
+    has_features = rows_of_pairs(log, features) >= 0
+    findings = [asdict(finding) for finding in documents_without_features(log, has_features)]
+    run.reporter.report(findings=findings)
     if share_stored_content(run, spec.dataset_id, digest, result):
         return
-    features = load_dataset(run.store, run.caches, spec.features_dataset_id).dataset
     dataset = judged_dataset(features, log, judgments, spec.unjudged)
     store_reading(run, spec.dataset_id, digest, Reading(dataset, "clicks"), result=result)
 

@@ -92,7 +92,7 @@ class Assembly:
         if actions and not set(actions) & set(IMPRESSION_ACTIONS):
             return (
                 f"expected at least one impression, an action named {', '.join(IMPRESSION_ACTIONS)},"
-                f" but found the actions {first_names(actions)}"
+                f" but found the actions {first_names(actions)}; rename that of impressions in the file"
             )
         return "expected at least one impression with a query, a document and a rank"
 
@@ -111,9 +111,10 @@ class Assembly:
         starts = np.flatnonzero(is_first)
         bits = np.where(rows["action"] > 0, np.uint32(1) << np.maximum(rows["action"] - 1, 0), 0)
         actions = np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
-        has_impression = is_shown[starts]
-        orphaned = (rows["action"] > 0) & ~np.repeat(has_impression, np.diff(starts, append=len(rows)))
-        self._count(self._report.orphaned_actions, rows[orphaned])
+        has_impression, lengths = is_shown[starts], np.diff(starts, append=len(rows))
+        is_joined = np.repeat(has_impression, lengths)
+        self._count(self._report.orphaned_actions, rows[(rows["action"] > 0) & ~is_joined])
+        self._count(self._report.moved_actions, rows[is_joined & self._are_moved(rows, starts, lengths)])
         self._count(self._report.repeated_impressions, rows[is_shown & ~is_first])
         return self._sort_by_rank(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
 
@@ -129,6 +130,17 @@ class Assembly:
             (rows["action"] == HIT) & ~has_impressions[rows["list"] - first]
         )
         return result
+
+    def _are_moved(self, rows: Rows, starts: Int64Array, lengths: Int64Array) -> npt.NDArray[np.bool_]:
+        """Return whether each row is an action with another rank than the first row of its document.
+
+        Actions on hits may have ranks from 0 or 1, as hits have none.
+        """
+        first = rows[np.repeat(starts, lengths)]
+        is_ranked = (rows["action"] > 0) & self._has_rank(rows) & self._has_rank(first)
+        distances = np.abs(rows["rank"].astype(np.int64) - first["rank"])
+        is_moved: npt.NDArray[np.bool_] = is_ranked & (distances > (first["action"] == HIT))
+        return is_moved
 
     def _has_rank(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return whether each row has a valid rank."""

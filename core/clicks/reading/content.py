@@ -81,6 +81,8 @@ def _detected(text: Bytes, start: bytes, file: str) -> Content:
 
 def _json_format(start: bytes, file: str) -> str:
     """Return the format of JSON lines, detected by the members of the first objects."""
+    if start.lstrip().startswith(b"["):
+        raise _no_lines(file, "an array; write an object per line: jq -c '.[]'")
     for line in start.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]:
         try:
             value = json.loads(line)
@@ -94,5 +96,11 @@ def _json_format(start: bytes, file: str) -> str:
             return "metarank"
         if "documents" in value:
             return "sessions"
+    is_response = b'"hits"' in start[:_SAMPLE_BYTES]
+    response = "the response of a search; write a hit per line: jq -c '.hits.hits[]'"
+    raise _no_lines(file, response if is_response else "none")
+
+
+def _no_lines(file: str, found: str) -> DatasetError:
     expected = "expected one JSON object per line: UBI events, Metarank events, or sessions with documents"
-    raise DatasetError.at(f"{expected}, but found none", file=file, line=1)
+    return DatasetError.at(f"{expected}, but found {found}", file=file, line=1)

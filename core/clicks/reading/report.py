@@ -41,6 +41,7 @@ class ReadingReport:
         rows_by_action: Number of rows by action.
         weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
+        moved_actions: Weighted actions with another rank than the impression of their document.
         weighted_actions: Number of weighted actions.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
@@ -65,6 +66,7 @@ class ReadingReport:
     rows_by_action: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     orphaned_actions: Examples = field(default_factory=Examples)
+    moved_actions: Examples = field(default_factory=Examples)
     weighted_actions: int = 0
     repeated_impressions: Examples = field(default_factory=Examples)
     unranked: Examples = field(default_factory=Examples)

@@ -24,6 +24,7 @@ from core.types import Float64Array, Int32Array, Int64Array, OnProgress
 from rankery.identifiers import EXPECTED, normalise_column
 
 _CLICK = "click"
+_IMPRESSION_COUNTS = "impressions"
 _ID_ROLES = frozenset({"query", "document", "user"})
 _RANK_BOUND = 2**31
 _NO_PREVIOUS_RANK = -1  # below all ranks of impressions
@@ -49,7 +50,8 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 
     Raises:
         InvalidInput: A requested column does not exist.
-        DatasetError: There is no column for the document, or none for clicks or actions.
+        DatasetError: There is no column for the document, or none for clicks or actions; or the columns have
+            numbers of clicks and impressions.
     """
     column_by_name = {name.lower(): column for column, name in reversed(list(enumerate(table.names)))}
     roles = {}
@@ -71,6 +73,14 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
                 file=table.file,
                 line=table.header_line,
             )
+    if "click" not in columns and "click" in roles and _IMPRESSION_COUNTS in column_by_name:
+        sums = [table.names[column] for column in (roles["click"], column_by_name[_IMPRESSION_COUNTS])]
+        raise DatasetError.at(
+            f"expected a row for each impression, but found sums in the columns {' and '.join(sums)}; write a"
+            " row for each impression, or name the column of clicks in columns.click if it is 1 for a click",
+            file=table.file,
+            line=table.header_line,
+        )
     return roles
 
 

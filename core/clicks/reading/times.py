@@ -18,10 +18,11 @@ from core.types import Int64Array
 _MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS = 1e11, 1e14, 1e17
 _MAX_NUMBER = 2.0**63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UTC = " UTC$"  # the zone as BigQuery writes it
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset), or numbers.
+    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
 
     Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size.
 
@@ -33,7 +34,7 @@ def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
         return _milliseconds(pc.cast(column, pa.timestamp("ms"), safe=False)), np.empty(0, np.int64)
     if types.is_integer(column.type) or types.is_floating(column.type):
         return _of_numbers(numbers(column)[0]), np.empty(0, np.int64)
-    texts: Any = pc.utf8_trim_whitespace(plain_texts(column))
+    texts: Any = pc.replace_substring_regex(pc.utf8_trim_whitespace(plain_texts(column)), _UTC, "Z")
     nonempty = pc.if_else(pc.equal(texts, pa.scalar("", texts.type)), pa.scalar(None, texts.type), texts)
     for zone in ("UTC", None):
         try:
@@ -74,7 +75,8 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
 
 def _of_text(text: str) -> int | None:
     try:
-        moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
+        text = re.sub(_UTC, "Z", text.strip())
+        moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

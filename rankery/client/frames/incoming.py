@@ -74,7 +74,7 @@ def as_table(frame: Frame) -> "pa.Table":
 
     try:
         if type(frame).__module__.startswith("pandas"):
-            table = pa.Table.from_pandas(frame, preserve_index=False)
+            table = pa.Table.from_pandas(_with_dense_columns(frame), preserve_index=False)
         else:
             table = pa.table(frame)
         columns = [_plain(table.column(index)) for index in range(table.num_columns)]
@@ -238,6 +238,26 @@ def _names(table: "pa.Table") -> list[str]:
             raise DataUnusable(f"two columns are named {name!r}")
         names[name] = None
     return list(names)
+
+
+def _with_dense_columns(frame: Any) -> Any:
+    """Convert the sparse columns of a pandas frame to dense ones.
+
+    Raises:
+        DataUnusable: Columns have several levels of names, or repeated names.
+    """
+    if frame.columns.nlevels > 1:
+        raise DataUnusable(
+            f"the names of columns have {frame.columns.nlevels} levels; join them:"
+            " frame.columns = ['_'.join(map(str, name)) for name in frame.columns]"
+        )
+    for name in frame.columns[frame.columns.duplicated()][:1]:
+        raise DataUnusable(
+            f"two columns are named {name!r}; rename one, or keep the first:"
+            " frame.loc[:, ~frame.columns.duplicated()]"
+        )
+    dense = {name: kind.subtype for name, kind in frame.dtypes.items() if str(kind).startswith("Sparse")}
+    return frame.astype(dense) if dense else frame
 
 
 def _plain(column: Any) -> Any:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
-_ROLES = ("label", "query", "document", "query_weight", "document_weight")
+_WEIGHT_ROLES = ("query_weight", "document_weight")
+_ROLES = ("label", "query", "document", *_WEIGHT_ROLES)
 _TEXT_ROLES = ("query_text", "document_title", "document_url")
 _LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 
@@ -122,6 +123,10 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         _check_label(frame, label, table.column(label))
     if query is not None:
         _check_queries(frame, query, table.column(query))
+    for role in _WEIGHT_ROLES:
+        weight = requested.get(role) or usual_column(role, names)
+        if weight is not None:
+            _check_weights(frame, table, weight, query if role == "query_weight" else None)
     document = requested.get("document") or usual_column("document", names)
     with_role = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := requested.get(role), str)}
     with_role |= {name for role in _LIST_ROLES for name in requested.get(role) or ()} | {
@@ -146,6 +151,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         elif is_text(column.type):
             refuse_text(frame, name, column)
             _refuse_texts_of_documents(frame, table, name, query, has_document=document is not None)
+        else:
+            _refuse_times_of_documents(frame, table, name, query)
     if categorical:
         requested["categorical_features"] = [*(requested.get("categorical_features") or ()), *categorical]
     return cast("Columns", requested)
@@ -179,19 +186,49 @@ def _suggested_name(role: str, names: Sequence[str]) -> str:
 
 
 def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
+    from rankery.client.frames.arrow import np, pa, pc
+
     if is_text(column.type):
-        refuse_text(frame, name, column)
+        for row in texts_among_numbers(column)[0][:1].tolist():
+            text = column[row].as_py()
+            raise DataUnusable(
+                f"{row_text(frame, row)}, column {name!r}: expected a label, a number such as 2, but found"
+                f" {text!r}; map texts to numbers: {{{text!r}: 2, …}}"
+            )
         return
+    if pa.types.is_floating(column.type):
+        for row in np.flatnonzero(np.isinf(column.to_numpy()))[:1].tolist():
+            raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the label is infinite")
     row = first_missing(column)
     if row is not None:
-        from rankery.client.frames.arrow import pa, pc
-
         floating = pa.types.is_floating(column.type)
         count = int(pc.is_null(column, nan_is_null=floating).to_numpy().sum())
         more = f" and {count - 1:,} more" if count > 1 else ""
         warn(
             f"{row_text(frame, row)}, column {name!r}: the label is missing (NaN){more}; drop such rows"
             f" (frame.dropna(subset=[{name!r}])), or train with label_map={{'nan': 0}}"
+        )
+
+
+def _check_weights(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
+    """Refuse an invalid weight, and two weights of one query if the query column is given."""
+    from rankery.client.frames.arrow import np, pa
+
+    column = table.column(name)
+    if not (is_whole_number(column.type) or pa.types.is_floating(column.type)):
+        return  # the service reads texts and refuses other types
+    weights = column.to_numpy()
+    for row in np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[:1].tolist():
+        raise DataUnusable(
+            f"{row_text(frame, row)}, column {name!r}: expected a finite weight of at least 0,"
+            f" but found {weights[row]}"
+        )
+    rows = None if query is None else _first_change(table.column(query), column)
+    if rows is not None:
+        raise DataUnusable(
+            f"{row_text(frame, rows[1])}, column {name!r}: weights differ within query"
+            f" {table.column(str(query))[rows[0]].as_py()!r}; if it has weights of documents, name it in"
+            f" columns={{'document_weight': {name!r}}}"
         )
 
 
@@ -279,6 +316,28 @@ def _refuse_texts_of_documents(
         f" ({first!r}, {second!r});{of_documents} if it is a feature,"
         f" {_feature_hint(frame, name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
     )
+
+
+def _refuse_times_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
+    """Refuse times that differ within a query, and durations: features are numbers.
+
+    Raises:
+        DataUnusable: The column cannot be read.
+    """
+    from rankery.client.frames.arrow import pa
+
+    kind = table.column(name).type
+    if not pa.types.is_temporal(kind):
+        return
+    is_duration = pa.types.is_duration(kind)
+    rows = None if query is None else _first_change(table.column(query), table.column(name))
+    if is_duration or rows is not None:
+        place = f"{row_text(frame, rows[1])}, column" if rows else "column"
+        found = "durations are" if is_duration else "times that differ within a query are"
+        raise DataUnusable(
+            f"{place} {name!r}: {found} no features; convert them to numbers, such as days,"
+            f" or name it in columns={{'ignore': [{name!r}]}}"
+        )
 
 
 def _feature_hint(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:

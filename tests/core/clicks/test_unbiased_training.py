@@ -149,6 +149,19 @@ def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, tole
     np.testing.assert_allclose(dual.propensities, truth.propensities / truth.propensities[0], atol=tolerance)
 
 
+def test_impressions_of_documents_without_features_are_reported() -> None:
+    """A dataset with a part of the queries is an information, one with few of them a warning."""
+    judged, log, _ = logged(lists=300)
+    queries = np.array([log.query_ids[query] for query in log.list_queries])[log.list_of_impression]
+    for n_kept, severity in ((judged.n_queries - 1, "info"), (1, "warning")):
+        features = judged.select_queries(range(n_kept))
+        (finding,) = training_data(log, features).findings
+        absent = ~np.isin(queries, features.query_ids)
+        assert (finding.code, finding.severity) == ("documents-without-features", severity)
+        assert (finding.count, finding.total) == (absent.sum(), log.n_impressions)
+        assert set(finding.examples) <= set(queries[absent])
+
+
 def test_training_data() -> None:
     """Each list with a click becomes a query with its clicks, shown ranks and the documents' features."""
     judged, log, _ = logged(lists=300)
@@ -161,7 +174,7 @@ def test_training_data() -> None:
     clicks = np.add.reduceat(log.clicks, log.list_boundaries[:-1])
     assert found.dataset.n_queries == (clicks > 0).sum()
     assert found.left_out == (clicks == 0).sum()
-    assert found.unknown == 0
+    assert found.findings == ()
     first = int(np.flatnonzero(clicks)[0])
     shown = slice(*log.list_boundaries[first : first + 2])
     assert found.dataset.query_ids[0] == f"{log.query_ids[log.list_queries[first]]}/{first + 1}"

@@ -186,7 +186,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "1 qid:1\n",
         {},
         None,
-        "file f: expected features such as 1:0.5, but no document has any",
+        "file f: expected features such as 1:0.5, but no document has any; write judgments without features as TREC qrels, such as q1 0 d7 2 for query q1, document d7 and label 2",
     ),
     "letor several": (
         "x qid:1 1:1\n" + OK + "1 qid:1 1:y\n",
@@ -216,7 +216,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "1 1:1\n",
         {},
         None,
-        "file f: expected qid:<query id> in each row, or a query file with the number of documents of each query, but found neither",
+        "file f: expected qid:<query id> in each row, or a query file with the number of documents of each query, named f.query, but found neither",
     ),
     "lightgbm sizes too many": (
         "1 1:1\n",

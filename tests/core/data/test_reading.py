@@ -122,6 +122,16 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.query_columns == {"fold": ("7",)}
 
 
+def test_numbers_of_products_and_weights_of_samples_are_no_features(tmp_path: Path) -> None:
+    """Names of shops and of scikit-learn have roles, so that ids and weights are never learnt from."""
+    path = tmp_path / "judged.csv"
+    path.write_text("qid,product_id,label,sample_weight,bm25\na,17,1,0.5,2\na,4,0,1,3\n")
+    dataset = read_dataset(path)
+    assert (dataset.feature_names, dataset.document_ids) == (("bm25",), ("17", "4"))
+    assert dataset.document_weights is not None
+    assert dataset.document_weights.tolist() == [0.5, 1.0]
+
+
 def test_the_first_name_may_hold_a_line_feed(tmp_path: Path) -> None:
     """Spreadsheets break long names, also before the first delimiter."""
     (tmp_path / "t.csv").write_text('"query\nid",label,"text, or\nBM25"\na,2,1\na,0,2\n')

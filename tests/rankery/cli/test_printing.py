@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import rankery.cli
+from rankery.cli.datasets import _findings_summary
 from rankery.cli.jobs import ending
 from rankery.cli.leaderboard import leaderboard
 from rankery.cli.measures import baselines_table
@@ -109,6 +110,15 @@ def test_a_failed_job_without_a_problem_ends_in_its_status() -> None:
     assert ending(job_of(status="failed")) == "job_1 failed"  # type: ignore[arg-type]
     failed = job_of(status="failed", problem={"title": "Failed", "detail": "line 3"})
     assert ending(failed) == "job_1 failed: line 3"  # type: ignore[arg-type]
+
+
+def test_one_warning_of_a_dataset_is_counted_in_the_singular() -> None:
+    """The line below an uploaded dataset counts its findings by severity."""
+    session: Any = SimpleNamespace(command=lambda command: f"rankery {command}")
+    severities = ("warning", "info", "info")
+    findings = [SimpleNamespace(severity=severity) for severity in severities]
+    dataset: Any = SimpleNamespace(id="ds_1", findings=findings)
+    assert _findings_summary(session, dataset) == "1 warning, 2 notes: rankery datasets doctor ds_1"
 
 
 def test_json_is_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,13 @@ def test_a_frame_has_the_roles_of_the_service() -> None:
         ({"bm25": [3.0, "high", 1.0, 5.0, 4.0]}, None, r"row 1 \(index 11\), column 'bm25'.*found 'high'"),
         ({"query": ["1", 1, 1, 2, 2]}, None, r"convert ids to texts: frame\['query'\]\.astype\(str\)"),
         ({"bm25": ["a", "b", 1.0, "c", "d"]}, None, r"row 2 \(index 12\), column 'bm25': expected a text"),
+        ({"label": ["good", "bad", "bad", "good", "bad"]}, None, r"row 0 .*expected a label.*\{'good': 2"),
+        ({"label": [1, np.inf, 0, 0, 1]}, None, r"row 1 \(index 11\), column 'label': the label is infinite"),
+        ({"weight": [1, 1, 2, 1, 1], "brand": 1}, None, r"row 2 .*'weight': weights differ within"),
+        ({"weight": [1, 1, 1, 1, np.nan]}, None, r"row 4 .*'weight': expected a finite weight .* .*nan"),
+        ({"w": [1, 2, 3, -4, 5]}, {"document_weight": "w"}, r"row 3 .*'w': expected a finite weight .*-4"),
+        ({"at": pandas.to_datetime([*"12345"], format="%d"), "brand": 1}, None, r"row 1 .*'at': times that"),
+        ({"age": pandas.to_timedelta([1] * 5), "brand": 1}, None, r"^column 'age': durations are"),
         ({"query": ["a", None, "a", "b", "b"]}, None, r"row 1 .*, column 'query': the query is missing"),
         ({}, None, r"row 1 \(index 11\), column 'brand': texts differ within query 'a' \('x', 'y'\)"),
         ({}, None, r"if it has the ids of documents, name it in columns=\{'document': 'brand'\}; if it is a"
@@ -155,6 +162,33 @@ def test_sparse_features_are_dense_in_a_dataset() -> None:
     scipy_sparse = pytest.importorskip("scipy.sparse", reason="SciPy is not installed: make develop")
     sparse = scipy_sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]])
     assert table_of_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}
+
+
+def test_sparse_columns_of_a_frame_are_dense_in_a_dataset() -> None:
+    """Other columns keep their types."""
+    frame = FRAME.assign(bm25=pandas.arrays.SparseArray([0.0, 2.0, 0.0, 0.0, 4.0]))
+    table = as_table(frame)
+    assert table.column("bm25").to_pylist() == [0.0, 2.0, 0.0, 0.0, 4.0]
+    assert table.column("label").type == as_table(FRAME).column("label").type
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (
+            ["label", "query", "bm25", "bm25"],
+            r"^two columns are named 'bm25'; rename one, or keep the first:",
+        ),
+        (
+            pandas.MultiIndex.from_product([["x", "y"], ["a", "b"]]),
+            r"^the names of columns have 2 levels; join",
+        ),
+    ],
+)
+def test_ambiguous_names_of_columns_are_refused_with_advice(names: Any, sentence: str) -> None:
+    """The advice is an expression of pandas."""
+    with pytest.raises(DataUnusable, match=sentence):
+        as_table(pandas.DataFrame(np.zeros((2, 4)), columns=names))
 
 
 def test_columns_of_another_order_than_their_frame_are_refused() -> None:

@@ -70,7 +70,7 @@ def test_irregular_events_of_ubi_are_counted(read: Read) -> None:
     assert report.orphaned_actions.names == ["shoes: z"]
     assert (report.events_without_query, report.joined_events, report.rows_without_query.count) == (3, 2, 1)
     found = {finding.code: finding for finding in examine_log(reading.log, report)}
-    assert found["mixed-rank-bases"].title.startswith("2 events have rank 0, 5 have rank 1, and 1 of 2")
+    assert found["mixed-rank-bases"].title == "1 of 2 lists begins at rank 1, but other rows have rank 0"
     assert found["actions-without-impression"].title == (
         "1 of 4 weighted actions is on a document that its list did not show"
     )
@@ -204,6 +204,37 @@ def queries_without_a_user() -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('[\n {"query_id": "1"}\n]', r"an array; .* jq -c '\.\[\]'$"),
+        ('{"hits": {"hits": []}}', "'.hits.hits"),
+    ],
+)
+def test_json_that_is_not_in_lines_is_refused_with_a_command(read: Read, text: str, advice: str) -> None:
+    """Exports of search engines are arrays or responses of searches."""
+    with pytest.raises(DatasetError, match=advice):
+        read(text)
+
+
+def test_clicks_on_hits_of_a_later_page_are_reported(read: Read) -> None:
+    """UBI's queries list the hits of one response, so that hits of the second page have the ranks 1, 2, ….
+
+    A click of the same rank in the other base is no such click.
+    """
+    first = {"query_id": "1", "user_query": "shoes", "query_response_hit_ids": ["a", "b"]}
+    second = {"query_id": "2", "user_query": "shoes", "query_response_hit_ids": ["c", "d"]}
+    clicks = [event("click", "1", "b", 2), event("click", "2", "d", 12), event("click", "2", "c", None)]
+    reading = read(lines(first, second, *clicks))
+    assert reading.report.moved_actions.names == ["shoes: d"]
+    (finding,) = [
+        each for each in examine_log(reading.log, reading.report) if each.code == "actions-at-other-ranks"
+    ]
+    assert finding.title == "1 of 3 weighted actions has another rank than the impression of its document"
+    from_0 = [event("click", "1", "b", 1), event("click", "2", "c", 0)]
+    assert read(lines(first, second, *from_0)).report.moved_actions.count == 0
+
+
 def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
     """An object and a cell of a table with the same text have the same time."""
     texts = [
@@ -211,7 +242,10 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
         "1974-04-30T19:46:06.619+00:00",
         "2004-08-02T07:40:08.985123Z",
         "1969-12-31T23:59:58.000100Z",
+        "2026-05-01 10:00:00 UTC",
+        "2026-05-01 10:00:00.985123 UTC",
     ]
+    assert time_of(texts[-2]) == 1_777_629_600_000
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 

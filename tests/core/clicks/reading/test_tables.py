@@ -168,6 +168,20 @@ def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
     np.testing.assert_array_equal(log.teams, [0, 1, -1, 0])
 
 
+def test_sums_of_clicks_and_impressions_are_refused(read: Read) -> None:
+    """A row of Search Console would count as one impression; a click column that was named is read."""
+    sums = "query,page,clicks,impressions,position\nshoes,a,30,100,1\nshoes,b,5,100,2\n"
+    with pytest.raises(DatasetError, match="found sums in the columns clicks and impressions; write a row"):
+        read(sums, columns={"document": "page"})
+    assert read(sums, columns={"document": "page", "click": "clicks"}).log.n_impressions == 2
+
+
+def test_actions_without_impressions_are_refused_with_advice(read: Read) -> None:
+    """The action of impressions has no option, so it is renamed in the file."""
+    with pytest.raises(DatasetError, match="found the actions view_item_list, select_item; rename that of"):
+        read("session,query,document,action\ns,q,a,view_item_list\ns,q,a,select_item\n")
+
+
 def test_a_list_has_the_first_user_and_version_of_its_rows(read: Read) -> None:
     """A row without a user or version is skipped; a later row of the list may have one."""
     rows = ["s,q,a,1,0,,", "s,q,b,2,0,ann,", "s,q,c,3,0,bob,v1", "s,q,d,4,0,,v2", "t,q,a,1,0,ann,v2"]
