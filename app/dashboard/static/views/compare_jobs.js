@@ -189,7 +189,9 @@ async function showActions(ranking) {
       h(
         "a.button",
         { href: compareWith(models, dataset) },
-        trained.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
+        trained.length > models.length
+          ? `Compare the ${best?.validation ? "best" : "first"} ${models.length} query by query`
+          : "Compare query by query",
       ),
   );
   if (!actions.isConnected) find(document, ".page-head").append(actions);
