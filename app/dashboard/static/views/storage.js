@@ -72,7 +72,7 @@ function table({ kinds, total_bytes: total }) {
   const row = (kind) =>
     h(
       "tr",
-      rowHead(h("span.wrap", kind.label)),
+      rowHead(h("span.beside-bar", kind.label)),
       h("td.number", count(kind.objects)),
       h("td.number", size(kind.size_bytes)),
       h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
