@@ -3,9 +3,8 @@ import { placesOf } from "./frame.js";
 import { joined } from "../page/format.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
-/** @typedef {import("./shapes.js").Place} Place */
 
-/** @typedef {{series: Series, index: number, place: Place}} Point */
+/** @typedef {{series: Series, index: number, place: import("./shapes.js").Place}} Point */
 /**
  * @typedef {object} Stop
  * @property {number} left in pixels
@@ -74,7 +73,7 @@ const distance = (point, at) => (point ? Math.abs(point.place[0] - at) : Infinit
  * Return the index of the stop that is nearest to a place, or -1 if there are no stops.
  *
  * @param {Stop[]} stops
- * @param {Place} place
+ * @param {import("./shapes.js").Place} place
  */
 export function nearestStop(stops, [x, y]) {
   let [nearest, least] = [-1, Infinity];

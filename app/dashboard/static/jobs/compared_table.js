@@ -12,7 +12,6 @@ import { flatten, plainName, shown } from "./specification.js";
 // Settings that do not change the result, and seeds, which change it only by chance.
 const IGNORED_SETTINGS = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
 
-/** @typedef {Schemas["TrainingRanking"]} Ranking */
 const SCORER = "scorer kind";
 
 /** @typedef {{losses: Schemas["LossDescription"][], scorers: Schemas["ScorerDescription"][], schemas: SchemasByName}} Catalogue */
@@ -221,7 +220,7 @@ export function comparedTable(order, { sorted, pointed }) {
   return { node, update };
 }
 
-/** @param {Ranking} ranking @param {boolean} tested @returns {Column<Row>[]} */
+/** @param {Schemas["TrainingRanking"]} ranking @param {boolean} tested @returns {Column<Row>[]} */
 function rankedColumns({ metric: name }, tested) {
   return [
     {
@@ -305,7 +304,7 @@ function finalMetrics(rows, part) {
   );
 }
 
-/** @param {Ranking} ranking @param {Row[]} rows @param {Setting[]} settings @param {string} part */
+/** @param {Schemas["TrainingRanking"]} ranking @param {Row[]} rows @param {Setting[]} settings @param {string} part */
 function footnote(ranking, rows, settings, part) {
   const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
   return [
