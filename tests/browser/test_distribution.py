@@ -177,3 +177,4 @@ def test_other_jobs_show_no_ranks(visit: Visit, store: Store) -> None:
     page = visit.open(f"/jobs/{histories.timed(store)}")
     expect(page.locator(".phases")).to_be_visible()
     expect(page.locator(".ranks")).to_be_hidden()
+    visit.fit("phases")

@@ -159,6 +159,9 @@ def test_jobs_are_filtered_sorted_and_compared(visit: Visit, prepared: Prepared)
     )
 
     page = visit.open("/jobs?kind=train")
+    page.get_by_label("Filter by tag").fill(f"grid:{specs[0]['tags']['grid']}")
+    expect(page.locator("[data-job]")).to_have_count(4)
+    page.get_by_label("Filter by tag").fill("")
     page.get_by_label("Search by name").fill("BESIDE (l")
     expect(page.locator("[data-job]")).to_have_count(4)
     assert _names(page) == titles[::-1]

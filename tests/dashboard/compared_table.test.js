@@ -81,6 +81,18 @@ test("models of one name are labelled by their settings, others by their names",
   assert.deepEqual([...trainingLabels(others, []).values()], ["web", "shop"]);
 });
 
+test("labels have further settings where three are not enough", () => {
+  const grid = [4, 8].flatMap((leaves) =>
+    [1, 2].map((loss) =>
+      job(`job_${leaves}_${loss}`, {
+        hyperparameters: { bagging_freq: loss, learning_rate: loss / 10, max_bin: 60 * loss, num_leaves: leaves },
+      }),
+    ),
+  );
+  const labels = [...trainingLabels(grid, differingSettings(grid, CATALOGUE)).values()];
+  assert.deepEqual(labels, ["web: 1, 0.1, 60, 4", "web: 2, 0.2, 120, 4", "web: 1, 0.1, 60, 8", "web: 2, 0.2, 120, 8"]);
+});
+
 test("trainings that differ in nothing are numbered", () => {
   const same = [job("job_1", {}), job("job_2", {}), job("job_3", {})];
   assert.deepEqual([...trainingLabels(same, []).values()], ["web", "web (2)", "web (3)"]);

@@ -12,8 +12,6 @@ import { count, counted } from "../page/format.js";
 const PAGE_SIZE = 50;
 const TYPING_MILLISECONDS = 200;
 
-/** @typedef {Schemas["QueryEntry"]} Query */
-
 /**
  * List a dataset's queries in file order, page by page, filtered by a prefix of the query id.
  *
@@ -27,7 +25,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   const words = h("p.hint", { role: "status" });
   const container = h("div.rows");
   field.value = initialPrefix;
-  /** @type {Query[]} */
+  /** @type {Schemas["QueryEntry"][]} */
   let queries = [];
   const load = latestReader(container);
   let typing = 0;
@@ -88,10 +86,10 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   return h("div.panel.browser", h("div.browser-head", field, words), container);
 }
 
-/** @param {Query[]} queries @param {(queryId: string) => string} address */
+/** @param {Schemas["QueryEntry"][]} queries @param {(queryId: string) => string} address */
 function table(queries, address) {
   const columns = Object.keys(queries[0].columns || {});
-  /** @param {Query} entry */
+  /** @param {Schemas["QueryEntry"]} entry */
   const row = ({ documents, relevant, min_label: low, max_label: high, columns: values, ...query }) =>
     h(
       "tr",

@@ -171,8 +171,7 @@ const ROW_HEIGHT = 10;
 const WIDTH = 100;
 
 /** @typedef {Schemas["RankedDocument"]} Document */
-/** @typedef {Schemas["SystemRanking"]} Ranking */
-/** @typedef {Ranking & {name: string}} Side */
+/** @typedef {Schemas["SystemRanking"] & {name: string}} Side */
 
 /**
  * Show two rankings of one query side by side: a line connects both ranks of a document.
@@ -255,7 +254,7 @@ function entry(document, largestLabel, open, moved) {
  *
  * @param {Document} document
  * @param {Map<string, number>} indicesLeft
- * @param {Ranking} left
+ * @param {Schemas["SystemRanking"]} left
  */
 function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {
   const { length: top } = ranking;
@@ -301,7 +300,7 @@ function lines(left, right, rows, largestLabel) {
   );
 }
 
-/** @param {Ranking} side */
+/** @param {Schemas["SystemRanking"]} side */
 function remainder({ documents, ranking }) {
   const rest = documents - ranking.length;
   return h("p.hint.remainder", rest > 0 ? `and ${count(rest)} more below` : "");

@@ -5,7 +5,6 @@ import { count, counted, metric, metricDigits, percent, pValue } from "../page/f
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {"better" | "worse" | "no evidence"} Verdict */
-/** @typedef {Schemas["Pair"]} Pair */
 /** @typedef {{wins: number, ties: number, losses: number, queries: number}} Outcome */
 /** @typedef {import("../figures/whiskers.js").Scale} Scale */
 
@@ -122,13 +121,13 @@ function summary({ wins, ties, losses, queries, difference }, metric) {
 
 const INITIAL_ROWS = 30;
 
-/** @typedef {{pair: Pair, name: string, outcome: Schemas["MetricDifference"] | null}} DifferenceRow */
+/** @typedef {{pair: Schemas["Pair"], name: string, outcome: Schemas["MetricDifference"] | null}} DifferenceRow */
 
 /**
  * Return a table of the differences of pairs by each metric, with their tests.
  *
  * @param {Schemas["Comparison"]} comparison
- * @param {Pair[]} pairs to show
+ * @param {Schemas["Pair"][]} pairs to show
  */
 export function differenceTable({ systems, metrics, correction }, pairs) {
   const corrected = correction === "none" ? "without correction" : "after Holm's correction over all pairs and metrics";

@@ -5,32 +5,28 @@
 import { columnHead, findAll, h, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { opposite, signed } from "./verdict.js";
 
-/** @typedef {Schemas["Comparison"]} Comparison */
-/** @typedef {Schemas["ComparedSystem"]} System */
-/** @typedef {Schemas["Pair"]} Pair */
-
 /** @type {Record<string, string>} */
 const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
 
 /**
  * Return the matrix of systems: each cell shows the verdict of its row against its column, and selects the pair.
  *
- * @param {Comparison} comparison
- * @param {(pair: Pair) => void} choose
- * @returns {{node: HTMLElement, show: (metric: string, pair: Pair) => void}}
+ * @param {Schemas["Comparison"]} comparison
+ * @param {(pair: Schemas["Pair"]) => void} choose
+ * @returns {{node: HTMLElement, show: (metric: string, pair: Schemas["Pair"]) => void}}
  */
 export function verdictMatrix({ systems, pairs }, choose) {
   const node = scrollRegion("Verdicts of all pairs");
   /** @param {number} one @param {number} other */
   const pairOf = (one, other) => pairs.find(({ a, b }) => (a === one && b === other) || (a === other && b === one));
-  /** @param {System} system */
+  /** @param {Schemas["ComparedSystem"]} system */
   const name = (system) => h("span.name", { title: system.name }, system.name);
 
-  /** @param {string} metric @param {Pair} chosen */
+  /** @param {string} metric @param {Schemas["Pair"]} chosen */
   function show(metric, chosen) {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLElement ? activeElement.dataset.place : undefined;
-    /** @param {System} system @param {number} index */
+    /** @param {Schemas["ComparedSystem"]} system @param {number} index */
     const row = (system, index) =>
       h("tr", rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
     replace(
@@ -44,7 +40,7 @@ export function verdictMatrix({ systems, pairs }, choose) {
     if (focused) findAll(node, `[data-place="${focused}"]`, HTMLElement)[0]?.focus();
   }
 
-  /** @param {number} row @param {number} column @param {string} metric @param {Pair} chosen */
+  /** @param {number} row @param {number} column @param {string} metric @param {Schemas["Pair"]} chosen */
   function cell(row, column, metric, chosen) {
     if (row === column) return h("td.same", { "aria-hidden": "true" });
     const pair = pairOf(row, column);

@@ -8,7 +8,6 @@ import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace, r
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
-/** @typedef {import("./labels.js").Cell} Cell */
 /** @typedef {import("./labels.js").Table} Table */
 
 /** @type {Record<string, string>} */
@@ -106,7 +105,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   );
 }
 
-/** @param {Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
+/** @param {import("./labels.js").Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
 function numbersOf(cell, unit, extraColumns) {
   /** @param {Child[]} words @param {string} [title] */
   const number = (words, title) => h("td.number", { title }, ...words);
@@ -132,7 +131,7 @@ function numbersOf(cell, unit, extraColumns) {
   return [measured, ...extraColumns.map((extra) => shown[extra])];
 }
 
-/** @param {Cell} cell */
+/** @param {import("./labels.js").Cell} cell */
 function titleOf({ p, queries }) {
   const words = [queries !== null && counted(queries, "query", "queries"), p !== null && `p ${pValue(p)}`];
   return joined(words, ", ") || undefined;

@@ -3,9 +3,8 @@ import { positionsOf } from "./frame.js";
 import { joined } from "../page/format.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
-/** @typedef {import("./shapes.js").Position} Position */
 
-/** @typedef {{series: Series, index: number, position: Position}} Point */
+/** @typedef {{series: Series, index: number, position: import("./shapes.js").Position}} Point */
 /**
  * @typedef {object} Stop
  * @property {number} left in pixels
@@ -74,7 +73,7 @@ const distance = (point, at) => (point ? Math.abs(point.position[0] - at) : Infi
  * Return the index of the stop that is nearest to a position, or -1 if there are no stops.
  *
  * @param {Stop[]} stops
- * @param {Position} position
+ * @param {import("./shapes.js").Position} position
  */
 export function nearestStop(stops, [x, y]) {
   let [nearest, least] = [-1, Infinity];

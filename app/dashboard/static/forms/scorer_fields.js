@@ -3,8 +3,6 @@ import { parameterField } from "./parameter_fields.js";
 import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
 import { joined } from "../page/format.js";
 
-/** @typedef {Schemas["ScorerDescription"]} Scorer */
-
 export const TREES = "trees";
 /** @type {Record<string, string>} */
 const NAMES = { trees: "trees", linear: "a linear scorer", mlp: "a network", sum: "a sum of models" };
@@ -25,7 +23,7 @@ const LABELS = {
 };
 const FIRST_PARAMETERS = ["hidden", "activation", "dropout", "epochs", "learning_rate", "batch_documents", "inputs"];
 
-/** Offer the kinds of scorers, with the fields of the chosen one. @param {Scorer[]} scorers */
+/** Offer the kinds of scorers, with the fields of the chosen one. @param {Schemas["ScorerDescription"][]} scorers */
 export function offerScorers(scorers) {
   const select = elementById("scorer", HTMLSelectElement);
   replace(select, ...scorers.map(({ kind }) => h("option", { value: kind }, NAMES[kind] ?? kind)));
@@ -54,7 +52,7 @@ const TRAINING_HINTS = {
   sum: "Only weights are fitted: unless they are given, they maximise the first metric on the validation data.",
 };
 
-/** @param {Scorer} scorer */
+/** @param {Schemas["ScorerDescription"]} scorer */
 function showScorer({ kind, summary, parameters }) {
   setText(elementById("scorer-words"), joined([`${summary}.`, TRAINING_HINTS[kind]]));
   const first = FIRST_PARAMETERS.flatMap((name) => parameters.find((each) => each.name === name) ?? []);

@@ -133,10 +133,10 @@ export function deltaFigure(pairs) {
   return rows.length > 0 && whiskers("Share of the first ranker above one half", [{ rows }], { reference: 0 });
 }
 
-/** "about 340 more decided users" @param {Pair[]} pairs @param {Interleaving["unit"]} unit */
+/** "about 340 more users needed" @param {Pair[]} pairs @param {Interleaving["unit"]} unit */
 export function neededLabel(pairs, unit) {
   const needed = Math.max(0, ...pairs.map((pair) => pair.needed ?? 0));
-  return needed > 0 ? `about ${counted(needed, `more decided ${unit}`)}` : "";
+  return needed > 0 ? `about ${counted(needed, `more ${unit}`)} needed` : "";
 }
 
 /**

@@ -56,9 +56,10 @@ export function comparedCurves(start, { chosen, smoothed }) {
     lines = newLines;
     total = newTotal;
     main = rankingMetric;
+    const chosenLines = main ? "the best by validation" : "the first in the table, as there is no validation data";
     setText(
       words,
-      total > lines.length ? `${lines.length} of ${count(total)} trainings are drawn: the best by validation.` : "",
+      total > lines.length ? `${lines.length} of ${count(total)} trainings are drawn: ${chosenLines}.` : "",
     );
     words.hidden = total <= lines.length;
     const metrics = curveMetrics(lines);

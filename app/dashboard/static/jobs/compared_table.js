@@ -12,7 +12,6 @@ import { flatten, plainName, shown } from "./specification.js";
 // Settings that do not change the result, and seeds, which change it only by chance.
 const IGNORED_SETTINGS = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
 
-/** @typedef {Schemas["TrainingRanking"]} Ranking */
 const SCORER = "scorer kind";
 
 /** @typedef {{losses: Schemas["LossDescription"][], scorers: Schemas["ScorerDescription"][], schemas: SchemasByName}} Catalogue */
@@ -72,6 +71,9 @@ function isDefault(spec, name, { losses, scorers, schemas }) {
   return parameter !== undefined && JSON.stringify(parameter.default) === value;
 }
 
+/** Numbers of settings in labels: the larger one where the smaller one leaves equal labels. */
+const LABELLED_SETTINGS = [3, 5];
+
 /**
  * Return a label for each training: the job's name, else the model name. Where model names repeat, the label includes
  * the settings that differ, "web: ndcg-loss2++, 0.05". Equal labels are distinguished by the seed or a number.
@@ -84,18 +86,19 @@ export function trainingLabels(jobs, differing) {
   const isNameRepeated = new Set(jobs.map(({ spec }) => spec.model_name)).size < jobs.length;
   const kinds = differing.find(({ name }) => name === SCORER)?.values ?? new Map();
   const isKindEnough = new Set(kinds.values()).size === jobs.length;
-  /** @param {Job} job */
-  const words = (job) => {
+  /** @param {Job} job @param {number} number of settings in the label */
+  const words = (job, number) => {
     if (job.name) return job.name;
     const base = job.spec.model_name ?? "";
     const settings = differing
       .map(({ values }) => values.get(job.id))
       .filter((value) => ["string", "number"].includes(typeof value))
       .map((value) => job.dataset_names[String(value)] ?? value);
-    const suffix = settings.slice(0, isKindEnough ? 1 : 3).join(", ");
+    const suffix = settings.slice(0, isKindEnough ? 1 : number).join(", ");
     return isNameRepeated && suffix ? `${base}: ${suffix}` : base;
   };
-  const labels = jobs.map(words);
+  const choices = LABELLED_SETTINGS.map((number) => jobs.map((job) => words(job, number)));
+  const labels = choices.find((each) => new Set(each).size === jobs.length) ?? choices[0];
   return new Map(
     jobs.map((job, index) => {
       const group = jobs.filter((_, other) => labels[other] === labels[index]);
@@ -217,7 +220,7 @@ export function comparedTable(order, { sorted, pointed }) {
   return { node, update };
 }
 
-/** @param {Ranking} ranking @param {boolean} tested @returns {Column<Row>[]} */
+/** @param {Schemas["TrainingRanking"]} ranking @param {boolean} tested @returns {Column<Row>[]} */
 function rankedColumns({ metric: name }, tested) {
   return [
     {
@@ -301,7 +304,7 @@ function finalMetrics(rows, part) {
   );
 }
 
-/** @param {Ranking} ranking @param {Row[]} rows @param {Setting[]} settings @param {string} part */
+/** @param {Schemas["TrainingRanking"]} ranking @param {Row[]} rows @param {Setting[]} settings @param {string} part */
 function footnote(ranking, rows, settings, part) {
   const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
   return [

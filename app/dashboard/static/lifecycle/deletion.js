@@ -101,7 +101,8 @@ function openDialog(kind, ids, done, filters) {
       () => post(true),
       (preview) => {
         showQuestion(preview.complete ? (preview.deleted[kind] ?? 0) + preview.refused_count : null);
-        replace(outcome, ...summary(preview));
+        const isOffered = preview.refused_count > 0 && withResults.isConnected && !withResults.checked;
+        replace(outcome, ...summary(preview), isOffered && hint("Tick the first box to delete results, too."));
         confirm.disabled = Object.keys(preview.deleted).length === 0;
       },
     );
@@ -153,7 +154,11 @@ function summary(deletion) {
   }
   if (refusals > 0) {
     nodes.push(
-      h("p", h("strong", counted(refusals, "object")), " will be kept, because they are active or needed:"),
+      h(
+        "p",
+        h("strong", counted(refusals, "object")),
+        ` will be kept, because ${refusals === 1 ? "it is" : "they are"} active or needed by others:`,
+      ),
       h("ul.holders", ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
     if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));

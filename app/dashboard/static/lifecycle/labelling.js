@@ -9,8 +9,6 @@ import { announce, h, replace, setAttribute, setText, showDialog } from "../page
 import { count, counted } from "../page/format.js";
 import { scopeChoice } from "./scope.js";
 
-/** @typedef {Schemas["Labelled"]} Labelled */
-
 /** Maximum number of refused objects in the list. */
 const MAX_LISTED = 20;
 
@@ -60,7 +58,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     };
   }
 
-  /** @param {Json} payload @param {boolean} dry @returns {Promise<Labelled>} */
+  /** @param {Json} payload @param {boolean} dry @returns {Promise<Schemas["Labelled"]>} */
   async function post(payload, dry) {
     return (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(payload), dry_run: dry } })).body;
   }
@@ -90,7 +88,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
       return;
     }
     let changed = 0;
-    /** @type {Labelled} */
+    /** @type {Schemas["Labelled"]} */
     let latest;
     // A request runs for a limited time; repeat it as long as it makes progress.
     do {
@@ -111,7 +109,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     .catch(() => {});
 }
 
-/** @param {Labelled} labelled @returns {Node[]} */
+/** @param {Schemas["Labelled"]} labelled @returns {Node[]} */
 function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused, refused_count: refusals, complete }) {
   const nodes = [];
   if (!complete) nodes.push(h("p", "There are too many objects to count in a minute. Counted so far:"));

@@ -3,15 +3,14 @@ import { comparisonFormPage, modelPage } from "../page/paths.js";
 import { h, svg } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
-/** @typedef {Schemas["AliasedModel"]} Champion */
-/** @typedef {NonNullable<Champion["trend"]>} Trend */
+/** @typedef {NonNullable<Schemas["AliasedModel"]["trend"]>} Trend */
 
 const SPARK = { width: 160, height: 36, margin: 4 };
 
-/** @param {Champion[]} champions */
+/** @param {Schemas["AliasedModel"][]} champions */
 export const championList = (champions) => h("ul.plain-list", ...champions.map(champion));
 
-/** @param {Champion} champion */
+/** @param {Schemas["AliasedModel"]} champion */
 function champion({ name, version, updated_at: moved, metrics, trend }) {
   const reference = `${name}:${version}`;
   const [main] = Object.entries(metrics ?? {});

@@ -16,7 +16,6 @@ import { failureBox } from "../page/content.js";
 import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
-/** @typedef {Schemas["Inspection"]} Inspection */
 /** @typedef {Schemas["InspectionEntry"]} Entry */
 
 const FIRST_ROWS = 20;
@@ -38,7 +37,7 @@ const WORDS = {
  *   void}} options
  *   by: the kind that is shown first; choose: called with the id of the inspection that the user selects; remember: called
  *   with the kind of importance that is shown
- * @returns {{show: (inspection: Inspection, inspections: Entry[], isNew: boolean) => void}}
+ * @returns {{show: (inspection: Schemas["Inspection"], inspections: Entry[], isNew: boolean) => void}}
  */
 function importancePanel(node, importance, { by, choose, remember }) {
   const features = importance?.features ?? [];
@@ -46,7 +45,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
   const picker = h("div.inspection-choice");
   const body = h("div.importance");
   let current = importance ? (by && KINDS.includes(by) ? by : "gain") : "permutation";
-  /** @type {Inspection | null} */
+  /** @type {Schemas["Inspection"] | null} */
   let inspection = null;
   let all = false;
 

@@ -3,8 +3,7 @@ import { svg } from "../page/dom.js";
 import { count, counted, percent, short } from "../page/format.js";
 
 /** @typedef {Schemas["TreeSplit"]} Split */
-/** @typedef {Schemas["TreeLeaf"]} Leaf */
-/** @typedef {Split | Leaf} TreeNode */
+/** @typedef {Split | Schemas["TreeLeaf"]} TreeNode */
 
 /** Upper bound of the absolute threshold, about 1e-35, that LightGBM stores for 0. */
 const ZERO = 1.1e-35;
@@ -28,7 +27,7 @@ export function sideCondition(node, side) {
   return `${node.feature} ${node.categories ? `not ${condition(node)}` : `> ${threshold(node)}`}${also}`;
 }
 
-/** Return the score that a leaf adds: "+0.0451". @param {Leaf} leaf */
+/** Return the score that a leaf adds: "+0.0451". @param {Schemas["TreeLeaf"]} leaf */
 export function scoreLabel({ value }) {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
 }
@@ -76,7 +75,7 @@ function missingBranch({ missing, missing_goes: goes }) {
   return `${missing === "zero" ? "and 0 take" : "take"} the ${goes === "left" ? "yes" : "no"} branch`;
 }
 
-/** @param {NonNullable<Leaf["linear"]>} linear */
+/** @param {NonNullable<Schemas["TreeLeaf"]["linear"]>} linear */
 function linearLabel({ constant, coefficients }) {
   return [short(constant), ...Object.entries(coefficients).map(([name, factor]) => `${short(factor)} × ${name}`)].join(
     " + ",

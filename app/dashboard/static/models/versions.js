@@ -58,7 +58,7 @@ const PAGE_SIZE = 20;
  *   tick: a box to choose a version by; current: the id of the version of this page
  */
 export function versionTable(name, { tick, current }) {
-  const words = ["Version", "Aliases", "Metrics", "Kind", "Loss", "Trained on"];
+  const words = ["Version", "Aliases and tags", "Metrics", "Kind", "Loss", "Trained on"];
   const heads = [...words, numberHeads("Iterations"), "Created"];
 
   /** @param {Schemas["Model"]} model */

@@ -253,6 +253,7 @@ export function pagedTable(label, heads, address, row, empty = "") {
           next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more"),
           !body.rows.length && empty && hint(empty),
         );
+        region.hidden = foot.hidden = !body.rows.length && empty !== "";
         if (before) focusFirst(body.rows[before]);
       },
     );
@@ -264,8 +265,10 @@ export function pagedTable(label, heads, address, row, empty = "") {
     return [cellsOf(table.rows[0]), ...items.map((item) => cellsOf(row(item)))];
   }
 
-  read();
   const table = h("table", tableHead(...heads), body);
+  const region = scrollRegion(label, table);
+  const foot = h("div.table-foot", csvButton(table, label));
   csvSource(table, readAll);
-  return [scrollRegion(label, table), below, h("div.table-foot", csvButton(table, label))];
+  read();
+  return [region, below, foot];
 }

@@ -9,8 +9,6 @@ import { changeDetector, dataTable, elementById, emptyState, h, hint, problemBox
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {Schemas["AliasedModel"]} Aliased */
-
 const TYPING_MILLISECONDS = 200;
 const LIMIT = 50;
 
@@ -68,7 +66,7 @@ function emptyTable(alias) {
   return emptyState(`No model has the alias ${alias}`, words, "/models", "Choose a model");
 }
 
-/** @param {Aliased[]} items */
+/** @param {Schemas["AliasedModel"][]} items */
 function table(items) {
   const heads = ["Model", "Alias", "Metric", "Gate", "Since", "Next step"];
   return h(
@@ -79,7 +77,7 @@ function table(items) {
   );
 }
 
-/** @param {Aliased} aliased */
+/** @param {Schemas["AliasedModel"]} aliased */
 function row({ name, version, alias, gated, metrics, updated_at: moved }) {
   const page = modelPage(`${name}:${version}`);
   const [main] = Object.entries(metrics ?? {});

@@ -21,9 +21,6 @@ import { elementById, emptyState, find, h, hint, problemBox, replace } from "../
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {Schemas["TrainingRanking"]} Ranking */
-/** @typedef {Schemas["RankedTraining"]} Ranked */
-
 const container = elementById("compared");
 const ids = [...new Set(new URLSearchParams(location.search).getAll("job"))];
 const read = conditionalReader();
@@ -86,7 +83,7 @@ async function refresh() {
   return ranking.items.some(({ job }) => isActive(job));
 }
 
-/** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, LearningCurves>} histories */
+/** @param {Schemas["TrainingRanking"]} ranking @param {Job[]} drawn @param {Map<string, LearningCurves>} histories */
 async function show(ranking, drawn, histories) {
   const [{ items: losses }, { items: scorers }] = await Promise.all([getOnce("/v1/losses"), getOnce("/v1/scorers")]);
   const jobs = ranking.items.map(({ job }) => job);
@@ -172,7 +169,7 @@ function absentLabel(absent) {
 /**
  * Offer comparisons: the best training by validation against the champion, and all models if there are at least two.
  *
- * @param {Ranking} ranking
+ * @param {Schemas["TrainingRanking"]} ranking
  */
 async function showActions(ranking) {
   const trained = ranking.items.filter(({ model }) => model);
@@ -189,7 +186,9 @@ async function showActions(ranking) {
       h(
         "a.button",
         { href: comparisonFormPage(models, dataset) },
-        trained.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
+        trained.length > models.length
+          ? `Compare the ${best?.validation ? "best" : "first"} ${models.length} query by query`
+          : "Compare query by query",
       ),
   );
   if (!actions.isConnected) find(document, ".page-head").append(actions);
@@ -213,7 +212,7 @@ function championOf(name) {
 /**
  * Return the button that compares the best training with the champion, or the reason why it is not offered.
  *
- * @param {Ranked} best
+ * @param {Schemas["RankedTraining"]} best
  * @param {string | null} champion
  * @param {boolean} active whether a training is still active
  * @param {string} name of the metric
@@ -235,7 +234,7 @@ function againstChampion(best, champion, active, name) {
 /**
  * Submit the comparison on the dataset that both models were tested on, or open the form if there is none.
  *
- * @param {Ranked} best
+ * @param {Schemas["RankedTraining"]} best
  * @param {string} champion
  * @param {string} name of the metric
  */

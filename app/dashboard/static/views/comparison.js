@@ -41,7 +41,6 @@ import {
 import { count, counted, metric as fourDigits, timeElement, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
-/** @typedef {Schemas["ComparedSystem"]} System */
 /** @typedef {Schemas["Pair"]} Pair */
 /** @typedef {{pair: Pair, metric: string, query: string}} Chosen */
 
@@ -314,7 +313,7 @@ function meansOf({ systems, metrics }, chosen) {
   const tabs = metricTabs(metrics, show, "Metric of the means");
   const body = h("div");
   let current = metrics[0];
-  /** @param {System} system */
+  /** @param {Schemas["ComparedSystem"]} system */
   const name = (system) => (system.model_id ? h("a", { href: modelPage(system.model_id) }, system.name) : system.name);
 
   /** @param {string} metric */

@@ -41,7 +41,6 @@ import { poll } from "../page/poll.js";
  * @property {string} detail
  */
 /** @typedef {Dataset & {statistics: Statistics}} ReadDataset */
-/** @typedef {Schemas["ProblemCause"]} Cause */
 /** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */
 
 /** Return the heading of the numbers of lines. @param {Fault[]} errors */
@@ -66,7 +65,7 @@ const COLUMNS = [
  * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.
  *
  * @param {FaultyFile} problem
- * @param {Cause[]} causes
+ * @param {Schemas["ProblemCause"][]} causes
  * @param {() => void} begun called when the upload is being read again
  */
 function problemCauses(problem, causes, begun) {
@@ -101,7 +100,7 @@ function problemCauses(problem, causes, begun) {
     );
   }
 
-  /** @param {Cause} cause */
+  /** @param {Schemas["ProblemCause"]} cause */
   function row({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
     const box = h("input", { type: "checkbox" });
     if (column) box.addEventListener("change", () => choose(column, box.checked));
@@ -149,7 +148,7 @@ function problemCauses(problem, causes, begun) {
 /** The list of problems by location is open up to this number. */
 const MAX_OPEN_ERRORS = 10;
 
-/** @param {Cause[]} causes */
+/** @param {Schemas["ProblemCause"][]} causes */
 function totalLabel(causes) {
   const total = causes.reduce((sum, { count: number }) => sum + number, 0);
   return `${causes.some((cause) => cause.at_least) ? "at least " : ""}${counted(total, "problem")}`;

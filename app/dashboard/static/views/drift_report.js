@@ -8,8 +8,7 @@ import { elementById, h, hint, metaLine, replace, statusBadge } from "../page/do
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
-/** @typedef {Schemas["DriftReport"]} Report */
-/** @typedef {Report["comparisons"][number]} Compared */
+/** @typedef {Schemas["DriftReport"]["comparisons"][number]} Compared */
 /** @typedef {Compared["features"][number]} Feature */
 
 const FIRST_ROWS = 25;
@@ -20,7 +19,7 @@ const id = pageObjectId();
 const container = elementById("report");
 openObject(container, async () => show(await get(driftReportApi(id))), { noun: "drift report", id, list: "/models" });
 
-/** @param {Report} report */
+/** @param {Schemas["DriftReport"]} report */
 function show(report) {
   const { model, model_id: modelId, job_id: job, since, until, sentence, verdict, queries, documents } = report;
   const [status, words] = VERDICTS[verdict];

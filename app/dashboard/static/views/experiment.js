@@ -31,7 +31,6 @@ import { valueLabel } from "../studies/labels.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("../experiments/labels.js").Training} Training */
-/** @typedef {import("../experiments/labels.js").Estimate} Estimate */
 
 const FIRST_ROWS = 20;
 const id = pageObjectId();
@@ -97,7 +96,7 @@ function build(first) {
         outcome,
         problem && problemBox(problem),
         (sentence || found) && resultPanel(experiment),
-        estimatePanel(/** @type {Estimate | null} */ (estimate)),
+        estimatePanel(/** @type {import("../experiments/labels.js").Estimate | null} */ (estimate)),
       );
     report.update(/** @type {import("../experiments/labels.js").Report | null} */ (experiment.report));
     trainings.update(items);
@@ -153,7 +152,7 @@ function resultPanel({ paper, sentence, report }) {
   );
 }
 
-/** @param {Estimate | null} estimate */
+/** @param {import("../experiments/labels.js").Estimate | null} estimate */
 function estimatePanel(estimate) {
   if (!estimate) return null;
   /** @type {Column<import("../experiments/labels.js").MeasuredTraining>[]} */

@@ -13,8 +13,6 @@ import { announce, elementById, h, hint, metaLine, panel, replace } from "../pag
 import { count, counted, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {Schemas["InterleavingVerdict"]} Verdict */
-
 const CONSEQUENCE = "Its lists and clicks are deleted permanently; they cannot be restored.";
 
 const id = pageObjectId();
@@ -24,7 +22,7 @@ const readVerdict = conditionalReader();
 const result = h("div.view");
 /** @type {Interleaving | null} */
 let shown = null;
-/** @type {Verdict | null} */
+/** @type {Schemas["InterleavingVerdict"] | null} */
 let shownVerdict = null;
 
 poll(refresh, (problem) => showMissing(container, problem, { noun: "interleaving", id, list: "/interleavings" }));
@@ -65,7 +63,7 @@ function draw(interleaving) {
   );
 }
 
-/** @param {Interleaving} interleaving @param {Verdict} verdict @returns {Child[]} */
+/** @param {Interleaving} interleaving @param {Schemas["InterleavingVerdict"]} verdict @returns {Child[]} */
 function verdictParts({ unit, difference }, verdict) {
   const { sentence, lists, clicked_lists: clicked, waiting_lists: waiting, sample_size: size, pairs } = verdict;
   const decided = Math.max(0, ...pairs.map((pair) => pair.decided));

@@ -175,7 +175,7 @@ function noteLabel(attempts, most) {
 function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
-    rowHead(phase),
+    rowHead(h("span.beside-bar", phase)),
     h("td.number", briefDuration(seconds)),
     h("td.bar-cell", bar(seconds / longest)),
     most > 0 && h("td.number", bytes === null ? "–" : size(bytes)),

@@ -8,8 +8,6 @@ import { sortableTable } from "../tables/table.js";
 import { showSecret } from "../settings/labels.js";
 import { actionButton } from "../page/actions.js";
 
-/** @typedef {Schemas["Key"]} Key */
-
 const NO_KEY =
   "There is no API key: the service accepts requests from this machine only. The first key needs the scope admin; after it, all requests need a key.";
 
@@ -23,7 +21,7 @@ create.addEventListener("click", () => dialog.showModal());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
 onSubmit(form, send);
 
-/** @type {ReturnType<typeof sortableTable<Key>>} */
+/** @type {ReturnType<typeof sortableTable<Schemas["Key"]>>} */
 const table = sortableTable(
   [
     { label: "Name", value: ({ name }) => name },
@@ -57,7 +55,7 @@ async function show() {
   }
 }
 
-/** @param {Key} key */
+/** @param {Schemas["Key"]} key */
 function stateOf({ revoked_at: revoked, expires_at: until }) {
   if (revoked) return "revoked";
   return until && new Date(until) < new Date() ? "expired" : "active";
@@ -68,7 +66,7 @@ function moment(at) {
   return at ? timeElement(at) : "never";
 }
 
-/** @param {Key} key */
+/** @param {Schemas["Key"]} key */
 function revokeButton(key) {
   if (stateOf(key) !== "active") return h("span.hint", key.id);
   async function revoke() {

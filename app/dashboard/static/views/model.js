@@ -232,10 +232,11 @@ function settings({ loss, scorer, hyperparameters }) {
     const known = Object.entries(values || {}).filter(([, value]) => value !== null);
     return factList(
       "facts",
-      known.map(([name, value]) => [name.replaceAll("_", " "), short(value)]),
+      known.map(([parameter, value]) => [parameter.replaceAll("_", " "), short(value)]),
     );
   };
-  return panel(`Loss: ${loss.name}`, facts(loss), disclosure("Hyperparameters", facts(scorer ?? hyperparameters)));
+  const { name, ...parameters } = loss;
+  return panel(`Loss: ${name}`, facts(parameters), disclosure("Hyperparameters", facts(scorer ?? hyperparameters)));
 }
 
 // The data of a view is read when the view is first shown.

@@ -12,8 +12,6 @@ import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
 
-/** @typedef {Schemas["Counts"]} Counts */
-
 /** @param {Job} first */
 function jobLine(first) {
   const status = h("span.status");
@@ -111,7 +109,7 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 /**
  * Return the panel of the first steps that are not done, or null if all are done.
  *
- * @param {Counts} counts
+ * @param {Schemas["Counts"]} counts
  * @param {boolean} hasChampion
  * @param {boolean} hasClickLog
  */
@@ -243,7 +241,7 @@ async function readAll(sources) {
   return Object.fromEntries(await Promise.all(sources.map(async ({ name, path, read }) => [name, await read(path)])));
 }
 
-/** @param {Counts} counts */
+/** @param {Schemas["Counts"]} counts */
 function showCounts(counts) {
   const { jobs, datasets, models, evaluations, comparisons, rankings } = counts;
   /** @type {[number: number, one: string, href: string][]} */

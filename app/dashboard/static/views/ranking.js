@@ -56,8 +56,6 @@ function sum(gains, cutoff) {
   return gains.slice(0, cutoff).reduce((total, gain) => total + gain, 0);
 }
 
-/** @typedef {Schemas["Ranking"]} Ranking */
-/** @typedef {Schemas["RankedDocument"]} Document */
 /** @typedef {ReturnType<typeof documentFeatures> | null} Features */
 
 const FIRST_ROWS = 50;
@@ -66,7 +64,7 @@ const CUTOFF = 10;
 /**
  * Show one query of a ranking: labels coloured by grade, scores, contributions to the DCG, and features.
  *
- * @param {Ranking} ranking
+ * @param {Schemas["Ranking"]} ranking
  * @param {Schemas["Dataset"] | null} dataset null where it was deleted
  * @returns {{node: HTMLElement, show: (queryId: string, wanted: boolean) => Promise<void>}}
  *   wanted: whether the user chose the query, so that it is scrolled into view
@@ -104,7 +102,7 @@ function rankedQuery({ id }, dataset) {
     );
   }
 
-  /** @param {string} queryId @param {Document[]} documents @param {number} most */
+  /** @param {string} queryId @param {Schemas["RankedDocument"][]} documents @param {number} most */
   function draw(queryId, documents, most) {
     const { gains, dcg, ndcg } = discountedGains(
       documents.map(({ label }) => label ?? 0),
@@ -137,7 +135,7 @@ function rankedQuery({ id }, dataset) {
     );
   }
 
-  /** @param {Document[]} documents @param {number[]} gains @param {Features} features */
+  /** @param {Schemas["RankedDocument"][]} documents @param {number[]} gains @param {Features} features */
   function table(documents, gains, features) {
     const most = Math.max(...gains, Number.MIN_VALUE);
     const heads = [
@@ -152,7 +150,7 @@ function rankedQuery({ id }, dataset) {
   }
 
   /**
-   * @param {Document} document
+   * @param {Schemas["RankedDocument"]} document
    * @param {number} gain
    * @param {number} most
    * @param {Features} features
@@ -199,7 +197,7 @@ async function open() {
   draw(ranking, await datasetOf(ranking));
 }
 
-/** Return the dataset of a ranking, null where it was deleted. @param {Ranking} ranking */
+/** Return the dataset of a ranking, null where it was deleted. @param {Schemas["Ranking"]} ranking */
 async function datasetOf({ dataset_id: dataset }) {
   try {
     return await get(datasetApi(dataset));
@@ -209,7 +207,7 @@ async function datasetOf({ dataset_id: dataset }) {
   }
 }
 
-/** @param {Ranking} ranking @param {Schemas["Dataset"] | null} dataset */
+/** @param {Schemas["Ranking"]} ranking @param {Schemas["Dataset"] | null} dataset */
 function draw(ranking, dataset) {
   const { system, model_id: model, dataset_id: datasetId, findings } = ranking;
   const view = rankedQuery(ranking, dataset);
@@ -232,7 +230,7 @@ function draw(ranking, dataset) {
   show();
 }
 
-/** @param {Ranking} ranking */
+/** @param {Schemas["Ranking"]} ranking */
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);

@@ -28,13 +28,12 @@ import { localTime, timesBuilder } from "../schedules/builder.js";
 import { cronWords } from "../schedules/cron.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
-/** @typedef {Schemas["ScheduleRun"]} Run */
 
 const PAGE_SIZE = 20;
 /** Maximum number of trainings to choose from, by kind. */
 const MAX_OFFERED = 50;
 const ACTIVE_STATUSES = ["queued", "training", "promoting", "running"];
-/** @type {Record<Run["status"], string>} job status whose colour a run takes */
+/** @type {Record<Schemas["ScheduleRun"]["status"], string>} job status whose colour a run takes */
 const STATES = {
   queued: "queued",
   training: "running",
@@ -237,7 +236,7 @@ function lastLabel({ last_run: run, problem }) {
   ];
 }
 
-/** @param {Run} run */
+/** @param {Schemas["ScheduleRun"]} run */
 function runRow(run) {
   const { due_at: due, datasets, job_id: job, study_id: study, model_id: model, detail, status, trigger } = run;
   const dataset = datasets?.train;

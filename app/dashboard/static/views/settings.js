@@ -7,8 +7,6 @@ import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
 import { settingLabel } from "../settings/labels.js";
 import { sortableTable } from "../tables/table.js";
 
-/** @typedef {Schemas["Setting"]} Setting */
-
 const THEMES = { system: "As the system", light: "Light", dark: "Dark" };
 
 const buttons = Object.entries(THEMES).map(([theme, label]) =>
@@ -23,7 +21,7 @@ function showTheme() {
   for (const button of buttons) setAttribute(button, "aria-pressed", String(button.value === chosenTheme()));
 }
 
-/** @param {Setting[]} items */
+/** @param {Schemas["Setting"][]} items */
 function settingsTable(items) {
   const table = sortableTable(
     [
@@ -46,7 +44,7 @@ function settingsTable(items) {
   const changed = h("input", { type: "checkbox", change: applyFilter });
   function applyFilter() {
     const text = field.value.trim().toLowerCase();
-    const matches = (/** @type {Setting} */ { name, description }) =>
+    const matches = (/** @type {Schemas["Setting"]} */ { name, description }) =>
       `${name} ${description}`.toLowerCase().includes(text);
     table.show(items.filter((setting) => matches(setting) && (setting.changed || !changed.checked)));
   }
@@ -60,7 +58,7 @@ function variable(name) {
   return h("code.wrap", first, ...rest.flatMap((word) => ["_", h("wbr"), word]));
 }
 
-/** @param {Setting} setting */
+/** @param {Schemas["Setting"]} setting */
 function shownValue({ name, value, changed }) {
   const label = settingLabel(name, value);
   return h("span", { class: changed ? "unusual name" : "name", title: label !== value && value }, label || "–");

@@ -19,8 +19,6 @@ import {
 import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
 
-/** @typedef {Schemas["Storage"]} Storage */
-
 const PAGE_SIZE = 50;
 
 const storage = elementById("storage");
@@ -45,7 +43,7 @@ function showStorage(measureAgain) {
   });
 }
 
-/** @param {Storage} usage */
+/** @param {Schemas["Storage"]} usage */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
   return h(
@@ -66,13 +64,13 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
   );
 }
 
-/** @param {Storage} usage */
+/** @param {Schemas["Storage"]} usage */
 function table({ kinds, total_bytes: total }) {
-  /** @param {Storage["kinds"][number]} kind */
+  /** @param {Schemas["Storage"]["kinds"][number]} kind */
   const row = (kind) =>
     h(
       "tr",
-      rowHead(h("span.wrap", kind.label)),
+      rowHead(h("span.beside-bar", kind.label)),
       h("td.number", count(kind.objects)),
       h("td.number", size(kind.size_bytes)),
       h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),

@@ -189,20 +189,21 @@ function conclusionPanel(study) {
     { "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
     h("h2", "Best against default ", helpLink("how-to/studies/", "Studies")),
     h("p.sentence", conclusion.sentence),
-    dataTable(
-      "Best against default",
-      ["", numberHeads(`trial ${conclusion.winner_number}`, "default", "difference")],
-      [
-        row("Held-out queries", held.winner, held.default, heldLabel(held)),
-        row(
-          "Objective",
-          validated.winner,
-          validated.default,
-          `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
-        ),
-      ],
-      { class: "against" },
-    ),
+    conclusion.default_model !== conclusion.winner_model &&
+      dataTable(
+        "Best against default",
+        ["", numberHeads(`trial ${conclusion.winner_number}`, "default", "difference")],
+        [
+          row("Held-out queries", held.winner, held.default, heldLabel(held)),
+          row(
+            "Objective",
+            validated.winner,
+            validated.default,
+            `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
+          ),
+        ],
+        { class: "against" },
+      ),
     h(
       "p.actions",
       conclusion.comparison_id && h("a.button", { href: comparisonPage(conclusion.comparison_id) }, "Comparison"),

@@ -25,9 +25,6 @@ import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { showSecret } from "../settings/labels.js";
 
-/** @typedef {Schemas["Webhook"]} Webhook */
-/** @typedef {Schemas["Delivery"]} Delivery */
-
 const PAGE_SIZE = 20;
 
 const container = elementById("webhooks");
@@ -64,7 +61,7 @@ function showNewSecret({ url, secret }, words) {
   showSecret(`The webhook ${words}`, sentence, secret);
 }
 
-/** Show one webhook: URL, actions, and its deliveries on request. @param {Webhook} first */
+/** Show one webhook: URL, actions, and its deliveries on request. @param {Schemas["Webhook"]} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
   const state = h("span.status");
@@ -119,7 +116,7 @@ function card(first) {
     );
   }
 
-  /** @param {Delivery} delivery */
+  /** @param {Schemas["Delivery"]} delivery */
   function deliveryRow(delivery) {
     const last = delivery.log.at(-1);
     const redeliver = h("button.quiet.small", { click: () => runAction(() => sendAgain(delivery)) }, "Send again");
@@ -137,7 +134,7 @@ function card(first) {
     );
   }
 
-  /** @param {Delivery} delivery */
+  /** @param {Schemas["Delivery"]} delivery */
   async function sendAgain(delivery) {
     await request(`${path}/deliveries/${encodeURIComponent(delivery.id)}/redeliver`, { method: "POST" });
     announce("The event is sent again.");
@@ -161,7 +158,7 @@ function card(first) {
       outcome,
       deliveries,
     ),
-    /** @param {Webhook} now */
+    /** @param {Schemas["Webhook"]} now */
     update(now) {
       webhook = now;
       const failing = now.enabled && now.failing_since;
@@ -180,7 +177,7 @@ const STATES = { waiting: "running", delivered: "succeeded", dead: "failed" };
 /**
  * Return when a delivery is sent: one that is due waits until the webhook is enabled, or for earlier events of its object.
  *
- * @param {Delivery} delivery
+ * @param {Schemas["Delivery"]} delivery
  * @param {boolean} enabled whether the webhook is
  */
 function nextAttempt({ next_attempt_at: next }, enabled) {
@@ -189,7 +186,7 @@ function nextAttempt({ next_attempt_at: next }, enabled) {
   return Date.parse(next) > Date.now() ? timeElement(next) : "after earlier events";
 }
 
-/** @param {Webhook} webhook */
+/** @param {Schemas["Webhook"]} webhook */
 function factsOf({ events, description, project, waiting, ...state }) {
   const { disabled_reason: reason, last_delivered_at: last, failing_since: failing } = state;
   return [
