@@ -44,7 +44,7 @@ def test_team_draft(rankings: list[list[int]], length: int, lists: list[tuple[in
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_empty_ranking_leaves_the_other_without_credits(method: Method) -> None:
-    """The list is the other ranking; clicks say nothing about a ranker without documents."""
+    """The list is the other ranking; clicks cannot favour a ranker without documents."""
     for rankings in ([[1, 2, 3], []], [[], [1, 2, 3]]):
         shown = interleave(method, rankings, 2, seeded_draw(0))
         assert shown.documents == [1, 2]

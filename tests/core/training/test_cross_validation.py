@@ -67,7 +67,7 @@ def test_median_iteration(best: list[int], median: int) -> None:
 
 
 def test_a_fold_without_a_metric_has_no_best_iteration() -> None:
-    """The last iteration of a fold whose queries do not define the metric says nothing about the others."""
+    """The last iteration of a fold whose queries do not define the metric is not its best one."""
     assignment = FoldAssignment(("1", "2"), np.array([0, 1, 0, 1, 1]))
     undefined = {"ndcg@5": np.array([NAN, NAN])}
     first = CrossValidation.begun(assignment, list(METRICS)).with_fold(
