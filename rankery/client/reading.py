@@ -65,7 +65,8 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
 
     Raises:
         RankeryApiError: The service reported a problem; `KeyRefused` if an API key is missing or invalid.
-        AnswerNotUnderstood: The server redirects to another URL, so that the request was not executed.
+        AnswerNotUnderstood: The server redirects to another URL, or answers with a page, so that the request
+            was not executed.
     """
     if response.has_redirect_location:
         raise AnswerNotUnderstood(
@@ -76,6 +77,11 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
         raise KeyRefused(response.status_code, problem(response), has_key=has_key)
     if response.is_error:
         raise RankeryApiError(response.status_code, problem(response))
+    if response.headers.get("Content-Type", "").startswith("text/html"):
+        raise AnswerNotUnderstood(
+            f"{response.url} answers with a page, perhaps of a proxy that requires to sign in, instead of a"
+            " Rankery service; give the URL of the service behind it"
+        )
     return response
 
 
@@ -111,13 +117,13 @@ def service_url(base_url: str | None) -> str:
     Raises:
         InvalidSettings: The text is not an HTTP URL, or ends with /v1.
     """
-    text = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
+    text = (base_url or os.environ.get("RANKERY_URL", "")).strip() or DEFAULT_URL
     try:
         url = httpx.URL(text)
         url.host.encode("idna")  # as the socket module does; it fails for a host such as a..b
     except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not url.host or url.query:
         raise InvalidSettings(f"{text!r} is not the URL of a service; write it like {DEFAULT_URL}")
     if url.path.rstrip("/").endswith("/v1"):
         raise InvalidSettings(f"{text!r} is the URL of the API; leave out /v1")

@@ -122,6 +122,22 @@ def test_a_redirect_is_an_error_that_names_its_target(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_page_instead_of_an_answer_is_an_error(tmp_path: Path) -> None:
+    """A proxy may answer with its page to sign in, with the status of a success."""
+    file = tmp_path / "model.txt"
+    with client_of(lambda _: httpx.Response(200, html="<html>Sign in</html>")) as client:
+        for call in (
+            lambda: client.job("job_1"),
+            lambda: client.delete_dataset("ds_1"),
+            lambda: client.export("web", "lightgbm", file),
+            lambda: client.request("GET", "/v1/projects"),
+            lambda: next(iter(client.events())),
+        ):
+            with pytest.raises(AnswerNotUnderstood, match=r"rankery\.test/v1.* answers with a page"):
+                call()
+    assert not list(tmp_path.iterdir())
+
+
 class _Counting(BaseHTTPRequestHandler):
     """Answers with a kept-open connection, and records the client's port of each request."""
 

@@ -58,6 +58,14 @@ def test_a_request_that_is_not_repeatable_is_not_retried(unreliable: Network) ->
     assert len(network.requests) == 1
 
 
+def test_a_webhook_is_not_created_twice(unreliable: Network) -> None:
+    """The service takes no key for the request, so that a retry would create a second webhook."""
+    network = unreliable(["lost answer"])
+    with Client(network.url) as client, pytest.raises(ServiceUnreachable):
+        client.create_webhook("https://ci.example.com/hooks")
+    assert len(network.requests) == 1
+
+
 def test_the_number_of_retries_is_limited(unreliable: Network) -> None:
     """The client raises the last answer after all retries."""
     network = unreliable(["busy"] * 9)

@@ -257,7 +257,7 @@ class AsyncTransport:
                     raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
                 if not response.is_success:
                     await response.aread()
-                    checked(response, has_key=self._has_key)
+                checked(response, has_key=self._has_key)
                 lines = StreamLines()
                 async for content in response.aiter_bytes():
                     for line in lines.add(content):

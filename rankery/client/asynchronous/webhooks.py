@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable
-from rankery.client.reading import read, without_none
+from rankery.client.reading import document_of, read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
 
@@ -101,7 +101,11 @@ class AsyncWebhookCalls(AsyncCalls):
             "project": project,
             "enabled": enabled,
         }
-        return self._bound(AsyncWebhook, await self.transport.create("/v1/webhooks", without_none(body)))
+        # Without retries after a lost response: a second webhook would get all events, too.
+        response = await self.transport.request(
+            "POST", "/v1/webhooks", json=without_none(body), repeatable=False
+        )
+        return self._bound(AsyncWebhook, document_of(response))
 
     def webhooks(self) -> AsyncPages[AsyncWebhook]:
         """List webhooks, newest first."""

@@ -260,7 +260,7 @@ class Transport:
                     raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
                 if not response.is_success:
                     response.read()
-                    checked(response, has_key=self._has_key)
+                checked(response, has_key=self._has_key)
                 lines = StreamLines()
                 for content in response.iter_bytes():
                     for line in lines.add(content):

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls, Refreshable
-from rankery.client.reading import read, without_none
+from rankery.client.reading import document_of, read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
 
@@ -104,7 +104,11 @@ class WebhookCalls(Calls):
             "project": project,
             "enabled": enabled,
         }
-        return self._bound(Webhook, self.transport.create("/v1/webhooks", without_none(body)))
+        # Without retries after a lost response: a second webhook would get all events, too.
+        response = self.transport.request(
+            "POST", "/v1/webhooks", json=without_none(body), repeatable=False
+        )
+        return self._bound(Webhook, document_of(response))
 
     def webhooks(self) -> Pages[Webhook]:
         """List webhooks, newest first."""

@@ -809,7 +809,7 @@ def test_an_unreachable_service_is_one_sentence() -> None:
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
     assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")
-    for url in ("nonsense", "http://a..b"):
+    for url in ("nonsense", "http://a..b", "http://127.0.0.1:9?x=1"):
         refused = run("jobs", "list", "--url", url)
         assert refused.sentence.startswith(f"'{url}' is not the URL of a service")
 
