@@ -32,7 +32,7 @@ def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/los
         pointer: JSON pointer of the error about a label above 30.
 
     Raises:
-        InvalidInput: When a label has no gain: negative or not finite (at `/label_map`), too large (at
+        InvalidInput: A label has no gain: negative or not finite (at `/label_map`), too large (at
             `pointer`), or missing in the list (at `/loss/gain`).
 
     Example:

@@ -73,10 +73,10 @@ class DatasetFiles:
         features: int = (self._dataset.statistics or {}).get("features", 1)
         limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
         first = entry.first_row + min(offset, entry.documents)
-        last = min(first + limit, entry.first_row + entry.documents)
+        stop_row = min(first + limit, entry.first_row + entry.documents)
         # Read at least the first row, for the weight of the query and the names of the features.
-        rows = read_rows_of(self._store, self.data_key, min(first, last - 1), last)
-        skipped = rows.n_documents - (last - first)
+        rows = read_rows_of(self._store, self.data_key, min(first, stop_row - 1), stop_row)
+        skipped = rows.n_documents - (stop_row - first)
         return JudgedQuery(
             query_id=query_id,
             weight=None if rows.query_weights is None else float(rows.query_weights[0]),
@@ -96,8 +96,8 @@ class DatasetFiles:
         """
         entries = query_index(self._store, self.data_key).entries(0, limit)
         ends = [entry.first_row + entry.documents for entry in entries]
-        last = max((end for end in ends if end <= limit), default=limit)
-        return read_rows_of(self._store, self.data_key, 0, last)
+        stop_row = max((end for end in ends if end <= limit), default=limit)
+        return read_rows_of(self._store, self.data_key, 0, stop_row)
 
     def features(self) -> FeatureProfiles:
         """Read the profile of each feature."""
@@ -116,10 +116,10 @@ class DatasetFiles:
         return _qrels(self._store, self.data_key)
 
 
-def read_rows_of(store: Store, data_key: str, first: int, last: int) -> RankingDataset:
-    """Read the rows from `first` to before `last` of a stored dataset; skip all other row groups."""
+def read_rows_of(store: Store, data_key: str, first: int, stop_row: int) -> RankingDataset:
+    """Read the rows from `first` to before `stop_row` of a stored dataset; skip all other row groups."""
     with store.verified.open(data_key) as file:
-        return read_rows(file, first, last)
+        return read_rows(file, first, stop_row)
 
 
 def _qrels(store: Store, data_key: str) -> Iterator[str]:

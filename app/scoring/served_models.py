@@ -244,7 +244,7 @@ class ServedModels:
         return served
 
     async def _load(self, model: Model) -> ServedModel:
-        served = await MODELS.run(lambda: _warmed(self._store, model))
+        served = await MODELS.run(lambda: _load_warm(self._store, model))
         self._served[model.id] = served
         while len(self._served) > 1 and self._bytes() > self._max_bytes:
             self._served.popitem(last=False)
@@ -267,7 +267,7 @@ class ServedModels:
         retrieve_exception(done)  # callers that wait or the next request get the error
 
 
-def _warmed(store: Store, model: Model) -> ServedModel:
+def _load_warm(store: Store, model: Model) -> ServedModel:
     scorer = read_model(store.verified.read_bytes(model_key(model.id), model.sha256), model.precision)
     scorer.score(np.zeros((1, len(scorer.feature_names)), scorer.precision))
     names = tuple(model.feature_names)

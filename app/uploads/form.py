@@ -266,7 +266,7 @@ async def receive_form(
         check: Converts the received form, or refuses it.
 
     Raises:
-        InvalidInput: When the body is not multipart, is cut short, or holds a part that is unknown, empty or
+        InvalidInput: The body is not multipart, is cut short, or holds a part that is unknown, empty or
             refused by `check`.
         HTTPException: 413 when the files are larger than `max_bytes`.
         StoreFull: There is no room for them.

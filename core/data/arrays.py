@@ -43,8 +43,8 @@ def load_arrays(folder: Path) -> RankingDataset:
     The arrays are copy-on-write: writes do not change the files. They stay valid after the files are deleted.
 
     Raises:
-        OSError: When a file is missing.
-        ValueError: When a file is damaged.
+        OSError: A file is missing.
+        ValueError: A file is damaged.
     """
     names = json.loads((folder / _NAMES).read_text())
     try:

@@ -59,9 +59,9 @@ def mapped_bytes(
         expected: Expected content of the file, for messages.
 
     Raises:
-        DatasetError: When the file is empty or a pipe, or compressed data are damaged, truncated or too
+        DatasetError: The file is empty or a pipe, or compressed data are damaged, truncated or too
             large.
-        OSError: When the file cannot be opened, or the disk is full.
+        OSError: The file cannot be opened, or the disk is full.
     """
     with path.open("rb", buffering=0) as stream:
         if not stream.seekable():

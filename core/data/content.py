@@ -87,7 +87,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
             features, not a TREC judgment.
 
     Raises:
-        DatasetError: When the file is certainly of another format, or empty.
+        DatasetError: The file is certainly of another format, or empty.
     """
     start = text[:_SAMPLE_BYTES].tobytes()
     if start.startswith(_PARQUET):

@@ -146,7 +146,7 @@ class RankingDataset:
             indices: Positions of the queries, each at most once; negative positions count from the end.
 
         Raises:
-            InvalidInput: When there are no indices, an index is out of range, or an index is repeated.
+            InvalidInput: There are no indices, an index is out of range, or an index is repeated.
         """
         chosen = _query_positions(indices, self.n_queries)
         lengths = np.diff(self.query_boundaries)[chosen]

@@ -82,7 +82,7 @@ def select_columns(features: Features, columns: Int64Array, absent: float) -> Se
     """Select columns of features; column -1 has the value `absent` in every document.
 
     Raises:
-        ValueError: When the features already have absent columns with another value.
+        ValueError: The features already have absent columns with another value.
     """
     if not isinstance(features, SelectedFeatures):
         return SelectedFeatures(features, np.arange(len(features)), columns, absent)

@@ -28,7 +28,7 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
     columns without a value, and those after the 32nd, are not read back.
 
     Raises:
-        InvalidInput: When there are no features, an id is empty, or an id or document column value holds a
+        InvalidInput: There are no features, an id is empty, or an id or document column value holds a
             blank or line break. Also when a column name is not a key: a letter, followed by characters other
             than blanks and =.
     """
@@ -70,8 +70,8 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
         file: File that `core.data.parquet.write_parquet` wrote.
 
     Raises:
-        InvalidInput: When it has no features, or an id is empty or holds a blank or line break.
-        DatasetError: When the file is damaged.
+        InvalidInput: It has no features, or an id is empty or holds a blank or line break.
+        DatasetError: The file is damaged.
     """
     with opened_parquet(file) as parquet:
         features = Layout.in_schema(parquet.schema_arrow).feature_names

@@ -72,7 +72,7 @@ def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Ar
     """Convert sizes of queries to offsets, (n_queries + 1,).
 
     Raises:
-        DatasetError: When the sizes do not add up to the number of rows of the data file.
+        DatasetError: The sizes do not add up to the number of rows of the data file.
     """
     total = query_sizes.sum(dtype=np.float64)  # a sum in int64 may wrap around to the number of rows
     if total != n_rows:

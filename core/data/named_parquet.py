@@ -34,7 +34,7 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
         file: File that `core.data.parquet.write_parquet` wrote.
 
     Raises:
-        DatasetError: When the file is damaged.
+        DatasetError: The file is damaged.
     """
     with opened_parquet(file) as parquet:
         layout = Layout.in_schema(parquet.schema_arrow)
@@ -96,7 +96,7 @@ def named_file(file: BinaryIO) -> NamedFile | None:
         `named_parquet` does.
 
     Raises:
-        DatasetError: When the file is damaged.
+        DatasetError: The file is damaged.
     """
     with opened_parquet(file) as parquet:
         layout = Layout.in_schema(parquet.schema_arrow)

@@ -47,8 +47,8 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
     """Read a dataset that `write_parquet` wrote, in this version or an earlier one.
 
     Raises:
-        DatasetError: When the file is damaged, of another layout, or breaks a rule of `RankingDataset`.
-        OSError: When the file cannot be opened.
+        DatasetError: The file is damaged, of another layout, or breaks a rule of `RankingDataset`.
+        OSError: The file cannot be opened.
     """
     with opened_parquet(file) as parquet:
         return _read(parquet, 0, parquet.metadata.num_rows)
@@ -59,8 +59,8 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
 
     Raises:
         DatasetError: As `read_parquet`.
-        OSError: When the file cannot be opened.
-        IndexError: When there are no such rows.
+        OSError: The file cannot be opened.
+        IndexError: There are no such rows.
     """
     with opened_parquet(file) as parquet:
         if not 0 <= first < last <= parquet.metadata.num_rows:
@@ -87,7 +87,7 @@ def read_texts(file: BinaryIO) -> Iterator[pa.RecordBatch]:
     """Read the ids and the document columns of all rows in batches; columns have their original names.
 
     Raises:
-        DatasetError: When the file is damaged.
+        DatasetError: The file is damaged.
     """
     with opened_parquet(file) as parquet:
         names = Layout.in_schema(parquet.schema_arrow).document_text_columns
@@ -100,8 +100,8 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
     """Read only query_id, document_id and label of all rows, in batches.
 
     Raises:
-        DatasetError: When the file is damaged.
-        OSError: When the file cannot be opened.
+        DatasetError: The file is damaged.
+        OSError: The file cannot be opened.
     """
     with opened_parquet(file) as parquet:
         yield from row_batches(parquet, _TEXT_ROWS, ["query_id", "document_id", "label"])
@@ -121,8 +121,8 @@ def read_document_texts(
         A table for each span, with `document_id` and a column for each name that the file has.
 
     Raises:
-        DatasetError: When the file is damaged.
-        OSError: When the file cannot be opened.
+        DatasetError: The file is damaged.
+        OSError: The file cannot be opened.
     """
     with opened_parquet(file) as parquet:
         columns = Layout.in_schema(parquet.schema_arrow).document_text_columns

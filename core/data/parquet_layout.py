@@ -60,7 +60,7 @@ class Layout:
         """Return the layout of a stored file.
 
         Raises:
-            DatasetError: When the file was not written by Rankery, or was written by a later version.
+            DatasetError: The file was not written by Rankery, or was written by a later version.
         """
         try:
             values: Mapping[str, Any] = json.loads((schema.metadata or {})[_KEY])

@@ -122,8 +122,8 @@ def read_file(
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position.
-        InvalidInput: When the options name features or columns that the file does not have.
-        OSError: When the file cannot be opened.
+        InvalidInput: The options name features or columns that the file does not have.
+        OSError: The file cannot be opened.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
     text = mapped_bytes(file.path, file.name, limits, on_progress)

@@ -34,7 +34,7 @@ def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
         The training queries, and the held-out queries.
 
     Raises:
-        InvalidInput: When there is one query, or the fraction or the seed is out of bounds.
+        InvalidInput: There is one query, or the fraction or the seed is out of bounds.
     """
     if not 0 < fraction < 1:
         raise InvalidInput.at("/fraction", f"must be above 0 and below 1; found {fraction}")
@@ -66,7 +66,7 @@ def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> S
         The queries of the other folds, and the queries of this fold.
 
     Raises:
-        InvalidInput: When there are too few queries, or folds, fold or seed are out of bounds.
+        InvalidInput: There are too few queries, or folds, fold or seed are out of bounds.
     """
     fold_of = fold_numbers(dataset, folds, seed)
     if not 1 <= fold <= folds:
@@ -86,7 +86,7 @@ def fold_numbers(dataset: RankingDataset, folds: int, seed: int) -> Int64Array:
         (n_queries,) numbers from 1 to `folds`.
 
     Raises:
-        InvalidInput: When there are too few queries, or folds or seed are out of bounds.
+        InvalidInput: There are too few queries, or folds or seed are out of bounds.
     """
     n_queries = dataset.n_queries
     if not 2 <= folds <= n_queries:
@@ -106,7 +106,7 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
         The other queries, and the held-out queries.
 
     Raises:
-        InvalidInput: When there is no such column or value, or all queries have such a value.
+        InvalidInput: There is no such column or value, or all queries have such a value.
     """
     of_queries = query_column(dataset, column, "/column")
     distinct = set(of_queries)

@@ -42,8 +42,8 @@ class StoredFeatures:
         absent: The value of absent columns.
 
     Raises:
-        DatasetError: When the file cannot be read, now or on later access, or was not written by Rankery.
-        ExtraMissing: When the optional packages for reading over HTTP are not installed.
+        DatasetError: The file cannot be read, now or on later access, or was not written by Rankery.
+        ExtraMissing: The optional packages for reading over HTTP are not installed.
     """
 
     def __init__(self, url: str, rows: Int64Array, columns: Int64Array, absent: float = np.nan) -> None:

@@ -51,7 +51,7 @@ def synthetic_dataset(
             gains of a metric or loss whose gain is linear. The labels 0 to 4 if None.
 
     Raises:
-        InvalidInput: When an argument is out of bounds.
+        InvalidInput: An argument is out of bounds.
 
     Example:
         >>> synthetic_dataset(3, seed=0).features.shape
@@ -99,7 +99,7 @@ def sparse_dataset(
             part is the probability of one more: 4.5 gives 4 or 5. None: 0.17% of the documents, at least 1.
 
     Raises:
-        InvalidInput: When an argument is out of bounds.
+        InvalidInput: An argument is out of bounds.
 
     Example:
         >>> dataset = sparse_dataset(2, seed=0, documents_per_query=100, relevant_per_query=8)

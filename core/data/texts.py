@@ -46,7 +46,7 @@ class Texts(Sequence[str]):
         """Wrap UTF-8 bytes without a copy; text i is `data[offsets[i]:offsets[i + 1]]`.
 
         Raises:
-            ValueError: When the bytes are not UTF-8 or the offsets are invalid.
+            ValueError: The bytes are not UTF-8 or the offsets are invalid.
         """
         buffers = [None, pa.py_buffer(cast("Any", offsets)), pa.py_buffer(cast("Any", data))]
         array = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)

@@ -46,7 +46,7 @@ def bootstrap_intervals(
         (n_columns,) lower and upper ends; infinite where there is one query.
 
     Raises:
-        InvalidInput: When there is no query.
+        InvalidInput: There is no query.
 
     Example:
         >>> lower, upper = bootstrap_intervals(np.array([[0.2], [0.4], [0.6], [0.8]]))

@@ -41,7 +41,7 @@ def mean_intervals(
         (n_columns,) lower and upper ends; infinite on an unbounded side where there is one query.
 
     Raises:
-        InvalidInput: When there is no query.
+        InvalidInput: There is no query.
 
     Example:
         >>> never = np.zeros((10, 1))

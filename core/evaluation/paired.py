@@ -108,7 +108,7 @@ def paired_differences(
         A comparison for each metric, None where no query has a value for both systems.
 
     Raises:
-        InvalidInput: When the shapes differ.
+        InvalidInput: The shapes differ.
     """
     if a.shape != b.shape:
         raise InvalidInput.at("/b", f"must have the shape of a, {a.shape}; found {b.shape}")

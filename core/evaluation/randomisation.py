@@ -34,7 +34,7 @@ def randomisation_p_values(
         (n_columns,) p-values; 1 where no query differs.
 
     Raises:
-        InvalidInput: When a difference is not finite or `permutations` is not positive.
+        InvalidInput: A difference is not finite or `permutations` is not positive.
 
     Example:
         >>> randomisation_p_values(np.array([[0.1], [0.2], [0.3]])).tolist()

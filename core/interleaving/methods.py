@@ -40,7 +40,7 @@ def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: D
         draw: Source of randomness, such as `seeded_draw`.
 
     Raises:
-        InvalidInput: When there are fewer than two rankings, or more than two for a method of two rankings.
+        InvalidInput: There are fewer than two rankings, or more than two for a method of two rankings.
 
     Example:
         >>> from core.interleaving.lists import seeded_draw
@@ -61,7 +61,7 @@ def check_rankers(method: Method, n_rankers: int) -> None:
     """Refuse a number of rankers that the method cannot interleave.
 
     Raises:
-        InvalidInput: When there are fewer than two, or more than two for a method of two rankers.
+        InvalidInput: There are fewer than two, or more than two for a method of two rankers.
     """
     if n_rankers < 2:
         raise InvalidInput.at("/rankers", "interleaving needs at least two rankers")

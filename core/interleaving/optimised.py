@@ -78,7 +78,7 @@ def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistributi
         depth: Length of the lists.
 
     Raises:
-        InvalidInput: When there are more than 64 lists, or no distribution is fair, which is possible with
+        InvalidInput: There are more than 64 lists, or no distribution is fair, which is possible with
             three or more rankers.
 
     Example:

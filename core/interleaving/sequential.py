@@ -24,7 +24,7 @@ class SequentialRule:
             minus one half; in (0, 0.5).
 
     Raises:
-        InvalidInput: When a number is out of its range.
+        InvalidInput: A number is out of its range.
     """
 
     error: float = 0.05

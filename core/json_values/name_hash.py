@@ -9,7 +9,7 @@ import numpy as np
 from core.jit import exact_bare, exact_inlined
 from core.types import UInt64Array
 
-_BYTE, _WORD = 8, 64
+_BYTE_BITS, _WORD_BITS = 8, 64
 _START = tuple(
     np.uint64(int.from_bytes(part, "big")) for part in (b"somepseu", b"dorandom", b"lygenera", b"tedbytes")
 )
@@ -32,10 +32,10 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
     state = (key[0] ^ _START[0], key[1] ^ _START[1], key[0] ^ _START[2], key[1] ^ _START[3])
     size = end - begin
     for word in range(size >> 3):
-        state = _add(state, eight_bytes(words, begin + _BYTE * word))
-    bits = np.uint64(_BYTE * (size & 7))
+        state = _add(state, eight_bytes(words, begin + 8 * word))
+    bits = np.uint64(_BYTE_BITS * (size & 7))
     last = eight_bytes(words, begin + (size & ~7)) & ((_ONE << bits) - _ONE)
-    state = _add(state, last | np.uint64(size) << np.uint64(_WORD - _BYTE))
+    state = _add(state, last | np.uint64(size) << np.uint64(_WORD_BITS - _BYTE_BITS))
     state = _mixed(_mixed(_mixed((state[0], state[1], state[2] ^ _END, state[3]))))
     return np.uint64(state[0] ^ state[1] ^ state[2] ^ state[3])
 
@@ -56,20 +56,20 @@ def _add(state: _State, word: np.uint64) -> _State:
 
 @exact_inlined
 def _mixed(state: _State) -> _State:
-    one, two, three, four = state
-    one += two
-    two = _rotated(two, 13) ^ one
-    one = _rotated(one, 32)
-    three += four
-    four = _rotated(four, 16) ^ three
-    one += four
-    four = _rotated(four, 21) ^ one
-    three += two
-    two = _rotated(two, 17) ^ three
-    three = _rotated(three, 32)
-    return one, two, three, four
+    v0, v1, v2, v3 = state
+    v0 += v1
+    v1 = _rotated(v1, 13) ^ v0
+    v0 = _rotated(v0, 32)
+    v2 += v3
+    v3 = _rotated(v3, 16) ^ v2
+    v0 += v3
+    v3 = _rotated(v3, 21) ^ v0
+    v2 += v1
+    v1 = _rotated(v1, 17) ^ v2
+    v2 = _rotated(v2, 32)
+    return v0, v1, v2, v3
 
 
 @exact_inlined
 def _rotated(word: np.uint64, bits: int) -> np.uint64:
-    return np.uint64(word << np.uint64(bits) | word >> np.uint64(_WORD - bits))
+    return np.uint64(word << np.uint64(bits) | word >> np.uint64(_WORD_BITS - bits))

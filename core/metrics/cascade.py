@@ -51,7 +51,7 @@ class ExpectedReciprocalRank(Metric):
         """Return ERR@k of each query.
 
         Raises:
-            InvalidInput: When a label is above the conventions' `max_label`.
+            InvalidInput: A label is above the conventions' `max_label`.
         """
         conventions = self.conventions
         self.check_labels(ranked.ideal.largest)

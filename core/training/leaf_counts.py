@@ -42,7 +42,7 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
         a dataset add up to the counts of the whole.
 
     Raises:
-        ModelError: When the text is not a model.
+        ModelError: The text is not a model.
 
     Example:
         >>> text = ModelText(("f",), (Tree.leaf(0.5),)).write()
@@ -78,8 +78,8 @@ def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str
         first_tree: The first tree to change; earlier trees keep their counts.
 
     Raises:
-        ModelError: When the text is not a model.
-        ValueError: When there are not as many counts as leaves.
+        ModelError: The text is not a model.
+        ValueError: There are not as many counts as leaves.
     """
     trees = ModelText.read(model_text).trees
     before, end, tail = model_text.partition(END)

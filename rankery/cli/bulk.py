@@ -147,7 +147,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
                 noun, **chosen, with_results=with_results, permanently=permanently, dry_run=dry_run
             )
 
-        delete_confirmed(session, run, dry_run=dry_run, yes=yes, offer_results=not with_results)
+        delete_after_confirmation(session, run, dry_run=dry_run, yes=yes, offer_results=not with_results)
 
     delete.__doc__ = "\n\n".join(
         [
@@ -161,7 +161,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
     group.command("delete")(with_filters(delete, noun))
 
 
-def delete_confirmed(
+def delete_after_confirmation(
     session: ServiceConnection,
     run: "Callable[..., Deletion]",
     *,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rankery.cli.bulk import delete_confirmed
+from rankery.cli.bulk import delete_after_confirmation
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import DryRun, Limit, Yes
@@ -100,7 +100,7 @@ def empty_trash(
             ids or None, older_than_days=older_than, everything=everything, dry_run=dry_run
         )
 
-    delete_confirmed(session, run, dry_run=dry_run, yes=yes)
+    delete_after_confirmation(session, run, dry_run=dry_run, yes=yes)
 
 
 @storage.command("show")

@@ -180,7 +180,7 @@ test("points without a horizontal value are left of all values", () => {
   const series = [{ name: "missing", colour: "best", kind: "points", x: [null], y: [0.2] }, ...figure.series];
   const frame = frameOf({ ...figure, x: { absent: "missing" } }, series, 400, {});
   assert.ok(frame.x(null) < frame.x(1) && frame.x(null) > frame.start);
-  assert.equal(frame.words(null), "missing");
+  assert.equal(frame.formatX(null), "missing");
 });
 
 test("a stop has the values of all series that were measured at its position", () => {

@@ -70,7 +70,7 @@ class CandidateTrials:
     """
 
     def __init__(self, run: JobRun, auto_train_id: str, job: AutoTrainJob, data: TrainingData) -> None:
-        self._run, self._id, self._job = run, auto_train_id, job
+        self._run, self._auto_train_id, self._job = run, auto_train_id, job
         memory_bytes = run.bounds.memory_bytes
         free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.used_bytes() or 0))
         spec = AutoSpec(
@@ -98,8 +98,8 @@ class CandidateTrials:
         rows = [self._new_row(candidate) for candidate in self.portfolio]
         with self._run.store.begin() as tx:
             self._run.lease.renew_within(tx)
-            if not tx.candidates.of(self._id):
-                tx.candidates.add(self._id, rows)
+            if not tx.candidates.of(self._auto_train_id):
+                tx.candidates.add(self._auto_train_id, rows)
 
     def try_all(self) -> tuple[list[Tried], list[str]]:
         """Try candidates until all have ended.
@@ -110,8 +110,8 @@ class CandidateTrials:
         while True:
             self.try_available()
             with self._run.store.read() as tx:
-                rows = tx.candidates.of(self._id)
-                tried = self._read_ended(tx) if tx.candidates.is_settled(self._id) else None
+                rows = tx.candidates.of(self._auto_train_id)
+                tried = self._read_ended(tx) if tx.candidates.is_settled(self._auto_train_id) else None
             if tried is not None:
                 self._report_count("selecting", *_fold_counts(rows))
                 return [each for _, each in sorted(tried.items())], [row.reason for row in rows if row.reason]
@@ -126,39 +126,41 @@ class CandidateTrials:
     def report_fitted(self) -> None:
         """Count the trainings of the model's members as done, the last step of the job."""
         with self._run.store.read() as tx:
-            completed, _ = _fold_counts(tx.candidates.of(self._id))
+            completed, _ = _fold_counts(tx.candidates.of(self._auto_train_id))
         self._report_count("storing", completed + 1, completed)
 
     def processors(self) -> set[str]:
         """Return the types of the processors of all attempts and helper jobs so far."""
-        files = self._run.store.artifacts.sizes(candidates_folder(self._id))
+        files = self._run.store.artifacts.sizes(candidates_folder(self._auto_train_id))
         names = (key.rpartition("/")[2] for key, _ in files)
         return {name.removesuffix(_PROCESSOR) for name in names if name.endswith(_PROCESSOR)}
 
     def _record_processor(self) -> None:
-        self._run.store.artifacts.write_bytes(candidate_key(self._id, f"{processor()[0]}{_PROCESSOR}"), b"")
+        self._run.store.artifacts.write_bytes(
+            candidate_key(self._auto_train_id, f"{processor()[0]}{_PROCESSOR}"), b""
+        )
 
     def _claim_next(self) -> int | None:
         with self._run.store.begin() as tx:
-            row = tx.candidates.take(self._id, self._claim, WAVE)
-            if row is not None and self._run.id == self._id:
+            row = tx.candidates.claim(self._auto_train_id, self._claim, WAVE)
+            if row is not None and self._run.id == self._auto_train_id:
                 self._queue_helpers(tx)
             return None if row is None else row.number
 
     def _queue_helpers(self, tx: Transaction) -> None:
         """Queue helper jobs for the next candidates, once the number of folds is known."""
-        rows = tx.candidates.of(self._id)
+        rows = tx.candidates.of(self._auto_train_id)
         queued = [row for row in rows if row.status == QUEUED][:_MAX_HELPERS]
-        missing = len(queued) - len(tx.candidates.helper_jobs(self._id))
+        missing = len(queued) - len(tx.candidates.helper_jobs(self._auto_train_id))
         if _planned_folds(rows) is None or missing <= 0:
             return
         spec = TryCandidatesJob(
-            auto_train_id=self._id,
+            auto_train_id=self._auto_train_id,
             model_name=self._job.model_name,
             priority=self._job.priority,
             limits=self._job.limits,
         )
-        labels = Labels(project=tx.jobs.get(self._id).project)
+        labels = Labels(project=tx.jobs.get(self._auto_train_id).project)
         for _ in range(missing):
             tx.enqueue(spec, self._run.key_id, labels)
 
@@ -168,9 +170,9 @@ class CandidateTrials:
         self._run.reporter.phase(phase)
         self._record_processor()
         with self._run.store.read() as tx:
-            rows = tx.candidates.of(self._id)
+            rows = tx.candidates.of(self._auto_train_id)
             ended = self._read_ended(tx)
-            spent = spent_seconds_of(tx, self._id)
+            spent = spent_seconds_of(tx, self._auto_train_id)
         read_at = time.monotonic()
         if (planned := _planned_folds(rows)) is not None:
             self._report_count(phase, *_fold_counts(rows, planned))
@@ -201,7 +203,7 @@ class CandidateTrials:
                 time_left=time_left,
                 rivals=rivals_before(number, list(ended.items())),
                 on_fold=on_fold,
-                kept=_StoredFolds(self._run, self._id),
+                kept=_StoredFolds(self._run, self._auto_train_id),
                 is_first=is_first,
             )
         except InvalidInput as refusal:
@@ -211,7 +213,7 @@ class CandidateTrials:
 
     def _store_tried(self, number: int, tried: Tried) -> None:
         self._tried[number] = tried
-        with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
+        with self._run.store.artifacts.writing(candidate_key(self._auto_train_id, f"{number}.npz")) as file:
             np.savez(file, scores=tried.scores, content=np.frombuffer(tried.content, np.uint8))
         reasons = {
             "stopped": "worse on the same queries than the best candidate so far, by a Wilcoxon test at"
@@ -238,17 +240,19 @@ class CandidateTrials:
 
     def _record(self, number: int, **columns: Any) -> None:
         with self._run.store.begin() as tx:
-            tx.candidates.record(self._id, number, self._claim, **columns)
+            tx.candidates.record(self._auto_train_id, number, self._claim, **columns)
 
     def _read_ended(self, tx: Transaction) -> dict[int, Tried]:
         """Return the tried candidates by number, with their scores on held-out folds."""
-        for row in tx.candidates.of(self._id):
+        for row in tx.candidates.of(self._auto_train_id):
             if row.status in ("complete", "stopped", "out-of-time") and row.number not in self._tried:
                 self._tried[row.number] = self._read(row)
         return dict(self._tried)
 
     def _read(self, row: CandidateRow) -> Tried:
-        content = self._run.store.artifacts.read_bytes(candidate_key(self._id, f"{row.number}.npz"))
+        content = self._run.store.artifacts.read_bytes(
+            candidate_key(self._auto_train_id, f"{row.number}.npz")
+        )
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             scores, content = arrays["scores"], _content(arrays)
         return Tried(

@@ -22,8 +22,8 @@ def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJ
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When a dataset does not exist.
-        WrongState: When a dataset is not ready.
+        NotFound: A dataset does not exist.
+        WrongState: A dataset is not ready.
     """
     problems = [
         *unknown_metric("/metric", request.metric),

@@ -13,8 +13,8 @@ def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
 
     Raises:
         InvalidInput: A model is listed twice.
-        NotFound: When the log does not exist.
-        WrongState: When the log is not ready.
+        NotFound: The log does not exist.
+        WrongState: The log is not ready.
     """
     if len(set(request.models)) < len(request.models):
         raise InvalidInput.at("/models", "lists a model twice")
@@ -27,8 +27,8 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When the log or a dataset does not exist.
-        WrongState: When the log or a dataset is not ready.
+        NotFound: The log or a dataset does not exist.
+        WrongState: The log or a dataset is not ready.
     """
     values = request.model_dump(mode="json")
     judgment_options(values["judgments"])

@@ -14,8 +14,8 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When the log, the dataset, a model or a ranking does not exist.
-        WrongState: When the log or the dataset is not ready.
+        NotFound: The log, the dataset, a model or a ranking does not exist.
+        WrongState: The log or the dataset is not ready.
     """
     check_estimation(tx, request)
     systems = systems_named(tx, request.systems)

@@ -15,8 +15,8 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     Raises:
         InvalidInput: There is no dataset to compare with, it has no features, or a threshold cannot be
             reached.
-        NotFound: When the model or the dataset does not exist.
-        WrongState: When the dataset is not ready.
+        NotFound: The model or the dataset does not exist.
+        WrongState: The dataset is not ready.
     """
     system = model_named(tx, request.model)
     model = tx.models.get(system["model_id"])

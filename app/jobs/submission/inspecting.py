@@ -21,8 +21,8 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When the dataset or model does not exist.
-        WrongState: When the dataset is not ready.
+        NotFound: The dataset or model does not exist.
+        WrongState: The dataset is not ready.
     """
     problems = [*metric_without_differences("/metric", request.metric)]
     contract = conventions_of(request.contract, problems)

@@ -35,8 +35,8 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When the dataset, model or ranking does not exist.
-        WrongState: When the dataset is not ready.
+        NotFound: The dataset, model or ranking does not exist.
+        WrongState: The dataset is not ready.
     """
     problems = []
     if (request.model is None) == (request.ranking_id is None):
@@ -62,8 +62,8 @@ def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
     """Check a request to rank a dataset, and return its job specification.
 
     Raises:
-        NotFound: When the dataset or model does not exist.
-        WrongState: When the dataset is not ready.
+        NotFound: The dataset or model does not exist.
+        WrongState: The dataset is not ready.
     """
     system = model_named(tx, request.model)
     (dataset,) = require_ready(tx, [request.dataset_id])
@@ -76,8 +76,8 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When the dataset, a model or a ranking does not exist.
-        WrongState: When the dataset is not ready.
+        NotFound: The dataset, a model or a ranking does not exist.
+        WrongState: The dataset is not ready.
     """
     problems: list[InputProblem] = []
     contract = _checked_contract(request, problems)

@@ -36,8 +36,8 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When a dataset, click log, model or propensity job that it names does not exist.
-        WrongState: When a dataset or click log is not ready.
+        NotFound: A dataset, click log, model or propensity job that it names does not exist.
+        WrongState: A dataset or click log is not ready.
     """
     request = with_propensities(tx, request)
     parsed, contract = _parse_request(request)

@@ -38,7 +38,7 @@ class DelimitedTable:
             names are then label, f1, f2, …
 
     Raises:
-        DatasetError: When there is no row, a quote is never closed, a row is too long, or the text is not
+        DatasetError: There is no row, a quote is never closed, a row is too long, or the text is not
             UTF-8.
     """
 

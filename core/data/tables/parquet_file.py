@@ -40,7 +40,7 @@ class ParquetTable:
         schema: Schema with the metadata of the file.
 
     Raises:
-        DatasetError: When the file is damaged, has no row, or unpacks to more than the limit.
+        DatasetError: The file is damaged, has no row, or unpacks to more than the limit.
     """
 
     format: str = "parquet"

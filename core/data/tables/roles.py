@@ -71,7 +71,7 @@ def find_roles(
         lists: List columns. These get no role by a usual name, as `query` may be an embedding.
 
     Raises:
-        DatasetError: When a name is missing, duplicate or unknown, or a role is unassigned or ambiguous.
+        DatasetError: A name is missing, duplicate or unknown, or a role is unassigned or ambiguous.
     """
     problems = [
         *_invalid_names(names, columns),

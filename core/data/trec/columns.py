@@ -36,7 +36,7 @@ class WordColumns:
         more_words: Whether lines may have more words, which are ignored.
 
     Raises:
-        DatasetError: When a line has a wrong number of words, or no line has words.
+        DatasetError: A line has a wrong number of words, or no line has words.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
         DatasetError: With up to 100 mistakes, each with its position. Mistakes are a line of fewer than six
             words, a query id with blanks, a score that is not finite, an invalid id, or a document that is
             repeated within a query.
-        OSError: When the file cannot be opened.
+        OSError: The file cannot be opened.
     """
     file = name or Path(path).name
     limits = limits or Limits()

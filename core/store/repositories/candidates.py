@@ -55,12 +55,12 @@ class Candidates:
             self._session.add(Candidate(job_id=job_id, number=number, **columns))
         self._session.flush()
 
-    def take(self, job_id: str, claim: Claim, wave_size: int) -> Candidate | None:
-        """Take the next free candidate of the first unsettled wave, or return None.
+    def claim(self, job_id: str, claim: Claim, wave_size: int) -> Candidate | None:
+        """Claim the next free candidate of the first unsettled wave, or return None.
 
         Args:
             job_id: The automatic training.
-            claim: Claim of the job that takes it.
+            claim: Claim of the job that tries it.
             wave_size: Number of candidates per wave.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)

@@ -341,7 +341,7 @@ class _Sink:
         """Append to the file that was begun last."""
         self.files[next(reversed(self.files))] += piece
 
-    def refer(self, field: str, upload_id: str) -> None:
+    def add_upload(self, field: str, upload_id: str) -> None:
         """Fail: no body of these tests refers to a finished upload."""
         raise AssertionError((field, upload_id))
 

@@ -144,7 +144,7 @@ def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gate_dat
     assert client.post(f"{CHAMPION}/rollback").json()["version"] == 2
 
 
-def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gate_dataset_id: str) -> None:
+def test_a_gate_converts_names_of_ir_measures(client: TestClient, gate_dataset_id: str) -> None:
     """The gate stores the name of the metric in Rankery."""
     gate = {**GATE, "metric": "nDCG@5", "dataset_id": gate_dataset_id}
     assert client.put(f"{CHAMPION}/gate", json=gate).json()["metric"] == "ndcg@5"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.served_models import ServedModel, _warmed
+from app.scoring.served_models import ServedModel, _load_warm
 from app.scoring.tensors import HEAD_BYTES
 from core.data import RankingDataset
 from core.data.feature_alignment import with_categories
@@ -271,7 +271,7 @@ def test_tensors_of_texts_are_checked(
 
 def test_features_without_categories_are_not_copied(store: Store, add_model: Callable[..., Model]) -> None:
     """A model without categories scores the array of the request."""
-    served: ServedModel = _warmed(store, add_model("plain"))
+    served: ServedModel = _load_warm(store, add_model("plain"))
     features = np.zeros((2, 3))
     assert served.coded(features) is features
     assert served.categories == {}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from app.scoring.fast_json import fast_candidates
-from app.scoring.served_models import _warmed
+from app.scoring.served_models import _load_warm
 from app.settings import ApiSettings
 from core.store import Model, Store
 from core.types import Float64Array
@@ -83,7 +83,7 @@ def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
     """The fast path reads lists, since the slow path would take long for thousands of numbers."""
     documents = [{"id": "d", "features": {"price": 1, "emb": [0.5, None, 2]}}]
     content = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
-    candidates = fast_candidates(content, _warmed(store, model), ApiSettings())
+    candidates = fast_candidates(content, _load_warm(store, model), ApiSettings())
     assert candidates is not None
     np.testing.assert_array_equal(candidates.features, np.array([[np.nan, 0.5, np.nan, 2, 1]], np.float32))
 

@@ -202,7 +202,7 @@ def test_a_sorted_walk_whose_rows_are_deleted(filled: Store) -> None:
 
 
 def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:
-    """The cursor is refused, because the place of the removed row is unknown."""
+    """The cursor is refused, because the position of the removed row is unknown."""
     with filled.begin() as tx:
         cursor = tx.datasets.page(None, 1, sort="size").next_cursor
         assert cursor is not None

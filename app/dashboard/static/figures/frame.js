@@ -134,7 +134,7 @@ function frameWithMargin(figure, shown, width, view, margin) {
         : [],
     },
     /** Format a value of the horizontal axis. @param {number | null} value */
-    words(value) {
+    formatX(value) {
       if (value === null) return figure.x.absent ?? "";
       const tick = figure.x.ticks?.find(([at]) => at === value);
       return tick ? tick[1] : (figure.x.read ?? figure.x.format ?? x.format)(value);

@@ -95,14 +95,14 @@ export function nearestStop(stops, [x, y]) {
  */
 export function wordsOf({ points, left }, figure, frame) {
   const origin = points.find(({ position }) => position[0] === left) ?? points[0];
-  const at = frame.words(origin.series.x[origin.index]);
+  const at = frame.formatX(origin.series.x[origin.index]);
   return {
     title: origin.series.words?.[origin.index] ?? joined([figure.x.absent === at ? "" : figure.x.title, at]),
     rows: points.map(({ series, index, position }) => {
       const axis = (series.right && figure.right) || figure.y;
       const value = Number(series.y[index]);
       const words = axis.read ? axis.read(value) : String(Number(value.toPrecision(5)));
-      const aside = position[0] === left ? "" : ` at ${frame.words(series.x[index])}`;
+      const aside = position[0] === left ? "" : ` at ${frame.formatX(series.x[index])}`;
       return { series, words: axis.hidden ? "" : words + aside };
     }),
   };

@@ -159,7 +159,7 @@ function clearErrors(form) {
  * @param {HTMLFormElement} form
  * @param {unknown} error
  */
-export function showError(form, error) {
+function showError(form, error) {
   if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const unplaced = [];
   for (const problem of deepest(problemsOf(error))) {

@@ -206,8 +206,8 @@ export function slicesFigure() {
     (study, trials) => {
       const done = finished(trials);
       if (!done.length) return isOpen(study) ? "Waiting for the first trial to end." : "No trial has finished.";
-      const most = Math.max(...done.map(({ number }) => number));
-      return dimensionsOf(study).map(([pointer, dimension]) => slice(study, pointer, dimension, done, most));
+      const largestNumber = Math.max(...done.map(({ number }) => number));
+      return dimensionsOf(study).map(([pointer, dimension]) => slice(study, pointer, dimension, done, largestNumber));
     },
   );
 }
@@ -217,10 +217,10 @@ export function slicesFigure() {
  * @param {string} pointer
  * @param {import("./labels.js").Dimension} dimension
  * @param {Trial[]} done
- * @param {number} most the highest trial number
+ * @param {number} largestNumber the highest trial number
  * @returns {Figure}
  */
-function slice(study, pointer, dimension, done, most) {
+function slice(study, pointer, dimension, done, largestNumber) {
   const used = done.filter((trial) => valueAt(trial, pointer) !== undefined);
   const values = used.map((trial) => valueAt(trial, pointer));
   const numeric = isNumeric(dimension);
@@ -241,7 +241,7 @@ function slice(study, pointer, dimension, done, most) {
         colour: "accent",
         x: values.map((value) => (numeric ? Number(value) : names.indexOf(valueLabel(value)))),
         y: used.map(({ value }) => value),
-        opacities: used.map(({ number }) => 0.2 + 0.75 * (most ? number / most : 1)),
+        opacities: used.map(({ number }) => 0.2 + 0.75 * (largestNumber ? number / largestNumber : 1)),
         words: used.map(({ number }, index) => `trial ${number}, ${valueLabel(values[index])}`),
       },
     ],
