@@ -26,9 +26,12 @@ class JsonReader(CandidateReader):
 
     Attributes:
         content: The bytes.
+        accepted_features: Features that a model without them leaves out, as another model of the request has
+            them.
     """
 
     content: bytes
+    accepted_features: frozenset[str] = frozenset()
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
         """Read the candidates, on the event loop for a short body in the common form, else in a thread."""
@@ -47,6 +50,8 @@ class JsonReader(CandidateReader):
         if candidates is not None:
             return candidates
         request = self._validated(settings)
+        for name in self.accepted_features - model.columns.keys():
+            _leave_out(name, request)
         n_documents = sum(len(query.documents) for query in request.queries)
         check_documents(n_documents, len(model.feature_names), settings, "/queries")
         return slow_candidates(request, model.feature_names, model.categories, model.scorer.precision)
@@ -65,3 +70,10 @@ class JsonReader(CandidateReader):
             return RankRequest.model_validate(body, from_attributes=True)
         except ValidationError as error:
             raise RequestValidationError(body_errors(error), body=body) from error
+
+
+def _leave_out(feature: str, request: RankRequest) -> None:
+    for query in request.queries:
+        for document in query.documents:
+            if isinstance(document.features, dict):
+                document.features.pop(feature, None)

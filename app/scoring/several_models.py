@@ -1,7 +1,7 @@
 """Rank the candidates of one request by several models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate
 
@@ -51,6 +51,8 @@ async def score_by_models(
 ) -> RankedCandidates:
     """Score the candidates of a request by one or more models at the same time.
 
+    Each model takes its features; a feature that no model has is refused.
+
     Args:
         reader: The request.
         models: Ids of the models.
@@ -64,8 +66,10 @@ async def score_by_models(
         ScoreNotFinite: A score is NaN or infinite.
     """
     works = []
-    for model_id in models:
-        model = await served.get(model_id)
+    loaded = [await served.get(model_id) for model_id in models]
+    names = frozenset[str]().union(*(model.columns for model in loaded))
+    reader = replace(reader, accepted_features=names)
+    for model in loaded:
         if already_read is None or not _read_alike(already_read[0], model):
             already_read = model, await reader.read(model, settings)
         candidates = already_read[1]

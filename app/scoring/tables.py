@@ -293,7 +293,10 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
 
 def _numbers(column: Any, name: str) -> FloatArray:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InvalidInput.at(pointer_of(name), f"must be a column of numbers, not of {column.type}")
+        found = "texts" if _is_text(column.type) else column.type
+        raise InvalidInput.at(
+            pointer_of(name), f"must be a column of numbers, not of {found}; convert its values to numbers"
+        )
     numbers = np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     )

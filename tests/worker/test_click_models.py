@@ -100,7 +100,7 @@ def test_judged_pairs_without_features_are_reported(inline_worker: InlineWorker,
     features_id = inline_worker.add(FEATURES.select_queries([0]), "features")
     job = inline_worker.run_queued(judge(inline_worker, log_id, features_id).id)
     assert job.status == "succeeded", job.problem
-    (finding,) = job.findings or ()
+    (finding,) = job.findings or []
     assert finding["code"] == "documents-without-features"
     assert "impressions are of documents without features, and are left out" in finding["title"]
 

@@ -152,7 +152,9 @@ def mixed_cell(frame: Any) -> DataUnusable | None:
             value = values.iloc[row]
             if texts_are_fewer:
                 error = not_a_number(frame, str(name), row, value)
-                return DataUnusable(f"{error}; convert ids to texts: frame[{name!r}].astype(str)")
+                return DataUnusable(
+                    f"{error}; if it has ids, convert them to texts: frame[{name!r}].astype(str)"
+                )
             return DataUnusable(
                 f"{row_text(frame, row)}, column {name!r}: expected a text as in other rows,"
                 f" but found {value!r}; convert the column: frame[{name!r}].astype(str)"

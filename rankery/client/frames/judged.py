@@ -169,12 +169,12 @@ def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[st
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
             f" or call it {USUAL_NAMES[role][0]!r}{_suggested_name(role, free)}"
-            f" (the frame has {listed(names)}){_index_hint(frame, role)}"
+            f" (the frame has {listed(names)}){index_hint(frame, role)}"
         )
     return usual_column(role, free)
 
 
-def _index_hint(frame: Any, role: str) -> str:
+def index_hint(frame: Any, role: str) -> str:
     """Return a hint to reset the index of a pandas frame if it has a usual name of the role."""
     names = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
     column = usual_column(role, names)

@@ -14,7 +14,14 @@ from rankery.client.frames.cells import (
     warn_of_spellings,
 )
 from rankery.client.frames.incoming import as_table
-from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, single_column, usual_columns
+from rankery.client.frames.judged import (
+    COLUMNS_BY_ROLE,
+    check_roles,
+    index_hint,
+    query_codes,
+    single_column,
+    usual_columns,
+)
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
@@ -99,7 +106,8 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
             expected = (
                 f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
             )
-            raise DataUnusable(f"there is no {expected} (the frame has {listed(names)})")
+            hint = "" if name else index_hint(frame, role)
+            raise DataUnusable(f"there is no {expected} (the frame has {listed(names)}){hint}")
     if found["document"] is None:
         _warn_of_texts(table, found)
     columns_by_role: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
@@ -109,7 +117,30 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
             continue
         column = table.column(name)
         columns_by_role[role] = _identifiers(frame, name, column)
-    return pa.table(columns_by_role)
+    run = pa.table(columns_by_role)
+    if found["document"] is not None:
+        _refuse_repeated_documents(frame, run)
+    return run
+
+
+def _refuse_repeated_documents(frame: Any, run: "pa.Table") -> None:
+    """Refuse a document that was retrieved twice for a query.
+
+    Raises:
+        DataUnusable: Two rows with a score have the same ids.
+    """
+    from rankery.client.frames.arrow import np
+
+    retrieved = np.flatnonzero(~np.isnan(run.column("score").to_numpy()))
+    queries, documents = (query_codes(run.column(role))[retrieved] for role in ("query", "document"))
+    firsts = np.unique(queries * len(run) + documents, return_index=True)[1]
+    repeated = np.delete(retrieved, firsts)
+    if len(repeated):
+        row = int(repeated[0])
+        query, document = (run.column(role)[row].as_py() for role in ("query", "document"))
+        raise DataUnusable(
+            f"{row_text(frame, row)}: document {document!r} is in query {query!r} twice; keep one of its rows"
+        )
 
 
 def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -> None:

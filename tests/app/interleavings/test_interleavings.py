@@ -1,5 +1,6 @@
 """Interleavings over HTTP: creation, lists, clicks and verdicts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,9 +9,10 @@ from fastapi import FastAPI
 from app.http.services import registered
 from app.served.writer import ListWriter
 from core.store import Store
-from tests.app.conftest import TestClient
+from core.store.tables import Model
+from tests.app.conftest import FEATURE_NAMES, TestClient
 
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {"id": f"d{place}", "features": {"bm25": float(place), "pagerank": -float(place)}} for place in range(12)
 ]
 RANKINGS = {"a": ["d1", "d2", "d3", "d4"], "b": ["d4", "d3", "d2", "d1"]}
@@ -246,6 +248,24 @@ def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, 
     answer = client.post("/v1/interleavings", json=body)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+def test_models_of_different_features_take_their_own(
+    client: TestClient, models: list[str], add_model: Callable[..., Model]
+) -> None:
+    """A list of a model and one with a new feature needs the features of both; others are refused."""
+    newer = add_model("web", feature_names=(*FEATURE_NAMES[1:], "freshness")).reference
+    interleaving = create(client, rankings=None, models=[models[0], newer])
+    path = f"/v1/interleavings/{interleaving['id']}/lists"
+    documents = [{"id": one["id"], "features": {**one["features"], "freshness": 1.0}} for one in DOCUMENTS]
+    answer = client.post(path, json={"query": {"id": "q", "documents": documents}, "user": "u"})
+    assert answer.status_code == 200, answer.text
+    assert {*answer.json()["documents"]} <= {one["id"] for one in DOCUMENTS}
+    unknown = [{"id": "d1", "features": {"bm25": 1.0, "recency": 1.0}}]
+    answer = client.post(path, json={"query": {"id": "s", "documents": unknown}, "user": "u"})
+    assert answer.json()["errors"] == [
+        {"pointer": "/query/documents/0/features/recency", "detail": "not a feature of this model"}
+    ]
 
 
 def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:

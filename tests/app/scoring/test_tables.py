@@ -103,7 +103,7 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
         (_bad(document_id=pa.array(list("12212"))), "/document_id", "row 2: '2' is in this query twice"),
         (_bad(document_id=pa.array(["1", None, "3", "1", "2"])), "/document_id", "has a null"),
         (_bad(query_id=pa.array([0.5] * 5)), "/query_id", "texts or whole numbers"),
-        (_bad(pagerank=pa.array(["x"] * 5)), "/pagerank", "a column of numbers"),
+        (_bad(pagerank=pa.array(["x"] * 5)), "/pagerank", "a column of numbers, not of texts; convert"),
         (_bad(pagerank=pa.array([True] * 5)), "/pagerank", "columns of bool are not accepted"),
         (_bad(pagerank=pa.array(["x"] * 5).dictionary_encode()), "/pagerank", "not accepted"),
         (_bad(pagerank=pa.nulls(5)), "/pagerank", "not accepted"),

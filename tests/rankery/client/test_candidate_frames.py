@@ -287,3 +287,19 @@ def test_scores_are_not_guessed(frame: pandas.DataFrame, columns: Any, sentence:
     with pytest.raises(DataUnusable, match=sentence):
         scores_table(frame, columns)
     assert scores_table(frame, {"score": "bm25"})["score"].to_pylist() == [1.0, 2.0, 3.0]
+
+
+def test_a_document_twice_in_a_query_is_named_by_its_row() -> None:
+    """A row without a score is not retrieved, and may repeat another."""
+    frame = pandas.DataFrame({"query": "a", "document": ["x", "y", "x"], "score": [1.0, 2.0, np.nan]})
+    assert scores_table(frame).num_rows == 3
+    with pytest.raises(DataUnusable, match=r"^row 2: document 'x' is in query 'a' twice"):
+        scores_table(frame.assign(score=3.0))
+
+
+def test_scores_with_ids_in_the_index_are_refused_with_advice() -> None:
+    """The index of pandas is not read."""
+    with pytest.raises(
+        DataUnusable, match=r"no column for the query.*frame.reset_index\(\) makes it a column"
+    ):
+        scores_table(FRAME.assign(score=1.0).set_index("query"))
