@@ -91,7 +91,7 @@ class EventStream(StreamingResponse):
             headers = {"Retry-After": str(_RETRY_AFTER_SECONDS)}
             await http_problem(HTTPStatus.TOO_MANY_REQUESTS, refusal, headers)(scope, receive, send)
             return
-        self._ended = scope["method"] == "HEAD"  # which gets only the headers
+        self._ended = scope.get("method") == "HEAD"  # which gets only the headers
         on_shutdown: set[Callable[[], None]] = scope.get("state", {}).get(ON_SHUTDOWN, set())
         on_shutdown.add(self._end)
         try:
