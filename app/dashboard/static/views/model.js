@@ -14,7 +14,7 @@ import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
-import { failureBox, loadInto, openObject } from "../page/content.js";
+import { loadInto, openObject } from "../page/content.js";
 import {
   disclosure,
   elementById,
@@ -178,11 +178,7 @@ function reproduction({ id }) {
     const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
     replace(place, noResultNotice(job) || reproductionResult(job));
   };
-  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
-    place.hidden = false;
-    replace(place, failureBox(error, retry));
-  };
-  const button = actionButton("Train again and compare files", "", reproduce, refused, { needs: "write" });
+  const button = actionButton("Train again and compare files", "", reproduce, place, { needs: "write" });
   return h("div.rows", h("div.actions", button), place);
 }
 
