@@ -185,11 +185,7 @@ function propensityLine(name, propensities) {
   });
 }
 
-/**
- * @param {number[]} values
- * @param {number[] | null} [lower] lower ends of the intervals of the values
- * @param {number[] | null} [upper]
- */
+/** @param {number[]} values @param {number[] | null} [lower] interval ends @param {number[] | null} [upper] */
 function byRank(values, lower, upper) {
   return values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
 }

@@ -30,12 +30,7 @@ export const bandPath = (upper, lower) => (upper.length ? `${linePath([...upper,
 /** Return the places of a line whose neighbours are absent: only a dot shows them. @param {(Place | null)[]} places */
 export const isolated = (places) => places.filter((place, index) => place && !places[index - 1] && !places[index + 1]);
 
-/**
- * Return the first, lowest, highest and last place of each column of pixels: they draw the same line as all
- * places.
- *
- * @param {(Place | null)[]} places ascending by x
- */
+/** Keep the places per column of pixels that draw the same line. @param {(Place | null)[]} places ascending by x */
 export function thinned(places) {
   /** @type {(Place | null)[]} */
   const kept = [];
@@ -53,13 +48,7 @@ export function thinned(places) {
   return kept;
 }
 
-/**
- * Return the outline of a symbol around a place.
- *
- * @param {"circle" | "diamond" | "cross"} kind
- * @param {Place} place
- * @param {number} radius
- */
+/** @param {"circle" | "diamond" | "cross"} kind @param {Place} place of the middle @param {number} radius */
 export function symbolPath(kind, [x, y], radius) {
   const [left, right, top, bottom] = [x - radius, x + radius, y - radius, y + radius].map(pixel);
   if (kind === "diamond") return `M${pixel(x)} ${top}L${right} ${pixel(y)}L${pixel(x)} ${bottom}L${left} ${pixel(y)}Z`;

@@ -38,12 +38,7 @@ const MAX_SIZE_RATIO = 10;
 /** The statistics of a dataset list the values of a column up to this number. */
 const MAX_LISTED_VALUES = 20;
 
-/**
- * Return the training that is nearest in size, of the same kind of scorer.
- *
- * @param {Plan} plan
- * @param {MeasuredTraining[]} measured newest first
- */
+/** Return the training of the nearest size. @param {Plan} plan @param {MeasuredTraining[]} measured newest first */
 export function nearest(plan, measured) {
   const distance = (/** @type {MeasuredTraining} */ each) => Math.abs(Math.log(cells(plan) / cells(each)));
   const alike = measured.filter(({ scorer }) => scorer === plan.scorer);

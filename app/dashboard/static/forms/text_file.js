@@ -61,11 +61,7 @@ export function firstRecords(text, most) {
     : [];
 }
 
-/**
- * Return the most frequent delimiter of the first line, outside of quotes, which may hold line feeds; null without one.
- *
- * @param {string} text
- */
+/** Return the most frequent delimiter of the first line outside of quotes, null without one. @param {string} text */
 export function delimiterOf(text) {
   const [bare] = text.replace(/"[^"]*"/g, "").split("\n", 1);
   const counts = DELIMITERS.map((each) => /** @type {const} */ ([each, bare.split(each).length - 1]));

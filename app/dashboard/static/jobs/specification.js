@@ -9,12 +9,7 @@ import { counted, duration, short, size } from "../page/format.js";
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
 export const isSubmitted = async (kind) => kind in (await getOnce("/v1/job-schemas")).kinds;
 
-/**
- * Return the request that submits a job again, without the settings that equal their defaults.
- *
- * @param {Job} job
- * @returns {Promise<Record<string, Json>>}
- */
+/** Return the request that submits a job again. @param {Job} job @returns {Promise<Record<string, Json>>} */
 export async function requestOf({ kind, spec }) {
   const [{ kinds, schemas }, { presets }] = await Promise.all([getOnce("/v1/job-schemas"), getOnce("/v1/metrics")]);
   const shrink = shrinker(schemas);
@@ -177,13 +172,7 @@ export function plainName(name) {
     .replaceAll("_", " ");
 }
 
-/**
- * Format a value of a specification.
- *
- * @param {string} name as `flatten` returns it
- * @param {unknown} content
- * @param {Job} job
- */
+/** Format a value. @param {string} name as `flatten` returns it @param {unknown} content @param {Job} job */
 export function shown(name, content, job) {
   if (/dataset_id$/.test(name)) {
     const id = String(content);
@@ -222,12 +211,7 @@ export function flatten(value, prefix = "") {
   });
 }
 
-/**
- * Return the defaults by the names that `flatten` returns.
- *
- * @param {JobSpecification} spec
- * @returns {Promise<Map<string, unknown>>}
- */
+/** Return the defaults by name. @param {JobSpecification} spec @returns {Promise<Map<string, unknown>>} */
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();
   const [{ schemas }, { items }, { items: scorers }] = await Promise.all([

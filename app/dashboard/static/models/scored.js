@@ -154,13 +154,7 @@ export function rankRequest({ feature_names: names }, queryId, candidates) {
   };
 }
 
-/**
- * Return the documents of a request's JSON.
- *
- * @param {string} text
- * @param {string[]} names features of the model
- * @returns {Candidate[]}
- */
+/** Read the JSON of a request. @param {string} text @param {string[]} names of features @returns {Candidate[]} */
 export function candidatesOf(text, names) {
   const candidates = parsed(text, names);
   for (const { id, features } of candidates) {

@@ -94,12 +94,7 @@ export function queryPage(id, queryId) {
   return `/datasets/${encodeURIComponent(id)}/queries/${encodeURIComponent(queryId)}`;
 }
 
-/**
- * Return the path of the dataset's page with the feature table filtered by a name.
- *
- * @param {string} id
- * @param {string} name
- */
+/** Return the path of a dataset's feature table, filtered by a name. @param {string} id @param {string} name */
 export function featureView(id, name) {
   return datasetPage(id, `features=${encodeURIComponent(name)}`);
 }

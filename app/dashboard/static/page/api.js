@@ -41,11 +41,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   return { status: response.status, etag: response.headers.get("etag"), body: text ? parsed(text) : null };
 }
 
-/**
- * Parse an answer. A proxy whose session has expired answers with its own page, and status 200.
- *
- * @param {string} text
- */
+/** Parse an answer; a proxy with an expired session answers 200 with its own page. @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -63,10 +59,7 @@ export async function fetched(path, options) {
   }
 }
 
-/**
- * Open the sign-in page, which redirects back here. The promise never settles, since the browser leaves this page.
- * @returns {Promise<never>}
- */
+/** Open the sign-in page, which returns here; the promise never settles. @returns {Promise<never>} */
 export function signIn() {
   const here = pagePath() + location.search + location.hash;
   openPage(`/sign-in?next=${encodeURIComponent(here)}`);
