@@ -19,9 +19,8 @@ export function serviceUrl() {
   return location.origin + ROOT;
 }
 
-/** Return the application path of this page, percent-encoded. */
-export function pagePath() {
-  const { pathname } = location;
+/** Return the application path of a URL, percent-encoded. @param {{pathname: string}} [url] by default this page's */
+export function pagePath({ pathname } = location) {
   return ROOT && `${pathname}/`.startsWith(`${ROOT}/`) ? pathname.slice(ROOT.length) || "/" : pathname;
 }
 
