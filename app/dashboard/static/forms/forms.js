@@ -152,13 +152,7 @@ export function showError(form, error) {
   (faulty[0] || find(form, ".summary")).focus();
 }
 
-/**
- * Show why the choices of a form could not be read, with a button that loads the page again. The form is shown without
- * them.
- *
- * @param {HTMLFormElement} form
- * @param {unknown} error
- */
+/** Show why choices could not be read, and a button to reload. @param {HTMLFormElement} form @param {unknown} error */
 export function showUnread(form, error) {
   form.removeAttribute("aria-busy");
   const summary = find(form, ".summary");
@@ -183,12 +177,7 @@ function deepest(problems) {
   return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
 }
 
-/**
- * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.
- *
- * @param {HTMLFormElement} form
- * @param {string} pointer
- */
+/** Return the control of a pointer, or its nearest parent. @param {HTMLFormElement} form @param {string} pointer */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
     const element = findAll(form, `[data-pointer="${CSS.escape(at)}"]`, HTMLElement).find(

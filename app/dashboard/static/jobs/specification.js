@@ -18,13 +18,7 @@ export async function requestOf({ kind, spec }) {
   return { kind, ...shrunk };
 }
 
-/**
- * Return a request with names of datasets in place of their IDs, as schedules take them.
- *
- * @param {Json} value
- * @param {Record<string, string>} names by ID
- * @returns {Json}
- */
+/** Replace the IDs of datasets. @param {Json} value @param {Record<string, string>} names by ID @returns {Json} */
 export function byDatasetNames(value, names) {
   if (typeof value === "string") return names[value] ?? value;
   if (Array.isArray(value)) return value.map((each) => byDatasetNames(each, names));
@@ -36,12 +30,7 @@ export function byDatasetNames(value, names) {
   return Object.fromEntries(entries);
 }
 
-/**
- * Return the name of the preset that a contract equals, other contracts unchanged.
- *
- * @param {Contract | undefined} contract
- * @param {Record<string, Contract>} presets
- */
+/** @param {Contract | undefined} contract that may equal a preset @param {Record<string, Contract>} presets */
 function presetOrContract(contract, presets) {
   if (!contract) return contract;
   const { preset, ...conventions } = contract;

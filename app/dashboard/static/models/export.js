@@ -257,12 +257,7 @@ export async function exportView(model) {
   return [form, report, ...(model.kind === "trees" ? [] : [distillation(model, dataset)])];
 }
 
-/**
- * Offer to train a forest on the scores of a model.
- *
- * @param {Schemas["Model"]} model
- * @param {HTMLSelectElement} dataset choice of the data, empty for the model's own
- */
+/** @param {Schemas["Model"]} model @param {HTMLSelectElement} dataset choice of the data, empty for the model's own */
 function distillation(model, dataset) {
   const refused = h("div");
   const create = creator();

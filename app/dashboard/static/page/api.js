@@ -81,12 +81,7 @@ export function failure(status, text) {
   return new Problem(status, body);
 }
 
-/**
- * Check whether the API refused a request permanently. A caller above its rate limit (429) may send the request again.
- *
- * @param {unknown} error
- * @returns {error is Problem}
- */
+/** Check for a final refusal, unlike 429. @param {unknown} error @returns {error is Problem} */
 export const isFinal = (error) => error instanceof Problem && error.status < 500 && error.status !== 429;
 
 /** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
@@ -107,12 +102,7 @@ export const messageOf = (error) => (error instanceof Error ? error.message : St
  */
 export const get = async (path) => (await request(path)).body;
 
-/**
- * Return a function that reads at its first call and keeps the result; after a failure, the next call reads again.
- *
- * @template Found
- * @param {() => Promise<Found>} read
- */
+/** Return a function that reads once, and again after a failure. @template Found @param {() => Promise<Found>} read */
 export function readOnce(read) {
   /** @type {Promise<Found> | null} */
   let result = null;

@@ -157,11 +157,7 @@ export function scrollRegion(label, ...children) {
   return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
 
-/**
- * Return the head of a table with one row. Texts are headings of columns; an empty text is a column without a heading.
- *
- * @param {...(Child | Child[])} cells
- */
+/** Return a head of one row; texts become headings, except for empty ones. @param {...(Child | Child[])} cells */
 export function tableHead(...cells) {
   const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
   return h("thead", h("tr", ...cells.flat().map(cell)));
@@ -275,14 +271,7 @@ export function showDialog(dialog) {
   });
 }
 
-/**
- * Ask the user to confirm an action; resolve to whether the user confirmed it.
- *
- * @param {string} question
- * @param {string} consequence
- * @param {string} yes
- * @param {string} [no]
- */
+/** Ask to confirm. @param {string} question @param {string} consequence @param {string} yes @param {string} [no] */
 export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h(
     "dialog",

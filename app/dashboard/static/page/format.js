@@ -11,23 +11,13 @@ export const count = (value) => (value === null || value === undefined ? "–" :
 /** Return the text of a number with a minus sign as wide as a plus. @param {string} text */
 export const withMinus = (text) => text.replace(/^-/, "−");
 
-/**
- * Return a number with a fixed count of decimals and a minus sign as wide as a plus; a number that rounds to zero has no sign.
- *
- * @param {number} value
- * @param {number} digits
- */
+/** Return a number with a true minus sign, zero without a sign. @param {number} value @param {number} digits */
 export function fixed(value, digits) {
   const text = value.toFixed(digits);
   return Number(text) === 0 ? text.replace("-", "") : withMinus(text);
 }
 
-/**
- * Return a metric with four decimals, because rankers differ in the third. Values from 10, such as ranks,
- * have two.
- *
- * @param {number | null | undefined} value
- */
+/** Return a metric with four decimals; from 10, such as ranks, with two. @param {number | null | undefined} value */
 export function metric(value) {
   return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
 }

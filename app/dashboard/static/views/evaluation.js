@@ -109,12 +109,7 @@ function row(name, summary) {
   );
 }
 
-/**
- * Describe the conventions of metrics; metrics with the same conventions share an entry.
- *
- * @param {string[]} names
- * @param {Evaluation["metrics"]} metrics
- */
+/** Describe equal conventions once. @param {string[]} names @param {Evaluation["metrics"]} metrics */
 function conventionEntries(names, metrics) {
   /** @type {Map<string, string[]>} */
   const together = new Map();
