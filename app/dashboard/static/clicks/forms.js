@@ -24,11 +24,7 @@ const FORMS = {
   ],
 };
 
-/**
- * Bind the forms of the page; the options of a form's selects are read when its dialog is first opened.
- *
- * @param {string} logId
- */
+/** Bind the forms of the page; the options of selects are read when a dialog is first opened. @param {string} logId */
 export function bindForms(logId) {
   const create = creator();
   const estimator = find(elementById("estimate-form"), 'select[name="estimator"]');

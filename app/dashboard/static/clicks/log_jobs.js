@@ -1,6 +1,6 @@
 /** The jobs on a click log, and the propensities that these jobs have estimated, by method. @module */
-import { rankLines } from "../figures/rank_lines.js";
-import { jobPage } from "../page/paths.js";
+import { byRank, rankLines } from "../figures/rank_lines.js";
+import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loadInto, withCode } from "../page/content.js";
 import { h, hint, panel, replace, statusBadge } from "../page/dom.js";
@@ -59,12 +59,7 @@ export function propensityLines(jobs) {
     lines.set(name, {
       name,
       kind: isTruth ? "reference" : "dots",
-      points: values.map((y, index) => ({
-        x: index + 1,
-        y,
-        lower: result.lower?.[index],
-        upper: result.upper?.[index],
-      })),
+      points: byRank(values, result.lower, result.upper),
     });
   }
   return [...lines.values()].sort(

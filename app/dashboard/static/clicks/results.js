@@ -1,6 +1,6 @@
 /** The part of a job's page that shows a result about clicks, by kind of job. @module */
 import { bars, tileList } from "../figures/marks.js";
-import { rankLines } from "../figures/rank_lines.js";
+import { byRank, rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/paths.js";
 import { changeDetector, dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
@@ -183,15 +183,6 @@ function propensityLine(name, propensities) {
     summary: `${name}: ${rankSummary(propensities)}.`,
     include: [0, 1],
   });
-}
-
-/**
- * @param {number[]} values
- * @param {number[] | null} [lower] lower ends of the intervals of the values
- * @param {number[] | null} [upper]
- */
-function byRank(values, lower, upper) {
-  return values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
 }
 
 /** @param {number[]} values by rank */

@@ -20,12 +20,7 @@ export function sourceLabel({ source, size_bytes: bytes }) {
   return filesLabel(source, bytes, FORMATS);
 }
 
-/**
- * Return "0 – 4", or a single number if both ends are equal.
- *
- * @param {number | null | undefined} minimum
- * @param {number | null | undefined} maximum
- */
+/** Return "0 – 4". @param {number | null | undefined} minimum @param {number | null | undefined} maximum */
 export function rangeLabel(minimum, maximum) {
   if (minimum === null || minimum === undefined) return "none";
   return minimum === maximum ? short(minimum) : `${short(minimum)} – ${short(maximum)}`;
@@ -98,13 +93,7 @@ async function readNames(datasetId) {
   }
 }
 
-/**
- * Return the heading of a result, such as "web:3 on MSLR".
- *
- * @param {string} words
- * @param {string} connective such as "on"
- * @param {string} id of the dataset
- */
+/** Return a heading such as "web:3 on MSLR". @param {string} words @param {string} connective @param {string} id */
 export function headingOn(words, connective, id) {
   const link = h("a.quiet-link", { href: datasetPage(id) }, datasetName(id));
   return h("h1", words, h("span.kind", ` ${connective} `), link);

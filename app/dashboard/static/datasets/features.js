@@ -11,11 +11,7 @@ const MAX_BARS = 12;
 const MAX_LABELS = 100;
 const MAX_LENGTH_BARS = 5;
 
-/**
- * Draw how many documents have each label: bars for few labels, a histogram for many.
- *
- * @param {Statistics} statistics
- */
+/** Draw the number of documents by label: bars for few labels, else a histogram. @param {Statistics} statistics */
 function labelCounts({ labels = [], label_range: range }) {
   /** @type {[string, number][]} */
   const entries = labels.map(({ label, documents }) => [short(label), documents]);
@@ -34,11 +30,7 @@ function labelCounts({ labels = [], label_range: range }) {
   });
 }
 
-/**
- * Draw the distribution of documents per query: bars for few numbers, a histogram for many.
- *
- * @param {NonNullable<Statistics["documents_per_query"]>} lengths
- */
+/** Draw the documents per query. @param {NonNullable<Statistics["documents_per_query"]>} lengths */
 function queryLengths({ histogram: bins = [], min, median, max }) {
   /** @param {{from: number, to: number}} bin */
   const range = ({ from, to }) => (from === to ? count(from) : `${count(from)} – ${count(to)}`);

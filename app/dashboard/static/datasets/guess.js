@@ -65,13 +65,7 @@ export function automaticRoles(header, rows, usual) {
   return roles;
 }
 
-/**
- * Return the likely role of each column.
- *
- * @param {string[]} header
- * @param {string[][]} rows
- * @param {UsualNames} usual
- */
+/** Return the likely roles of columns. @param {string[]} header @param {string[][]} rows @param {UsualNames} usual */
 export function guessedRoles(header, rows, usual) {
   const roles = automaticRoles(header, rows, usual);
   for (const [role, pattern] of LIKELY_NAMES) {

@@ -65,10 +65,7 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
   }
 }
 
-/**
- * @param {{job: any, logged: SystemEstimate, estimate: SystemEstimate}} found
- * @param {Map<string, string>} logs names by id
- */
+/** @param {{job: any, logged: SystemEstimate, estimate: SystemEstimate}} found @param {Map<string, string>} logs */
 function row({ job: { id, created_at: at, spec, result }, logged, estimate }, logs) {
   const { value, lower, upper, missing } = estimate;
   const cells = [

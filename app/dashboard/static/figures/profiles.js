@@ -53,12 +53,7 @@ export function profiles({ name, profile }, before, after) {
   );
 }
 
-/**
- * "up to 0.5: Before 12%, Now 30%"
- *
- * @param {string} label of the bin or category
- * @param {[distribution: string, share: number][]} shares
- */
+/** "up to 0.5: Before 12%, Now 30%" @param {string} label @param {[distribution: string, share: number][]} shares */
 export function pairLabel(label, shares) {
   return `${label}: ${shares.map(([distribution, share]) => `${distribution} ${percent(share, 1)}`).join(", ")}`;
 }

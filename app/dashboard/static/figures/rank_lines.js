@@ -73,3 +73,8 @@ export function namedTicks(first, last) {
   if (last - first >= MAX_NAMED_TICKS) return undefined;
   return Array.from({ length: last - first + 1 }, (_, index) => [first + index, count(first + index)]);
 }
+
+/** @param {number[]} values @param {number[] | null} [lower] interval ends @param {number[] | null} [upper] */
+export function byRank(values, lower, upper) {
+  return values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
+}

@@ -83,12 +83,7 @@ export function setControl(form, pointer, value) {
 /** @param {HTMLElement} control @returns {control is HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */
 const isField = (control) => control.matches("input, select, textarea");
 
-/**
- * Choose an option, and add one for a value that the form does not offer.
- *
- * @param {HTMLSelectElement} select
- * @param {Json} value
- */
+/** Choose an option, which is added if it is absent. @param {HTMLSelectElement} select @param {Json} value */
 function chooseOption(select, value) {
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   if (![...select.options].some((option) => option.value === text)) {

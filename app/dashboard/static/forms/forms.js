@@ -33,12 +33,7 @@ function controls(form) {
   );
 }
 
-/**
- * Read a control's value. An invalid number is sent as typed, and the server's response explains why.
- *
- * @param {HTMLElement} control
- * @returns {Json | undefined}
- */
+/** Read a value; an invalid number is sent as typed. @param {HTMLElement} control @returns {Json | undefined} */
 function controlValue(control) {
   if (control instanceof HTMLInputElement && control.type === "checkbox") return control.checked;
   const type = control.dataset.type;
@@ -113,12 +108,7 @@ function pairsOf(text) {
 /** Units of fields as factors of the API's units. @type {Record<string, number>} */
 export const UNITS = { minutes: 60, gigabytes: 1e9 };
 
-/**
- * Convert minutes and GB to the seconds and bytes that are sent.
- *
- * @param {string | number} value
- * @param {string | undefined} unit
- */
+/** Convert minutes to seconds, and GB to bytes. @param {string | number} value @param {string | undefined} unit */
 function inUnits(value, unit) {
   const factor = UNITS[unit ?? ""];
   return factor && typeof value === "number" ? Math.round(value * factor) : value;
@@ -127,13 +117,7 @@ function inUnits(value, unit) {
 /** @param {string} text */
 const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
 
-/**
- * Set the value at a JSON pointer, and create the objects on its path.
- *
- * @param {Record<string, Json>} payload
- * @param {string} pointer
- * @param {Json} value
- */
+/** Set the value at a pointer. @param {Record<string, Json>} payload @param {string} pointer @param {Json} value */
 export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
   const last = steps.pop() ?? "";
@@ -153,13 +137,8 @@ function clearErrors(form) {
 
 /** @typedef {{pointer: string, detail: string}} FieldProblem */
 
-/**
- * Show each problem of the response at the field of its pointer, or else in the summary at the top of the form.
- *
- * @param {HTMLFormElement} form
- * @param {unknown} error
- */
-function showError(form, error) {
+/** Show each problem at its field, else in the summary. @param {HTMLFormElement} form @param {unknown} error */
+export function showError(form, error) {
   if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const unplaced = [];
   for (const problem of deepest(problemsOf(error))) {
@@ -173,13 +152,7 @@ function showError(form, error) {
   (faulty[0] || find(form, ".summary")).focus();
 }
 
-/**
- * Show why the choices of a form could not be read, with a button that loads the page again. The form is shown without
- * them.
- *
- * @param {HTMLFormElement} form
- * @param {unknown} error
- */
+/** Show why choices could not be read, and a button to reload. @param {HTMLFormElement} form @param {unknown} error */
 export function showUnread(form, error) {
   form.removeAttribute("aria-busy");
   const summary = find(form, ".summary");
@@ -204,12 +177,7 @@ function deepest(problems) {
   return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
 }
 
-/**
- * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.
- *
- * @param {HTMLFormElement} form
- * @param {string} pointer
- */
+/** Return the control of a pointer, or its nearest parent. @param {HTMLFormElement} form @param {string} pointer */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
     const element = findAll(form, `[data-pointer="${CSS.escape(at)}"]`, HTMLElement).find(
@@ -344,13 +312,7 @@ function controlsOf(part) {
   return part.querySelectorAll(part.matches("details") ? ":scope > fieldset" : "input, select, fieldset");
 }
 
-/**
- * Set a choice of the form, as a user would: a select, or one of several radio buttons.
- *
- * @param {HTMLFormElement} form
- * @param {string} name
- * @param {string} value
- */
+/** Set a select or radio button as users do. @param {HTMLFormElement} form @param {string} name @param {string} value */
 export function choose(form, name, value) {
   const select = form.querySelector(`select[name="${name}"]`);
   if (select instanceof HTMLSelectElement) {
@@ -365,12 +327,7 @@ export function choose(form, name, value) {
   choice.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-/**
- * Parse tags. The name of a tag contains no colon; its value may.
- *
- * @param {string} text with one tag per line
- * @returns {Record<string, string>}
- */
+/** Parse tags, one per line; values may contain colons. @param {string} text @returns {Record<string, string>} */
 export function tagsOf(text) {
   return Object.fromEntries(
     partsOf(text, "\n").map((line) => {

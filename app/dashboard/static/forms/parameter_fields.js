@@ -29,12 +29,7 @@ const MAX_SHOWN_BOUND = 1e6;
  */
 /** @typedef {Omit<Schemas["ParameterDescription"], "optional"> & FieldOptions} Parameter */
 
-/**
- * Return a field for a hyperparameter, from its declaration in the API.
- *
- * @param {string} pointer
- * @param {Parameter} parameter
- */
+/** Return the field of a declared hyperparameter. @param {string} pointer @param {Parameter} parameter */
 export function parameterField(pointer, parameter) {
   const [control, ...more] = controls(pointer, parameter);
   control.id = `field${pointer.replaceAll("/", "-")}`;
@@ -215,12 +210,7 @@ function grouped(losses) {
     .map(([family, members]) => h("optgroup", { label: family }, ...members.map(option)));
 }
 
-/**
- * Offer check boxes for further losses to train with, each with its default parameters.
- *
- * @param {Loss[]} losses
- * @param {HTMLSelectElement} select
- */
+/** Offer further losses with default parameters. @param {Loss[]} losses @param {HTMLSelectElement} select */
 function offerOthers(losses, select) {
   const container = find(document, "[data-also]");
   /** @param {Loss} loss */
@@ -318,12 +308,7 @@ function axesOf(form) {
     .filter(({ values }) => values.length > 1);
 }
 
-/**
- * Return all combinations of one value of each axis, as pairs of pointer and value.
- *
- * @param {Axis[]} axes
- * @returns {[pointer: string, value: Json][][]}
- */
+/** Return all combinations of values. @param {Axis[]} axes @returns {[pointer: string, value: Json][][]} */
 function product(axes) {
   return axes.reduce(
     (ways, { pointer, values }) => ways.flatMap((way) => values.map((value) => [...way, pair(pointer, value)])),

@@ -45,12 +45,7 @@ async function decompressed(bytes, most) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/**
- * Return the cells of the first records of delimited text; an empty list for text with a single column.
- *
- * @param {string} text
- * @param {number} most maximum number of records
- */
+/** Return cells, [] for a single column. @param {string} text @param {number} most maximum number of records */
 export function firstRecords(text, most) {
   const bare = text.replace(/^\uFEFF/, "");
   const delimiter = delimiterOf(bare);
@@ -61,11 +56,7 @@ export function firstRecords(text, most) {
     : [];
 }
 
-/**
- * Return the most frequent delimiter of the first line, outside of quotes, which may hold line feeds; null without one.
- *
- * @param {string} text
- */
+/** Return the most frequent delimiter of the first line outside of quotes, null without one. @param {string} text */
 export function delimiterOf(text) {
   const [bare] = text.replace(/"[^"]*"/g, "").split("\n", 1);
   const counts = DELIMITERS.map((each) => /** @type {const} */ ([each, bare.split(each).length - 1]));

@@ -48,12 +48,7 @@ function normalShare(value) {
   return 0.5 + (sum * width) / 3;
 }
 
-/**
- * Return the conclusion of the test of a pair. It does not begin with the name of a ranker, because badges begin with a
- * capital letter.
- *
- * @param {Pair} pair
- */
+/** Return a conclusion that does not begin with a ranker's name: badges begin with a capital. @param {Pair} pair */
 function conclusionLabel({ conclusion, first, second }) {
   if (conclusion === "first") return `better: ${first}`;
   if (conclusion === "second") return `better: ${second}`;

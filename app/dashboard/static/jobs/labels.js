@@ -34,12 +34,7 @@ function inspectionPage(id, { spec }) {
   return `${modelPage(spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(id)}`;
 }
 
-/**
- * Return the link to the result of a job, null while there is none.
- *
- * @param {Job} job
- * @returns {{href: string, label: string} | null}
- */
+/** Return the link to a job's result. @param {Job} job @returns {{href: string, label: string} | null} */
 export function resultLink(job) {
   const links = RESULTS.map(([field, label, page]) => {
     const id = job.result?.[field];
@@ -98,11 +93,7 @@ export function limitLabel(job) {
 /** Phases whose steps are shown as a percentage. */
 const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
 
-/**
- * Check whether the current phase counts its steps. A training keeps its last count while it stores
- * and evaluates the model.
- * @param {Job} job
- */
+/** Check whether the current phase counts its steps; later phases keep the last count. @param {Job} job */
 export function isCounting(job) {
   return (
     (job.progress?.total ?? 0) > 0 &&

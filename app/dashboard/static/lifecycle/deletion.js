@@ -18,22 +18,12 @@ import { offerUndo, openAfterDeletion } from "./undo.js";
 /** Maximum number of refused objects in the list. */
 const MAX_LISTED = 20;
 
-/**
- * Return the button that deletes the object of a page and opens the list of its kind.
- *
- * @param {Kind} kind
- * @param {string} id
- */
+/** Return the button that deletes the object of a page. @param {Kind} kind @param {string} id */
 export function deleteButton(kind, id) {
   return dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
 }
 
-/**
- * Return a button that deletes ticked rows of a list, or all that match its filters.
- *
- * @param {Ticked} ticked
- * @param {string} [words] of the button
- */
+/** Return the button that deletes ticked or matching rows. @param {Ticked} ticked @param {string} [words] */
 export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…") {
   /** @param {import("./undo.js").Deleted} deleted */
   const done = (deleted) => {

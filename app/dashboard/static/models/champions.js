@@ -45,12 +45,7 @@ export function newest(trend, champion) {
   return trend && version !== undefined && version > champion ? { version, value: trend.values.at(-1) } : null;
 }
 
-/**
- * Draw the metric over the versions, with a dot at the champion.
- *
- * @param {Trend} trend
- * @param {number} version of the champion
- */
+/** Draw the metric by version, with a dot at the champion. @param {Trend} trend @param {number} version */
 function sparkline({ metric: name, versions, values }, version) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const stepX = (SPARK.width - 2 * SPARK.margin) / (values.length - 1);

@@ -7,20 +7,14 @@ import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
-import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
+import { downloadFile, helpLink, withCode } from "../page/content.js";
 import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
 const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, placeholder });
 
-/**
- * Return a field with the choices no and yes: yes sends true, and no sends nothing.
- *
- * @param {string} name
- * @param {string} words
- * @param {string} hint
- */
+/** Return a field in which "no" sends nothing. @param {string} name @param {string} words @param {string} hint */
 function yesNoField(name, words, hint) {
   const box = h(
     "select",
@@ -88,17 +82,6 @@ function parityReport(report, { filename }, { file, archive }) {
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
   const box = h("div");
-  /** @param {string} words @param {string} kind @param {() => Promise<void>} download */
-  const button = (words, kind, download) =>
-    actionButton(
-      words,
-      kind,
-      () => {
-        replace(box);
-        return download();
-      },
-      (error, retry) => replace(box, failureBox(error, retry)),
-    );
   return h(
     "section.panel.parity",
     { "aria-label": "Parity of the export with the model" },
@@ -118,8 +101,8 @@ function parityReport(report, { filename }, { file, archive }) {
     notes.length > 0 && h("div.notes", h("h3", "Notes"), h("ul", ...notes.map((note) => h("li", ...withCode(note))))),
     h(
       "div.actions",
-      button(`Download ${filename}`, "primary", file),
-      button("Download with parity files (zip)", "", archive),
+      actionButton(`Download ${filename}`, "primary", file, box),
+      actionButton("Download with parity files (zip)", "", archive, box),
       h(
         "span.hint",
         "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
@@ -274,15 +257,14 @@ export async function exportView(model) {
   return [form, report, ...(model.kind === "trees" ? [] : [distillation(model, dataset)])];
 }
 
-/**
- * Offer to train a forest on the scores of a model.
- *
- * @param {Schemas["Model"]} model
- * @param {HTMLSelectElement} dataset choice of the data, empty for the model's own
- */
+/** @param {Schemas["Model"]} model @param {HTMLSelectElement} dataset choice of the data, empty for the model's own */
 function distillation(model, dataset) {
   const refused = h("div");
   const create = creator();
+  async function distil() {
+    const job = await create(modelApi(model.id, "/distil"), dataset.value ? { dataset_id: dataset.value } : {});
+    openPage(jobPage(job.id));
+  }
   return h(
     "section.panel",
     { "aria-label": "Distillation" },
@@ -294,21 +276,7 @@ function distillation(model, dataset) {
     hint(
       "Elasticsearch and OpenSearch read trees and some linear scorers, Solr no sums. Distillation trains a forest on the scores of this model, and shows the difference of both on test queries.",
     ),
-    h(
-      "div.actions",
-      actionButton(
-        "Distil into a forest",
-        "",
-        async () => {
-          replace(refused);
-          const chosen = dataset.value ? { dataset_id: dataset.value } : {};
-          const job = await create(modelApi(model.id, "/distil"), chosen);
-          openPage(jobPage(job.id));
-        },
-        (error, retry) => replace(refused, failureBox(error, retry)),
-        { needs: "write" },
-      ),
-    ),
+    h("div.actions", actionButton("Distil into a forest", "", distil, refused, { needs: "write" })),
     refused,
   );
 }

@@ -60,11 +60,7 @@ function judgmentRules(gate, dataset) {
   ];
 }
 
-/**
- * Return the rules on clicks, and a function that offers click logs and datasets.
- *
- * @param {Schemas["Gate"] | null} gate
- */
+/** Return the rules on clicks, and a function that offers their data. @param {Schemas["Gate"] | null} gate */
 function clickRules(gate) {
   const rule = gate?.counterfactual ?? null;
   const log = h("select", { "data-pointer": "/counterfactual/click_log_id" });

@@ -32,12 +32,7 @@ function layerLabel(model) {
   return hidden.length ? `${steps}, ${scorer?.activation}${norm}` : steps;
 }
 
-/**
- * Return the number of weights, biases and norm parameters as text. It begins with "at least" if indicators of
- * missing values are further inputs.
- *
- * @param {Model} model
- */
+/** Return the number of parameters, "at least" with inputs for missing values. @param {Model} model */
 export function parameterCount(model) {
   const { scorer, feature_names: features } = model;
   const hidden = hiddenOf(model);

@@ -154,13 +154,7 @@ export function rankRequest({ feature_names: names }, queryId, candidates) {
   };
 }
 
-/**
- * Return the documents of a request's JSON.
- *
- * @param {string} text
- * @param {string[]} names features of the model
- * @returns {Candidate[]}
- */
+/** Read the JSON of a request. @param {string} text @param {string[]} names of features @returns {Candidate[]} */
 export function candidatesOf(text, names) {
   const candidates = parsed(text, names);
   for (const { id, features } of candidates) {
@@ -224,12 +218,7 @@ export function removeRefusedTexts(candidates, error) {
   return names;
 }
 
-/**
- * Return the value of a field: null if it is empty, the text of a category, else a number, NaN for other texts.
- *
- * @param {string} text
- * @param {boolean} isCategory
- */
+/** Return null, the text of a category, or a number, maybe NaN. @param {string} text @param {boolean} isCategory */
 export function valueOfField(text, isCategory) {
   const trimmed = text.trim();
   if (trimmed === "") return null;

@@ -1,5 +1,6 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
-import { apiError } from "./api.js";
+import { refusal } from "./api.js";
+import { failureBox } from "./content.js";
 import { h, problemBox, replace } from "./dom.js";
 
 /**
@@ -27,18 +28,26 @@ export function actionRunner(outcome, done) {
  * @param {string} words
  * @param {string} kind class of the button
  * @param {() => Promise<unknown>} act
- * @param {(error: unknown, retry: () => void) => unknown} refused shows a refusal
+ * @param {HTMLElement | ((error: unknown, retry: () => void) => unknown)} refused shows a refusal; an element is
+ *   emptied when the action begins, and is only visible with content if it was hidden
  * @param {Attributes} [attributes]
  */
 export function actionButton(words, kind, act, refused, attributes = {}) {
   const button = h("button", { class: kind, click: run, ...attributes }, words);
+  /** @param {unknown} error */
+  function showRefusal(error) {
+    if (typeof refused === "function") return refused(error, run);
+    refused.hidden = false;
+    return replace(refused, failureBox(error, run));
+  }
   async function run() {
+    if (typeof refused !== "function") replace(refused);
     const hadFocus = document.activeElement === button;
     button.disabled = true;
     try {
       await act();
     } catch (error) {
-      refused(error, run);
+      showRefusal(error);
     } finally {
       button.disabled = false;
       // A disabled button loses the focus, and a dialog does not return it.

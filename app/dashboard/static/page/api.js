@@ -41,11 +41,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   return { status: response.status, etag: response.headers.get("etag"), body: text ? parsed(text) : null };
 }
 
-/**
- * Parse an answer. A proxy whose session has expired answers with its own page, and status 200.
- *
- * @param {string} text
- */
+/** Parse an answer; a proxy with an expired session answers 200 with its own page. @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -63,10 +59,7 @@ export async function fetchPath(path, options) {
   }
 }
 
-/**
- * Open the sign-in page, which redirects back here. The promise never settles, since the browser leaves this page.
- * @returns {Promise<never>}
- */
+/** Open the sign-in page, which returns here; the promise never settles. @returns {Promise<never>} */
 export function signIn() {
   const here = pagePath() + location.search + location.hash;
   openPage(`/sign-in?next=${encodeURIComponent(here)}`);
@@ -88,12 +81,7 @@ export function failure(status, text) {
   return new Problem(status, body);
 }
 
-/**
- * Check whether the API refused a request permanently. A caller above its rate limit (429) may send the request again.
- *
- * @param {unknown} error
- * @returns {error is Problem}
- */
+/** Check for a final refusal, unlike 429. @param {unknown} error @returns {error is Problem} */
 export const isFinal = (error) => error instanceof Problem && error.status < 500 && error.status !== 429;
 
 /** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
@@ -114,12 +102,7 @@ export const messageOf = (error) => (error instanceof Error ? error.message : St
  */
 export const get = async (path) => (await request(path)).body;
 
-/**
- * Return a function that reads at its first call and keeps the result; after a failure, the next call reads again.
- *
- * @template Found
- * @param {() => Promise<Found>} read
- */
+/** Return a function that reads once, and again after a failure. @template Found @param {() => Promise<Found>} read */
 export function readOnce(read) {
   /** @type {Promise<Found> | null} */
   let result = null;

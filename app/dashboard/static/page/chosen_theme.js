@@ -6,11 +6,7 @@ export const THEMES = ["system", "light", "dark"];
 /** Return the chosen theme, "system" by default. */
 export const chosenTheme = () => document.documentElement.dataset.theme ?? "system";
 
-/**
- * Show the page in a theme and keep the choice; the document gets the event `themechange`.
- *
- * @param {string} theme one of `THEMES`
- */
+/** Show and keep a theme; the document gets the event `themechange`. @param {string} theme one of `THEMES` */
 export function chooseTheme(theme) {
   const { dataset } = document.documentElement;
   if (theme === "system") delete dataset.theme;

@@ -62,11 +62,7 @@ export function setAttribute(node, name, value) {
   }
 }
 
-/**
- * Return why the API refuses requests that need a scope, or null if the caller's key has the scope.
- *
- * @param {string} scope
- */
+/** Return why the API refuses requests that need a scope, null if it does not. @param {string} scope */
 export function missingScope(scope) {
   const { missingScopes = "", keyName } = document.body.dataset;
   return missingScopes.split(" ").includes(scope) ? `The key “${keyName}” lacks the scope ${scope}.` : null;
@@ -85,12 +81,7 @@ export function requireScope(node, scope) {
   }
 }
 
-/**
- * Replace the text only when it differs: a selection is kept, and a live region is not announced again.
- *
- * @param {Element} node
- * @param {string} text
- */
+/** Replace a text if it differs: selections and live regions stay. @param {Element} node @param {string} text */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -161,21 +152,12 @@ function expected(node, kind, name) {
   throw new TypeError(`The page has no ${kind?.name ?? "HTMLElement"} ${name}`);
 }
 
-/**
- * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
- *
- * @param {string} label
- * @param {...(Child | Child[])} children
- */
+/** Return a region that scrolls sideways. @param {string} label @param {...(Child | Child[])} children */
 export function scrollRegion(label, ...children) {
   return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
 
-/**
- * Return the head of a table with one row. Texts are headings of columns; an empty text is a column without a heading.
- *
- * @param {...(Child | Child[])} cells
- */
+/** Return a head of one row; texts become headings, except for empty ones. @param {...(Child | Child[])} cells */
 export function tableHead(...cells) {
   const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
   return h("thead", h("tr", ...cells.flat().map(cell)));
@@ -204,12 +186,7 @@ export function dataTable(label, heads, rows, attributes = {}) {
   return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", ...rows)));
 }
 
-/**
- * Return a section whose heading is its accessible name.
- *
- * @param {string} heading
- * @param {...(Child | Child[])} children
- */
+/** Return a section named by its heading. @param {string} heading @param {...(Child | Child[])} children */
 export function panel(heading, ...children) {
   return h("section.panel", { "aria-label": heading }, h("h2", heading), ...children);
 }
@@ -236,12 +213,8 @@ export function metaLine(...facts) {
   return h("p.job-meta", ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
 }
 
-/**
- * Return a function that checks whether a value differs, as JSON, from the value of its previous call.
- *
- * @returns {(value: unknown) => boolean}
- */
-export function changeDetector() {
+/** Return a function that checks whether a value differs from the last one. @returns {(value: unknown) => boolean} */
+export function changes() {
   /** @type {string | undefined} */
   let last = "";
   return (value) => {
@@ -273,11 +246,7 @@ export function emptyState(title, sentence, href, action, needs = "read") {
   return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href, needs }, action));
 }
 
-/**
- * Return a box that shows a problem: title, sentence and, when known, its place in a file.
- *
- * @param {ShownProblem} problem
- */
+/** Return a box with the title, sentence and place of a problem. @param {ShownProblem} problem */
 export function problemBox(problem) {
   const container = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
   return h(
@@ -302,14 +271,7 @@ export function showDialog(dialog) {
   });
 }
 
-/**
- * Ask the user to confirm an action; resolve to whether the user confirmed it.
- *
- * @param {string} question
- * @param {string} consequence
- * @param {string} yes
- * @param {string} [no]
- */
+/** Ask to confirm. @param {string} question @param {string} consequence @param {string} yes @param {string} [no] */
 export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h(
     "dialog",

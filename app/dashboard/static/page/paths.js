@@ -19,9 +19,8 @@ export function serviceUrl() {
   return location.origin + ROOT;
 }
 
-/** Return the application path of this page, percent-encoded. */
-export function pagePath() {
-  const { pathname } = location;
+/** Return the application path of a URL, percent-encoded. @param {{pathname: string}} [url] by default this page's */
+export function pagePath({ pathname } = location) {
   return ROOT && `${pathname}/`.startsWith(`${ROOT}/`) ? pathname.slice(ROOT.length) || "/" : pathname;
 }
 
@@ -94,13 +93,8 @@ export function queryPage(id, queryId) {
   return `/datasets/${encodeURIComponent(id)}/queries/${encodeURIComponent(queryId)}`;
 }
 
-/**
- * Return the path of the dataset's page with the feature table filtered by a name.
- *
- * @param {string} id
- * @param {string} name
- */
-export function featureTablePage(id, name) {
+/** Return the path of a dataset's feature table, filtered by a name. @param {string} id @param {string} name */
+export function featureView(id, name) {
   return datasetPage(id, `features=${encodeURIComponent(name)}`);
 }
 

@@ -1,9 +1,9 @@
 /** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
-import { openPage, OBJECT_PAGES } from "./paths.js";
-import { get, apiError } from "./api.js";
+import { openPage, OBJECT_PAGES, pagePath } from "./addresses.js";
+import { get, refusal } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
-import { h, missingScope, replace, setAttribute, setText } from "./dom.js";
+import { findAll, h, missingScope, replace, setAttribute, setText } from "./dom.js";
 import { openShortcuts } from "./shortcuts.js";
 import { tablesOfPage } from "../tables/csv.js";
 
@@ -11,28 +11,15 @@ const TYPING_MILLISECONDS = 120;
 
 /** @typedef {{name: string, detail?: string, href?: string, act?: () => unknown}} Choice */
 
-/** @type {Choice[]} */
+/** The pages of the header's sections, and pages that no section has. @type {Choice[]} */
 const PAGES = [
   { name: "Overview", href: "/" },
-  { name: "Jobs", href: "/jobs" },
-  { name: "Studies", href: "/studies" },
-  { name: "Experiments", href: "/experiments" },
-  { name: "Schedules", href: "/schedules" },
-  { name: "Datasets", href: "/datasets" },
-  { name: "Click logs", href: "/click-logs" },
-  { name: "Models", href: "/models" },
-  { name: "Evaluations", href: "/evaluations" },
-  { name: "Comparisons", href: "/comparisons" },
-  { name: "Rankings", href: "/rankings" },
-  { name: "Aliases", href: "/aliases" },
-  { name: "Interleavings", href: "/interleavings" },
+  ...findAll(document, ".section .menu-items a, .section:not(:has(.menu-items)) > a", HTMLAnchorElement).map(
+    (link) => ({ name: link.textContent, href: pagePath(link) }),
+  ),
+  { name: "Settings", href: "/settings" },
   { name: "Guide", href: "/guide/" },
   { name: "API reference", href: "/docs" },
-  { name: "Settings", href: "/settings" },
-  { name: "API keys", href: "/settings/keys" },
-  { name: "Audit log", href: "/settings/audit" },
-  { name: "Storage", href: "/settings/storage" },
-  { name: "Webhooks", href: "/settings/webhooks" },
 ];
 
 /** @type {Choice[]} */

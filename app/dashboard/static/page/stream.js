@@ -19,11 +19,7 @@ let connected = false;
 /** Return whether the stream is open. */
 export const isConnected = () => connected;
 
-/**
- * Call a function with each signal. The stream is open while the page is visible.
- *
- * @param {(signal: Signal) => void} listener
- */
+/** Listen to signals; the stream is open while the page is visible. @param {(signal: Signal) => void} listener */
 export function follow(listener) {
   listeners.add(listener);
   document.addEventListener("visibilitychange", openWhileVisible);

@@ -50,12 +50,7 @@ function showFilters(form) {
   for (const select of findAll(form, "select[data-filter]", HTMLSelectElement)) select.value = valueInUrl(select);
 }
 
-/**
- * Offer the names of the newest datasets in a filter.
- *
- * @param {HTMLFormElement} form of the filters
- * @param {string} parameter of the filter
- */
+/** Offer the newest datasets in a filter. @param {HTMLFormElement} form @param {string} parameter */
 export async function offerDatasetFilter(form, parameter) {
   const select = find(form, `select[data-filter="${parameter}"]`, HTMLSelectElement);
   const requested = parameters().get(parameter);

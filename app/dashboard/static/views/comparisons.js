@@ -108,12 +108,7 @@ async function systemPicker(container, changed) {
     announce(`${names.get(reference) ?? reference} ${wanted ? "chosen" : "left out"}.`);
   }
 
-  /**
-   * Add the typed system on Enter. A reference that is not in the list is added as typed; the server checks
-   * whether it exists.
-   *
-   * @param {KeyboardEvent} event
-   */
+  /** Add the typed system on Enter, also if the list does not have it. @param {KeyboardEvent} event */
   function addTyped(event) {
     if (event.key !== "Enter") return;
     event.preventDefault();

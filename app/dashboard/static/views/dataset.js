@@ -8,9 +8,10 @@ import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm, correctedSourceForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/paths.js";
+import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/addresses.js";
+import { actionButton } from "../page/actions.js";
 import { conditionalReader, creator } from "../page/api.js";
-import { failureBox, loadInto, showMissing } from "../page/content.js";
+import { loadInto, showMissing } from "../page/content.js";
 import {
   announce,
   columnHead,
@@ -66,7 +67,7 @@ const COLUMNS = [
  *
  * @param {FaultyFile} problem
  * @param {Schemas["ProblemCause"][]} causes
- * @param {() => void} begun called when the upload is being read again
+ * @param {() => unknown} begun called when the upload is being read again
  */
 function problemCauses(problem, causes, begun) {
   const { title, errors } = problem;
@@ -74,19 +75,12 @@ function problemCauses(problem, causes, begun) {
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
   /** @type {Set<string>} */
   const ignored = new Set();
-  const button = h("button.primary", { click: readAgain, needs: "write" }, "Ignore and read again");
-  const actions = h("div.actions", button);
+  const refused = h("div");
+  const button = actionButton("Ignore and read again", "primary", readAgain, refused, { needs: "write" });
 
   async function readAgain() {
-    button.disabled = true;
-    actions.nextElementSibling?.remove();
-    try {
-      await create(datasetApi(id, "/read-again"), { ignore: [...ignored] });
-      begun();
-    } catch (error) {
-      actions.after(failureBox(error, readAgain));
-      button.disabled = false;
-    }
+    await create(datasetApi(id, "/read-again"), { ignore: [...ignored] });
+    await begun();
   }
 
   /** @param {string} column @param {boolean} isIgnored */
@@ -133,7 +127,7 @@ function problemCauses(problem, causes, begun) {
       ["Column", "Cause", numberHeads("Count"), `${lineHead(errors)}s`, "Found", ""],
       causes.map(row),
     ),
-    canIgnore && actions,
+    canIgnore && [h("div.actions", button), refused],
     errors.length > 0 &&
       !only &&
       h(

@@ -65,12 +65,7 @@ function offerRanking(files, ranking) {
   );
 }
 
-/**
- * Offer the ranking that a model made while it was evaluated, unless the job is gone.
- *
- * @param {HTMLElement} files
- * @param {string} job
- */
+/** Offer the ranking of the evaluated model, unless the job is gone. @param {HTMLElement} files @param {string} job */
 async function offerRankingOfJob(files, job) {
   const evaluated = await get(jobApi(job)).catch(() => null);
   const ranking = evaluated?.result?.ranking_id;
@@ -114,12 +109,7 @@ function row(name, summary) {
   );
 }
 
-/**
- * Describe the conventions of metrics; metrics with the same conventions share an entry.
- *
- * @param {string[]} names
- * @param {Evaluation["metrics"]} metrics
- */
+/** Describe equal conventions once. @param {string[]} names @param {Evaluation["metrics"]} metrics */
 function conventionEntries(names, metrics) {
   /** @type {Map<string, string[]>} */
   const together = new Map();
@@ -228,12 +218,7 @@ function againstBaselines({ system, metrics, baselines }) {
   };
 }
 
-/**
- * Return a sort function that puts the best baseline first.
- *
- * @param {string} metric
- * @param {{higher_is_better: boolean}} summary
- */
+/** Return a sort function, best first. @param {string} metric @param {{higher_is_better: boolean}} summary */
 function byMean(metric, { higher_is_better: higher }) {
   /** @param {Schemas["Baseline"]} baseline */
   const worth = ({ metrics }) => (higher ? 1 : -1) * (metrics[metric]?.mean ?? Number.NaN);

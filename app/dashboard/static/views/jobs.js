@@ -110,12 +110,7 @@ function datasets({ dataset_names: names }) {
   ];
 }
 
-/**
- * Return the details of an open row; they need the whole job, which the list does not read.
- *
- * @param {Job} job
- * @param {() => void} changed
- */
+/** Return the details of an open row, which need the whole job. @param {Job} job @param {() => void} changed */
 function details(job, changed) {
   const read = conditionalReader();
   const actions = jobActions(changed, { page: true });

@@ -1,7 +1,7 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { getAll, apiError, request } from "../page/api.js";
-import { failureBox } from "../page/content.js";
+import { getAll, refusal, request } from "../page/api.js";
+import { latestReader } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
@@ -40,19 +40,18 @@ const table = sortableTable(
   ],
   { label: "API keys", first: 50 },
 );
+const read = latestReader(place);
 show();
 
-async function show() {
-  try {
-    const keys = await getAll("/v1/keys?limit=200");
-    table.show(keys);
-    replace(container, keys.length ? table.node : hint(NO_KEY));
-    create.hidden = false;
-  } catch (error) {
-    replace(container, failureBox(error, show));
-  } finally {
-    container.removeAttribute("aria-busy");
-  }
+function show() {
+  return read(
+    () => getAll("/v1/keys?limit=200"),
+    (keys) => {
+      table.show(keys);
+      replace(place, keys.length ? table.node : hint(NO_KEY));
+      create.hidden = false;
+    },
+  );
 }
 
 /** @param {Schemas["Key"]} key */

@@ -22,7 +22,7 @@ import {
   pageObjectId,
 } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
-import { failureBox, loadInto, openObject } from "../page/content.js";
+import { loadInto, openObject } from "../page/content.js";
 import {
   disclosure,
   elementById,
@@ -186,12 +186,8 @@ function reproduction({ id }) {
     const job = await followJob(container, await create(modelApi(id, "/reproduce"), {}));
     replace(container, noResultNotice(job) || reproductionResult(job));
   };
-  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) => {
-    container.hidden = false;
-    replace(container, failureBox(error, retry));
-  };
-  const button = actionButton("Train again and compare files", "", reproduce, refused, { needs: "write" });
-  return h("div.rows", h("div.actions", button), container);
+  const button = actionButton("Train again and compare files", "", reproduce, place, { needs: "write" });
+  return h("div.rows", h("div.actions", button), place);
 }
 
 /** @param {Job} job */
