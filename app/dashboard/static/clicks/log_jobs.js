@@ -1,6 +1,6 @@
 /** The jobs on a click log, and the propensities that these jobs have estimated, by method. @module */
 import { byRank, rankLines } from "../figures/rank_lines.js";
-import { jobPage } from "../page/addresses.js";
+import { jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { loadInto, withCode } from "../page/content.js";
 import { h, hint, panel, replace, statusBadge } from "../page/dom.js";

@@ -69,7 +69,7 @@ function stopsByX(series) {
 /** @param {Point | undefined} point @param {number} at */
 const distance = (point, at) => (point ? Math.abs(point.position[0] - at) : Infinity);
 
-/** Return an index, -1 without stops. @param {Stop[]} stops @param {import("./shapes.js").Place} place */
+/** Return an index, -1 without stops. @param {Stop[]} stops @param {import("./shapes.js").Position} position */
 export function nearestStop(stops, [x, y]) {
   let [nearest, least] = [-1, Infinity];
   stops.forEach((stop, index) => {

@@ -36,9 +36,9 @@ export const bandPath = (upper, lower) => (upper.length ? `${linePath([...upper,
 export const isolated = (positions) =>
   positions.filter((position, index) => position && !positions[index - 1] && !positions[index + 1]);
 
-/** Keep the places per column of pixels that draw the same line. @param {(Place | null)[]} places ascending by x */
-export function thinned(places) {
-  /** @type {(Place | null)[]} */
+/** Keep the positions per column of pixels that draw the same line. @param {(Position | null)[]} positions ascending by x */
+export function thinned(positions) {
+  /** @type {(Position | null)[]} */
   const kept = [];
   for (let start = 0; start < positions.length;) {
     const first = positions[start];
@@ -58,7 +58,7 @@ export function thinned(places) {
   return kept;
 }
 
-/** @param {"circle" | "diamond" | "cross"} kind @param {Place} place of the middle @param {number} radius */
+/** @param {"circle" | "diamond" | "cross"} kind @param {Position} position of the middle @param {number} radius */
 export function symbolPath(kind, [x, y], radius) {
   const [left, right, top, bottom] = [x - radius, x + radius, y - radius, y + radius].map(pixel);
   if (kind === "diamond") return `M${pixel(x)} ${top}L${right} ${pixel(y)}L${pixel(x)} ${bottom}L${left} ${pixel(y)}Z`;

@@ -152,7 +152,7 @@ function aliasCard(model, assignment, changed) {
   const history = aliasHistory(name, alias);
   const postOnce = creator();
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
-  const action = (words, kind, act) => actionButton(words, kind, act, place, { needs: "write" });
+  const action = (words, kind, act) => actionButton(words, kind, act, container, { needs: "write" });
 
   /** Promote the version. The reason of a refusal stays visible; the report of a promotion is in the history. */
   async function move() {
@@ -221,7 +221,7 @@ function aliasCard(model, assignment, changed) {
 
 /** @param {Schemas["Model"]} model @param {string} alias without a version @param {() => void} changed */
 function gatedCard(model, alias, changed) {
-  const place = h("div.alias-job", { hidden: true });
+  const container = h("div.alias-job", { hidden: true });
   const move = async () => {
     if (await setAlias(model, alias, container)) changed();
   };
@@ -231,7 +231,7 @@ function gatedCard(model, alias, changed) {
     h(
       "div.panel-head",
       h("h2", h("span.alias-name", `@${alias}`), " has no version"),
-      h("div.actions", actionButton(`Promote version ${model.version}`, "small", move, place, { needs: "write" })),
+      h("div.actions", actionButton(`Promote version ${model.version}`, "small", move, container, { needs: "write" })),
     ),
     container,
     gatePanel(model.name, { alias, gated: true }),

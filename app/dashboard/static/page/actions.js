@@ -1,5 +1,5 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
-import { refusal } from "./api.js";
+import { apiError } from "./api.js";
 import { failureBox } from "./content.js";
 import { h, problemBox, replace } from "./dom.js";
 

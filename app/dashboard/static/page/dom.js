@@ -214,7 +214,7 @@ export function metaLine(...facts) {
 }
 
 /** Return a function that checks whether a value differs from the last one. @returns {(value: unknown) => boolean} */
-export function changes() {
+export function changeDetector() {
   /** @type {string | undefined} */
   let last = "";
   return (value) => {

@@ -162,7 +162,7 @@ setInterval(() => {
 }, 10_000);
 
 /** Return "num leaves" for `/hyperparameters/num_leaves`, "metrics 2" for `/metrics/1`. @param {string} pointer */
-export function placeLabel(pointer) {
+export function pointerLabel(pointer) {
   const steps = pointer.split("/").slice(1);
   const named = steps.findLastIndex((step) => !/^\d+$/.test(step));
   const name = (steps[named] ?? "").replaceAll("_", " ").replaceAll("~1", "/").replaceAll("~0", "~");

@@ -94,7 +94,7 @@ export function queryPage(id, queryId) {
 }
 
 /** Return the path of a dataset's feature table, filtered by a name. @param {string} id @param {string} name */
-export function featureView(id, name) {
+export function featureTablePage(id, name) {
   return datasetPage(id, `features=${encodeURIComponent(name)}`);
 }
 

@@ -1,6 +1,6 @@
 /** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
-import { openPage, OBJECT_PAGES, pagePath } from "./addresses.js";
-import { get, refusal } from "./api.js";
+import { openPage, OBJECT_PAGES, pagePath } from "./paths.js";
+import { apiError, get } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
 import { findAll, h, missingScope, replace, setAttribute, setText } from "./dom.js";

@@ -8,7 +8,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm, correctedSourceForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/paths.js";
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { loadInto, showMissing } from "../page/content.js";

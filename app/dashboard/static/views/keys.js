@@ -1,6 +1,6 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { getAll, refusal, request } from "../page/api.js";
+import { apiError, getAll, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
@@ -40,7 +40,7 @@ const table = sortableTable(
   ],
   { label: "API keys", first: 50 },
 );
-const read = latestReader(place);
+const read = latestReader(container);
 show();
 
 function show() {
@@ -48,7 +48,7 @@ function show() {
     () => getAll("/v1/keys?limit=200"),
     (keys) => {
       table.show(keys);
-      replace(place, keys.length ? table.node : hint(NO_KEY));
+      replace(container, keys.length ? table.node : hint(NO_KEY));
       create.hidden = false;
     },
   );

@@ -186,8 +186,8 @@ function reproduction({ id }) {
     const job = await followJob(container, await create(modelApi(id, "/reproduce"), {}));
     replace(container, noResultNotice(job) || reproductionResult(job));
   };
-  const button = actionButton("Train again and compare files", "", reproduce, place, { needs: "write" });
-  return h("div.rows", h("div.actions", button), place);
+  const button = actionButton("Train again and compare files", "", reproduce, container, { needs: "write" });
+  return h("div.rows", h("div.actions", button), container);
 }
 
 /** @param {Job} job */
