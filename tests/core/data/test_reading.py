@@ -127,7 +127,8 @@ def test_numbers_of_products_and_weights_of_samples_are_no_features(tmp_path: Pa
     path = tmp_path / "judged.csv"
     path.write_text("qid,product_id,label,sample_weight,bm25\na,17,1,0.5,2\na,4,0,1,3\n")
     dataset = read_dataset(path)
-    assert (dataset.feature_names, dataset.document_ids) == (("bm25",), ("17", "4"))
+    assert dataset.feature_names == ("bm25",)
+    assert list(dataset.document_ids) == ["17", "4"]
     assert dataset.document_weights is not None
     assert dataset.document_weights.tolist() == [0.5, 1.0]
 
