@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _WEIGHT_ROLES = ("query_weight", "document_weight")
-_ROLES = ("label", "query", "document", *_WEIGHT_ROLES)
 _TEXT_ROLES = ("query_text", "document_title", "document_url")
 _LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 
@@ -123,22 +122,16 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         _check_label(frame, label, table.column(label))
     if query is not None:
         _check_queries(frame, query, table.column(query))
+    free = _columns_without_role(requested, names)
     for role in _WEIGHT_ROLES:
-        weight = requested.get(role) or usual_column(role, names)
+        weight = requested.get(role) or usual_column(role, free)
         if weight is not None:
             _check_weights(frame, table, weight, query if role == "query_weight" else None)
-    document = requested.get("document") or usual_column("document", names)
-    with_role = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := requested.get(role), str)}
-    with_role |= {name for role in _LIST_ROLES for name in requested.get(role) or ()} | {
-        label or "",
-        query or "",
-    }
+    document = requested.get("document") or usual_column("document", free)
     others = [
         name
-        for name in names
-        if name not in with_role
-        and not any(is_usual(role, name) for role in _TEXT_ROLES)
-        and name != document
+        for name in free
+        if name not in (label, query, document) and not any(is_usual(role, name) for role in _TEXT_ROLES)
     ]
     declared = declared_categories(frame)
     categorical = []
@@ -162,9 +155,7 @@ def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[st
     """Return the column of a role; None if several have usual names, which the service refuses."""
     if isinstance(requested.get(role), str):
         return str(requested[role])
-    with_role = {name for name in requested.values() if isinstance(name, str)}
-    with_role |= {name for key in _LIST_ROLES for name in requested.get(key) or ()}
-    free = [name for name in names if name not in with_role]
+    free = _columns_without_role(requested, names)
     if not usual_columns(role, free):
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
@@ -172,6 +163,13 @@ def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[st
             f" (the frame has {listed(names)}){index_hint(frame, role)}"
         )
     return usual_column(role, free)
+
+
+def _columns_without_role(requested: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return the columns that the caller gives no role."""
+    with_role = {name for name in requested.values() if isinstance(name, str)}
+    with_role |= {name for role in _LIST_ROLES for name in requested.get(role) or ()}
+    return [name for name in names if name not in with_role]
 
 
 def index_hint(frame: Any, role: str) -> str:
@@ -332,10 +330,10 @@ def _refuse_times_of_documents(frame: Any, table: "pa.Table", name: str, query: 
     is_duration = pa.types.is_duration(kind)
     rows = None if query is None else _first_change(table.column(query), table.column(name))
     if is_duration or rows is not None:
-        place = f"{row_text(frame, rows[1])}, column" if rows else "column"
+        location = f"{row_text(frame, rows[1])}, column" if rows else "column"
         found = "durations are" if is_duration else "times that differ within a query are"
         raise DataUnusable(
-            f"{place} {name!r}: {found} no features; convert them to numbers, such as days,"
+            f"{location} {name!r}: {found} no features; convert them to numbers, such as days,"
             f" or name it in columns={{'ignore': [{name!r}]}}"
         )
 

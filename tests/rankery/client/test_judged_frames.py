@@ -73,6 +73,27 @@ def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, s
         _check(FRAME.assign(**changes), columns)
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"document_weight": "weight"},
+        {"features": ["bm25", "weight"]},
+        {"document_columns": ["weight"]},
+        {"ignore": ["weight"]},
+    ],
+)
+def test_a_column_with_another_role_is_no_query_weight(columns: Columns) -> None:
+    """A column called `weight` need not be equal within a query if the caller gives it another role."""
+    frame = FRAME.assign(weight=[1, 1, 2, 1, 1]).drop(columns="brand")
+    assert _check(frame, columns) == columns
+
+
+def test_an_ignored_id_leaves_another_column_as_document() -> None:
+    """The document is detected among the columns that the caller gives no role, as the service does it."""
+    frame = FRAME.assign(doc_id=1, product_id=[*"vwxyz"]).drop(columns="brand")
+    assert _check(frame, {"ignore": ["doc_id"]}) == {"ignore": ["doc_id"]}
+
+
 def test_advice_on_texts_that_are_numbers_suits_the_library() -> None:
     """Frames of other libraries than pandas get no code of pandas."""
     frame = polars.from_pandas(FRAME.assign(brand=["1,5", "2,0", "3,1", "4", None]))
