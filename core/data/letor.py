@@ -51,7 +51,7 @@ def read_letor(
 
     Raises:
         DatasetError: With up to 100 invalid tokens, one per line.
-        InvalidInput: When `feature_names` names a feature that the file does not have, or makes two names
+        InvalidInput: `feature_names` names a feature that the file does not have, or makes two names
             equal.
     """
     options, source = options or ReadingOptions(), FileText(text, file)

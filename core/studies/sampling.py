@@ -145,7 +145,7 @@ def _shuffled_combinations(space: SearchSpace, base: Json, position: TrialPositi
     except InvalidInput:
         return
     order = np.random.default_rng(trial_seed(position.seed, position.number)).permutation(len(combinations))
-    yield from (combinations[place] for place in order.tolist())
+    yield from (combinations[index] for index in order.tolist())
 
 
 def _sobol_points(space: SearchSpace, base: Json, position: TrialPosition) -> Iterator[Json]:

@@ -99,16 +99,20 @@ def test_answers_are_parsed_and_shown() -> None:
     assert sent[-1].method == "DELETE"
 
 
-def sent_by(clicks: Any) -> list[dict[str, str]]:
-    """Return the events that the client sends for clicks."""
+def sent_by(clicks: Any, *, are_events: bool = False) -> list[dict[str, str]]:
+    """Return the events that the client sends for clicks, or for events on kept rankings."""
     sent: list[dict[str, str]] = []
 
     def keep(request: httpx.Request) -> httpx.Response:
         sent.extend(json.loads(request.read())["events"])
-        return answer(request)
+        counts = {"recorded": len(sent), "repeated": 0, "unknown": []}
+        return httpx.Response(200, json=counts) if are_events else answer(request)
 
     with Client("http://rankery.test", transport=httpx.MockTransport(keep), retries=0) as client:
-        client.send_clicks("itl_1", clicks)
+        if are_events:
+            client.send_events(clicks)
+        else:
+            client.send_clicks("itl_1", clicks)
     return sent
 
 
@@ -117,6 +121,22 @@ def test_clicks_may_be_a_frame() -> None:
     expected = [{"ranking_id": "lst_1", "document_id": "7"}]
     frame = pandas.DataFrame({"row": [0], "ranking_id": ["lst_1"], "document_id": [7]})
     assert sent_by(frame) == sent_by(polars.from_pandas(frame)) == sent_by([("lst_1", 7)]) == expected
+
+
+def test_a_frame_of_events_has_actions_and_times() -> None:
+    """A column `action` or `at` is sent where it has a value; without it, events are clicks at present."""
+    click = {"ranking_id": "rkg_1", "document_id": "7", "action": "click"}
+    frame = pandas.DataFrame({"ranking_id": ["rkg_1"] * 2, "document_id": [7, 8]})
+    assert sent_by(frame.head(1), are_events=True) == [click]
+    actions = frame.assign(action=[None, "purchase"], at=[pandas.Timestamp("2026-05-01 10:00Z"), None])
+    expected = [
+        {**click, "at": "2026-05-01T10:00:00+00:00"},
+        {**click, "document_id": "8", "action": "purchase"},
+    ]
+    assert sent_by(actions, are_events=True) == expected
+    assert sent_by(polars.from_pandas(actions), are_events=True) == expected
+    texts = actions.assign(at=["2026-05-01T10:00:00+00:00", None])
+    assert sent_by(texts, are_events=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -137,7 +157,7 @@ def test_clicks_may_be_a_frame() -> None:
         (None, "or a data frame are expected, not None"),
     ],
 )
-def test_wrong_clicks_are_refused_with_their_place(clicks: Any, sentence: str) -> None:
+def test_wrong_clicks_are_refused_by_their_position(clicks: Any, sentence: str) -> None:
     """The client refuses them by its own error before a request."""
     with pytest.raises((DataUnusable, WrongType), match=sentence):
         sent_by(clicks)

@@ -49,7 +49,7 @@ def read_table(
 
     Raises:
         DatasetError: With up to 100 invalid cells, or problems of the columns.
-        InvalidInput: When `feature_names` names a column that is not a feature, or makes two names equal.
+        InvalidInput: `feature_names` names a column that is not a feature, or makes two names equal.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
     limits.check_documents(table.n_rows, table.file)

@@ -167,11 +167,11 @@ class AsyncClickLogCalls(AsyncCalls):
 
         Args:
             events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (default
-                `click`) and optionally a time with a time zone (default now); or a data frame of clicks with
-                the columns `ranking_id` and `document_id`.
+                `click`) and optionally a time with a time zone (default now); or a data frame with the
+                columns `ranking_id` and `document_id`, and optionally `action` and `at`, the time.
 
         Raises:
-            DataUnusable: An event is no such tuple, or the frame lacks a column; the message has the place.
+            DataUnusable: An event is no such tuple, or a column is missing; the message has the position.
             WrongType: The events are of another type.
             RankeryApiError: The service refused the events.
         """
@@ -219,7 +219,8 @@ class AsyncClickLogCalls(AsyncCalls):
 
 
 def _event(
-    ranking_id: str, document_id: str, action: str = "click", at: datetime | None = None
+    ranking_id: str, document_id: str, action: str | None = None, at: datetime | str | None = None
 ) -> dict[str, Any]:
-    named = {"ranking_id": ranking_id, "document_id": document_id, "action": action}
-    return without_none(named | {"at": at and at.isoformat()})
+    time = at.isoformat() if isinstance(at, datetime) else at
+    named = {"ranking_id": ranking_id, "document_id": document_id, "action": action or "click", "at": time}
+    return without_none(named)

@@ -64,11 +64,10 @@ class Candidates:
         rows = answer.column("row").combine_chunks()
         rows = rows if self.rows is None else pa.array(self.rows).take(rows)
         answer = answer.set_column(answer.column_names.index("row"), "row", rows)
-        for place, name in enumerate(answer.column_names):
+        for index, name in enumerate(answer.column_names):
             if name in (QUERY, DOCUMENT):  # booleans were sent as numbers
-                answer = answer.set_column(
-                    place, name, answer.column(name).cast(self.table.schema.field(name).type)
-                )
+                kind = self.table.schema.field(name).type
+                answer = answer.set_column(index, name, answer.column(name).cast(kind))
         return answer.sort_by("row") if order == "rows" else answer
 
     def with_frame_row(self, error: RankeryApiError, first: int) -> RankeryApiError:

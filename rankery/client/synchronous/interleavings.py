@@ -101,7 +101,7 @@ class InterleavingCalls(JobCalls, DatasetReferences):
                 the columns `ranking_id` and `document_id`.
 
         Raises:
-            DataUnusable: A click is no such pair, or the frame lacks a column; the message has the place.
+            DataUnusable: A click is no such pair, or a column is missing; the message has the position.
             WrongType: The clicks are of another type.
             RankeryApiError: The service refused the clicks.
         """
