@@ -42,6 +42,8 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "scorer/hidden": ("hidden",),
         "scorer/epochs": ("epochs",),
         "clicks/log": ("clicks",),
+        "validation/dataset": ("validation",),
+        "validation/dataset_id": ("validation",),
     }
 )
 # Objects whose members are values NAME=VALUE of an option, with the prefix of the name.
@@ -85,6 +87,8 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
         '--budget: must be at least 10'
         >>> with_options("/base/loss/sigma: must be above 0", {"loss_option": "--loss-option"})
         '--loss-option sigma: must be above 0'
+        >>> with_options("/validation/dataset_id: not ready", {"data": "DATA", "validation": "--validation"})
+        '--validation: not ready'
     """
 
     def option(pointer: re.Match[str]) -> str:

@@ -702,6 +702,7 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
             "--set num_leaves: must be greater than or equal to 2",
         ),
         (("train", "train.txt", "--best", "--budget", "1s"), "--budget: must be greater than or equal to 10"),
+        (("train", "train.txt", "--validation", "train.txt"), "--validation: is the training dataset"),
         (("tune", "train.txt", "--space", "num_leaves=1..3"), "--space num_leaves: must be at least 2"),
         (
             ("train", "none.txt"),
