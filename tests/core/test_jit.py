@@ -187,4 +187,7 @@ def test_a_user_without_a_home_folder_has_the_default_folder_of_kernels(
     with pytest.raises(RuntimeError):
         Path.home()
     beside_sources = Path(kernel_cache.__file__).parent / "__pycache__" / "kernels"
-    assert kernel_cache.kernel_cache.__wrapped__() == beside_sources
+    monkeypatch.setattr(kernel_cache, "warmed_parts", lambda folder: folder / "absent")
+    for is_writable in (True, False):
+        monkeypatch.setattr(kernel_cache, "is_writable", lambda _, writable=is_writable: writable)
+        assert kernel_cache.kernel_cache.__wrapped__() == beside_sources

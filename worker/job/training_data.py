@@ -272,7 +272,7 @@ class TrainingData:
         return CachedBins(cache, self.training.features_key, validation)
 
     def findings(self, threads: int, job: BaseTrainingJob | None = None) -> list[Values]:
-        """Return findings from comparing the training data with the other datasets, and on the teacher.
+        """Return findings from comparing the training data with the other datasets, and on the labels.
 
         Args:
             threads: Threads to use.

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from unittest.mock import patch
 
 import lightgbm
 import numpy as np
@@ -245,7 +246,9 @@ def test_candidates_after_the_budget_are_listed() -> None:
 def test_the_conclusion_names_the_baselines() -> None:
     """Baselines are LightGBM's defaults, unless selected, the best single feature and a random order."""
     listed = [_short(each) for each in portfolio() if each.name in ("linear by lambdarank", DEFAULT_TREES)]
-    found = auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=listed)
+    with patch("core.autotrain.search.conclude", wraps=conclude) as concluded:
+        found = auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=listed)
+    assert [call.kwargs["variance_factor"] for call in concluded.call_args_list] == [2.25]  # five folds
     names = [rival.name for rival in found.conclusion.baselines]
     assert [name.partition(" (")[0] for name in names[-2:]] == ["random order", "best single feature"]
     assert (DEFAULT_TREES in names) == (found.selected.name != DEFAULT_TREES)

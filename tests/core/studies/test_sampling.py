@@ -5,6 +5,7 @@ import math
 import pytest
 
 from core.errors import InvalidInput
+from core.studies import sampling
 from core.studies.sampling import PastTrial, TrialPosition, combinations_taken, sample, sampler_limit
 from core.studies.search_space import search_space
 
@@ -42,9 +43,13 @@ def test_a_grid_does_not_repeat_trials_added_by_hand() -> None:
     assert combinations_taken(space, BASE, [first], [first]) == 0
 
 
+@pytest.mark.parametrize("draws", [1, 10])
 @pytest.mark.parametrize("sampler", ["random", "tpe", "qmc"])
-def test_parameters_are_not_repeated_while_others_are_left(sampler: str) -> None:
+def test_parameters_are_not_repeated_while_others_are_left(
+    sampler: str, draws: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each combination is sampled once, and only then again; equal calls return equal parameters."""
+    monkeypatch.setattr(sampling, "_DRAWS", draws)
     choices = {"type": "choice", "choices": ["basic", "advanced"]}
     space = search_space({**SPACE, "/hyperparameters/monotone_constraints_method": choices})
     past: list[PastTrial] = []
