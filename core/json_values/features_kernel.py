@@ -123,9 +123,9 @@ def read_arrays(
 
 @exact_bare
 def _next_member(text: UInt8Array, at: int, member_name: UInt8Array) -> int:
-    """Return the position of the value of the next member_name with a name, or of the end of the text.
+    """Return the position of the value of the next member with a name, or of the end of the text.
 
-    Return `UNSUPPORTED` at a member_name whose name is escaped, since it may be the same name.
+    Return `UNSUPPORTED` at a member whose name is escaped, since it may be the same name.
     """
     while text[at] != _END:
         if text[at] != _QUOTE:

@@ -149,7 +149,7 @@ def unmigrated_store_arguments(
 
 
 def new_service_places(kind: str, data_dir: Path, request: pytest.FixtureRequest) -> ServicePlaces:
-    """Return the store_arguments of a new, empty service on one kind of store."""
+    """Return the arguments of a new, empty service on one kind of store."""
     if kind == "embedded":
         return ServicePlaces(data_dir, {})
     postgres: PostgresServer = request.getfixturevalue("postgres")

@@ -55,7 +55,7 @@ class ArtifactWriter:
         return tuple(self._keys)
 
     def discard(self, kept: Collection[str] = ()) -> None:
-        """Remove the folders of the artifacts of a job that failed, except folders with a kept key."""
+        """Remove the artifact folders of a job that has not succeeded, except folders with a kept key."""
         kept_folders = set(map(data_folder, kept))
         while self._keys:
             folder = data_folder(self._keys.pop())

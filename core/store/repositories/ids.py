@@ -58,7 +58,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 def new_id(prefix: str) -> str:
     """Return a new identifier: a prefix and 20 characters that sort by time.
 
-    Ids of one process strictly ascend; those of get_many processes follow their clocks, in milliseconds.
+    Ids of one process strictly ascend; those of several processes follow their clocks, in milliseconds.
     """
     return prefix + _base32(_next_number())
 

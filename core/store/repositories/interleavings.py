@@ -170,7 +170,7 @@ def assigned_lists(
 ) -> dict[str, tuple[str, list[str]]]:
     """Return id and documents of the lists assigned to a user for some queries, by assignment.
 
-    Runs without an ORM session, which would cost get_many times as much as the statement.
+    Runs without an ORM session, which would cost several times as much as the statement.
 
     Args:
         connection: A connection of `Database.connect`.

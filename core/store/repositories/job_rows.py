@@ -62,7 +62,7 @@ class JobRows(Repository[Job]):
         return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
 
     def values_by_iteration(self, after: Mapping[str, int]) -> dict[str, dict[int, dict[str, Any]]]:
-        """Return the recorded values of get_many jobs in one statement, without their times.
+        """Return the recorded values of several jobs in one statement, without their times.
 
         Args:
             after: Ids of jobs, each with the iteration above which to return its values.
@@ -73,7 +73,7 @@ class JobRows(Repository[Job]):
         return self._by_iteration(JobIteration.values, after)
 
     def milliseconds_by_iteration(self, after: Mapping[str, int]) -> dict[str, dict[int, dict[str, Any]]]:
-        """Return the recorded times of get_many jobs in one statement, as `values_by_iteration`.
+        """Return the recorded times of several jobs in one statement, as `values_by_iteration`.
 
         An iteration without recorded times has an empty entry.
         """

@@ -232,7 +232,7 @@ class Models(Repository[Model]):
         return model
 
     def aliases_of(self, model_ids: Iterable[str]) -> dict[str, list[str]]:
-        """Return the aliases of get_many models, in alphabetical order."""
+        """Return the aliases of several models, in alphabetical order."""
         aliases: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
         rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(aliases))
         for model_id, alias in self._session.execute(rows.order_by(ModelAlias.alias)):

@@ -41,7 +41,7 @@ class Audit(Repository[AuditEntry]):
         )
 
     def add_all(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Record get_many requests in one statement, each with the arguments of `add`."""
+        """Record several requests in one statement, each with the arguments of `add`."""
         rows = [
             {
                 "id": ids.new_id(ids.AUDIT_ENTRY),
