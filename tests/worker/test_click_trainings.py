@@ -114,6 +114,17 @@ def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None
     assert "click-correction" in codes
 
 
+def test_impressions_without_features_are_reported(inline_worker: InlineWorker) -> None:
+    """The finding is on the training data: half of the log's queries are not in the dataset."""
+    log_id, _ = simulate_log(inline_worker, inline_worker.add(judged(), "judged"))
+    half_id = inline_worker.add(judged().select_queries(range(60)), "half")
+    options = {"num_iterations": 2, "num_leaves": 6}
+    job = inline_worker.train(half_id, clicks={"log": log_id}, hyperparameters=options)
+    assert job.status == "succeeded", job.problem
+    findings = [(finding["code"], finding.get("role")) for finding in job.findings or ()]
+    assert ("documents-without-features", "train") in findings
+
+
 def test_judged_validation_data_are_not_compared_with_clicks(inline_worker: InlineWorker) -> None:
     """Their grades differ from clicks; a finding about different label scales would be wrong."""
     dataset_id = inline_worker.add(judged(), "judged")

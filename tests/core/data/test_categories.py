@@ -169,6 +169,15 @@ def test_numbers_that_float32_rounds_are_unknown() -> None:
     np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float32)), [np.nan, np.nan, 2])
 
 
+def test_long_whole_numbers_are_looked_up_if_exact() -> None:
+    """A float above 2^53 may be another id, rounded."""
+    ids = Categories((str(2**53 + 1), str(2**60), "7"))
+    exact = [ids.code_of_number(number) for number in (2**53 + 1, 2**60, 7, 7.0)]
+    assert exact == [0.0, 1.0, 2.0, 2.0]
+    inexact = [ids.code_of_number(number) for number in (2.0**60, 7.5, np.inf, np.nan)]
+    np.testing.assert_array_equal(inexact, [np.nan] * 4)
+
+
 def test_names_and_values_of_categories_are_checked() -> None:
     """Categories must belong to features, and each value has one code."""
     for categories in ({"y": ["a"]}, {"f1": ["a", "a"]}):

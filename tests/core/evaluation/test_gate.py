@@ -32,6 +32,13 @@ def part(name: str, queries: range) -> Slice:
     return Slice("market", name, np.array(queries))
 
 
+def test_the_interval_is_within_the_possible_differences() -> None:
+    """No difference of NDCG is above 1; three queries would give a longer interval."""
+    decision = judge(np.array([0.0, 0.0, 0.05]), np.array([1.0, 0.9, 1.0]))
+    assert decision.paired is not None
+    assert decision.paired.upper == 1.0
+
+
 @pytest.mark.parametrize(
     ("gain", "require", "admitted", "words"),
     [
