@@ -18,7 +18,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -219,22 +219,29 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     """Return a function from a cell to its category code, NaN for values unseen in training.
 
     If all categories are numbers, or booleans, a number is looked up as a category; else a number is a code.
+    Of long whole numbers, a float above 2^53 may be another one, rounded, and counts as unseen.
     """
     positions = {value: float(code) for code, value in enumerate(values)}
     numbers = numbers_of(values) if values else None
     by_number = {number: float(code) for code, number in enumerate(numbers or ())}
-    are_long = numbers is None and all(map(_LONG_WHOLE_NUMBER.fullmatch, values))
+    are_long = bool(values) and numbers is None and all(map(_LONG_WHOLE_NUMBER.fullmatch, values))
 
     def code(cell: Any) -> float:
-        if isinstance(cell, str) or (are_long and isinstance(cell, int)):
-            return positions.get(str(cell), math.nan)
+        if isinstance(cell, str):
+            return positions.get(cell, math.nan)
         if type(cell) is datetime.date:
             return positions.get(str(cell), math.nan)
         if cell is None or cell is pd.NA or cell is pd.NaT:
             return math.nan
         if not isinstance(cell, Real):
             raise ValueError(f"{cell!r} is no category; convert it to the text that the training had")
-        return float(cell) if numbers is None else by_number.get(float(cell), math.nan)
+        if are_long and isinstance(cell, Integral):
+            return positions.get(str(int(cell)), math.nan)
+        number = float(cell)
+        if are_long:
+            is_exact = number.is_integer() and abs(number) <= 2**53
+            return positions.get(str(int(number)), math.nan) if is_exact else math.nan
+        return number if numbers is None else by_number.get(number, math.nan)
 
     return code
 

@@ -336,13 +336,16 @@ def test_a_frame_with_missing_columns_or_text_is_refused() -> None:
         ("true",),
         ("true", "True"),
         ("true", "no"),
+        (str(2**53 + 1), "7", "10000000000000000"),
+        (),
     ],
 )
 def test_numbers_are_looked_up_as_on_the_service(values: tuple[str, ...]) -> None:
     """The module, which cannot import the service, agrees with it on which categories are numbers."""
     categories, code = Categories(values), _codes(values)
     assert (numbers_of(values) is not None) == categories.are_numbers
-    for number in (7.0, 1.0, 14.0, 1.5, 2.0, 1e-5, -0.5, 0.0, 3.0, 1e16, math.inf, -math.inf, math.nan):
+    numbers = [0.0, 1.0, 2.0, 3.0, 7.0, 14.0, 1.5, 1e-5, -0.5, 1e16, 10**16, math.inf, -math.inf, math.nan]
+    for number in numbers:
         assert code(number) == pytest.approx(categories.code_of_number(number), abs=0.0, nan_ok=True)
 
 
