@@ -29,7 +29,7 @@ export function actionRunner(outcome, done) {
  * @param {string} kind class of the button
  * @param {() => Promise<unknown>} act
  * @param {HTMLElement | ((error: unknown, retry: () => void) => unknown)} refused shows a refusal; an element is
- *   emptied when the action begins, and is only visible with content if it was hidden
+ *   emptied when the action begins, and shown with a refusal
  * @param {Attributes} [attributes]
  */
 export function actionButton(words, kind, act, refused, attributes = {}) {
@@ -41,8 +41,8 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
     return replace(refused, failureBox(error, run));
   }
   async function run() {
+    const hadFocus = document.activeElement !== document.body;
     if (typeof refused !== "function") replace(refused);
-    const hadFocus = document.activeElement === button;
     button.disabled = true;
     try {
       await act();
@@ -50,7 +50,7 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
       showRefusal(error);
     } finally {
       button.disabled = false;
-      // A disabled button loses the focus, and a dialog does not return it.
+      // A disabled button and a removed "Try again" lose the focus, and a dialog does not return it.
       if (hadFocus && document.activeElement === document.body) button.focus({ preventScroll: true });
     }
   }
