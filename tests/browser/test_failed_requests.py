@@ -117,6 +117,30 @@ def test_a_refused_action_keeps_the_focus(visit: Visit, prepared: Prepared) -> N
     expect(button).to_be_focused()
 
 
+def test_an_action_that_is_not_confirmed_keeps_the_reason(visit: Visit, prepared: Prepared) -> None:
+    """The reason of a refused promotion stays visible when the user decides against a rollback."""
+    jobs = [prepared.get(f"/v1/jobs/{_training(prepared)}") for _ in range(2)]
+    older, newer = (prepared.get(f"/v1/models/{job['result']['model_id']}")["version"] for job in jobs)
+    page = visit.page
+    path = f"{visit.url}/v1/models/refused/aliases/kept"
+    assert page.request.put(path, data={"version": older}).ok
+    job = {
+        **jobs[1],
+        "status": "refused",
+        "problem": {"title": "Promotion refused", "detail": "It is worse."},
+    }
+    page.route("**/aliases/kept", lambda route: route.fulfill(status=202, json=job), times=1)
+    page.route(f"**/v1/jobs/{job['id']}", lambda route: route.fulfill(json=job))
+    visit.open(f"/models/refused:{newer}#view=aliases")
+    card = page.locator('[data-alias="kept"]')
+    card.get_by_role("button", name=f"Promote version {newer}").click()
+    expect(card.get_by_text("It is worse.")).to_be_visible()
+    card.get_by_role("button", name="Roll back").click()
+    page.get_by_role("dialog").get_by_role("button", name="Leave it").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(card.get_by_text("It is worse.")).to_be_visible()
+
+
 def test_the_trash_shows_why_it_was_not_emptied(visit: Visit) -> None:
     """If the API does not answer, the page shows why. The action is disabled while the trash is empty."""
     visit.refusals_expected = True

@@ -28,8 +28,8 @@ export function actionRunner(outcome, done) {
  * @param {string} words
  * @param {string} kind class of the button
  * @param {() => Promise<unknown>} act
- * @param {HTMLElement | ((error: unknown, retry: () => void) => unknown)} refused shows a refusal; an element is
- *   emptied when the action begins, and shown with a refusal
+ * @param {HTMLElement | ((error: unknown, retry: () => void) => unknown)} refused shows a refusal; in an element, it
+ *   replaces the content, and is removed when the action begins again
  * @param {Attributes} [attributes]
  */
 export function actionButton(words, kind, act, refused, attributes = {}) {
@@ -37,12 +37,14 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
   /** @param {unknown} error */
   function showRefusal(error) {
     if (typeof refused === "function") return refused(error, run);
+    const box = failureBox(error, run);
+    box.dataset.refusal = "";
     refused.hidden = false;
-    return replace(refused, failureBox(error, run));
+    return replace(refused, box);
   }
   async function run() {
     const hadFocus = document.activeElement !== document.body;
-    if (typeof refused !== "function") replace(refused);
+    if (typeof refused !== "function") refused.querySelector(":scope > [data-refusal]")?.remove();
     button.disabled = true;
     try {
       await act();
