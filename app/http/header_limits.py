@@ -53,7 +53,7 @@ def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
 
 
 def _encoding_refusal(headers: Headers) -> tuple[HTTPStatus, str] | None:
-    encoding = headers.get("content-encoding", "").strip()
+    encoding = ", ".join(headers.getlist("content-encoding")).strip()
     if encoding.lower() in ("", "identity") or not has_body(headers):
         return None
     detail = (

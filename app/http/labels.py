@@ -1,5 +1,6 @@
 """Labels of objects in requests and responses: tags, notes and projects, not relevance labels."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -32,7 +33,21 @@ ShownTags = Annotated[
     BeforeValidator(lambda tags: {} if tags is None else tags),
     Field(description="Tags of the object", examples=[{"team": "search"}]),
 ]
-TagFilter = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{ONE_LINE})?$")]
+_TAG_FILTER = rf"^{TAG_NAME}(:{ONE_LINE})?$"
+
+
+def _tag_filter(text: str) -> str:
+    if not re.fullmatch(_TAG_FILTER, text):
+        raise ValueError(
+            "must be the name of a tag, such as team, or a name and a value, such as team:search;"
+            " names have lower-case letters, digits and the characters . _ / -"
+        )
+    return text
+
+
+TagFilter = Annotated[
+    str, Field(max_length=400, json_schema_extra={"pattern": _TAG_FILTER}), AfterValidator(_tag_filter)
+]
 TagFilters = Annotated[
     list[TagFilter],
     Query(

@@ -172,7 +172,7 @@ class FormReceiver:
         self._uploads[field] = upload_id, pointer or f"/{field}"
 
     def copy_uploads(self) -> None:
-        """Copy the referred uploads; blocks.
+        """Copy the added uploads; blocks.
 
         Raises:
             InvalidInput: An upload does not exist, is not complete or is empty.

@@ -17,6 +17,16 @@ def _refuse(route: Route) -> None:
     )
 
 
+def _trash(*names: str) -> dict[str, object]:
+    """Return a page of the trash with models of these names."""
+    times = {"deleted_at": "2026-01-05T10:00:00Z", "purge_at": "2026-01-12T10:00:00Z"}
+    items = [
+        {"id": "mdl_1", "name": name, "kind": "model", "size_bytes": 1, "deleted_by": None, **times}
+        for name in names
+    ]
+    return {"items": items, "next_cursor": None}
+
+
 def _training(prepared: Prepared) -> str:
     dataset_id = prepared.synthetic("few queries", 15)
     return prepared.training(
@@ -91,11 +101,56 @@ def test_settings_are_read_again_on_request(visit: Visit, path: str, read: str) 
     expect(page.get_by_text("not ready")).to_have_count(0)
 
 
+def test_a_refused_action_keeps_the_focus(visit: Visit, prepared: Prepared) -> None:
+    """A second refusal after *Try again* is shown, too, and the focus returns to the button of the action."""
+    model = prepared.get(f"/v1/jobs/{_training(prepared)}")["result"]["model_id"]
+    visit.refusals_expected = True
+    visit.page.route("**/reproduce", _refuse)
+    page = visit.open(f"/models/{model}")
+    button = page.get_by_role("button", name="Train again and compare files")
+    again = page.locator(".reproduction").get_by_role("button", name="Try again")
+    button.click()
+    again.focus()
+    with page.expect_response("**/reproduce"):
+        page.keyboard.press("Enter")
+    expect(again).to_be_visible()
+    expect(button).to_be_focused()
+
+
+def test_an_action_that_is_not_confirmed_keeps_the_reason(visit: Visit, prepared: Prepared) -> None:
+    """The reason of a refused promotion stays visible when the user decides against a rollback."""
+    jobs = [prepared.get(f"/v1/jobs/{_training(prepared)}") for _ in range(2)]
+    older, newer = (prepared.get(f"/v1/models/{job['result']['model_id']}")["version"] for job in jobs)
+    page = visit.page
+    path = f"{visit.url}/v1/models/refused/aliases/kept"
+    assert page.request.put(path, data={"version": older}).ok
+    job = {
+        **jobs[1],
+        "status": "refused",
+        "problem": {"title": "Promotion refused", "detail": "It is worse."},
+    }
+    page.route("**/aliases/kept", lambda route: route.fulfill(status=202, json=job), times=1)
+    page.route(f"**/v1/jobs/{job['id']}", lambda route: route.fulfill(json=job))
+    visit.open(f"/models/refused:{newer}#view=aliases")
+    card = page.locator('[data-alias="kept"]')
+    card.get_by_role("button", name=f"Promote version {newer}").click()
+    expect(card.get_by_text("It is worse.")).to_be_visible()
+    card.get_by_role("button", name="Roll back").click()
+    page.get_by_role("dialog").get_by_role("button", name="Leave it").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(card.get_by_text("It is worse.")).to_be_visible()
+
+
 def test_the_trash_shows_why_it_was_not_emptied(visit: Visit) -> None:
-    """If the API does not answer, the page shows why the trash was not emptied."""
+    """If the API does not answer, the page shows why. The action is disabled while the trash is empty."""
     visit.refusals_expected = True
     visit.page.route("**/v1/trash/empty", _refuse)
+    visit.page.route("**/v1/trash?*", lambda route: route.fulfill(json=_trash()), times=1)
     page = visit.open("/settings/storage")
+    expect(page.get_by_text("The trash is empty.")).to_be_visible()
+    expect(page.get_by_role("button", name="Empty the trash")).to_be_disabled()
+    visit.page.route("**/v1/trash?*", lambda route: route.fulfill(json=_trash("old model")))
+    visit.open("/settings/storage")
     page.get_by_role("button", name="Empty the trash").click()
     page.get_by_role("button", name="Empty it").click()
     expect(page.get_by_role("alert")).to_contain_text("not ready")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.prepared import Prepared
-from tests.browser.visit import LOOKS, Visit
+from tests.browser.visit import LOOKS, PHONE, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -48,6 +48,11 @@ def test_pages_and_actions_are_found(visit: Visit) -> None:
     dialog = page.get_by_role("dialog", name="Search")
     page.keyboard.type("no such thing")
     expect(dialog.get_by_role("status")).to_have_text("No results for “no such thing”.")
+    pages = dialog.get_by_role("group", name="Pages").get_by_role("option")
+    dialog.get_by_role("combobox").fill("settings")
+    expect(pages).to_have_text(["Settings"])
+    dialog.get_by_role("combobox").fill("service")
+    expect(pages).to_have_count(0)
     dialog.get_by_role("combobox").fill("new tr")
     expect(dialog.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
@@ -121,6 +126,16 @@ def test_the_theme_stays_from_page_to_page(visit: Visit) -> None:
     assert page.evaluate(background) == light
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(background) == dark
+
+
+def test_the_settings_fit_a_phone(visit: Visit) -> None:
+    """The meaning of a setting is visible without scrolling sideways."""
+    visit.page.set_viewport_size({"width": PHONE, "height": 900})
+    page = visit.open("/settings")
+    table = page.get_by_role("region", name="Settings")
+    expect(table.get_by_text("Idle timeout while a request body is received")).to_be_visible()
+    assert table.evaluate("({ scrollWidth, clientWidth }) => scrollWidth - clientWidth") == 0
+    assert visit.violations() == []
 
 
 def test_a_table_is_saved_as_csv(visit: Visit) -> None:

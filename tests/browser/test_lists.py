@@ -377,3 +377,30 @@ def test_more_targets_of_an_alias_than_are_listed_are_mentioned(visit: Visit) ->
     visit.page.route("**/v1/aliases?**", lambda route: route.fulfill(json=answer))
     page = visit.open("/aliases")
     expect(page.get_by_text("Only the 50 models whose alias moved last are shown.")).to_be_visible()
+
+
+@pytest.mark.parametrize("own_page", [True])
+def test_jobs_with_long_names_and_marks_fit(visit: Visit, prepared: Prepared) -> None:
+    """At 1440 pixels, the list shows all columns of jobs with long names and many marks."""
+    prepared.synthetic("with a long name for a dataset of the shop search", queries=5)
+    visit.page.set_viewport_size({"width": 1440, "height": 900})
+    visit.page.route("**/v1/jobs?*", _with_marks)
+    page = visit.open("/jobs")
+    expect(page.get_by_text("3 attempts").first).to_be_visible()
+    expect(page.locator(".list-panel:not([data-wide])")).to_be_visible()
+
+
+def _with_marks(route: Route) -> None:
+    """Answer with jobs that have long names, findings, a priority, several attempts and a metric."""
+    body = route.fetch().json()
+    for job in body["items"]:
+        job |= {
+            "title": "with a long name " * 5,
+            "status": "succeeded",
+            "priority": "high",
+            "attempt": 3,
+            "findings": [{"severity": "warning"}] * 12,
+            "main_metric": {"name": "ndcg@10", "data": "validation", "value": 0.5},
+            "spec": {"loss": {"name": "ndcg-loss2++"}},
+        }
+    route.fulfill(json=body)

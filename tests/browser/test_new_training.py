@@ -36,6 +36,26 @@ def test_a_training_is_started_without_scrolling(visit: Visit, prepared: Prepare
     visit.fit("train-folded", (1440, PHONE))
 
 
+def test_a_name_in_use_is_reported(visit: Visit, prepared: Prepared) -> None:
+    """The form shows that a model of a known name becomes another version."""
+    dataset_id = prepared.dataset(DATA, 1)
+    prepared.training(
+        model_name="known",
+        dataset_id=dataset_id,
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 2},
+    )
+    page = visit.open("/train")
+    page.locator("#train:not([aria-busy])").wait_for()
+    field, words = page.get_by_label("Model name"), page.locator("#known-versions")
+    field.fill("known")
+    field.press("Tab")
+    expect(words).to_have_text("known has a version 1; the new model becomes a later version.")
+    field.fill("not yet known")
+    field.press("Tab")
+    expect(words).to_be_hidden()
+
+
 def test_the_old_address_redirects_to_the_goal(visit: Visit, prepared: Prepared) -> None:
     """The old address of a training with one loss redirects to the form with this goal and dataset."""
     dataset = prepared.dataset(DATA, 1)

@@ -3,8 +3,9 @@
 import gzip
 
 import pytest
+from starlette.datastructures import Headers
 
-from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES
+from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES, _encoding_refusal
 from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded  # no test here depends on the store
@@ -47,6 +48,14 @@ def test_a_compressed_body_is_refused(client: TestClient, path: str, encoding: s
     assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "identity")
     assert answer.json()["type"] == "/problems/unsupported-media-type"
     assert "Content-Encoding" in answer.json()["detail"]
+
+
+def test_several_encodings_are_one_list() -> None:
+    """Several headers of one name are one list (RFC 9110, section 5.3); the test client would join them."""
+    encodings = [(b"content-encoding", b"identity"), (b"content-encoding", b"gzip")]
+    refusal = _encoding_refusal(Headers(raw=[(b"content-length", b"2"), *encodings]))
+    assert refusal is not None
+    assert "identity, gzip" in refusal[1]
 
 
 def test_an_encoding_without_effect_is_accepted(client: TestClient) -> None:

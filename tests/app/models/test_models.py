@@ -171,7 +171,9 @@ def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callab
         )
     }
     assert list(references.values()) == [[("web", 2), ("web", 1)], [("web", 1)], [("web", 1)], [], []]
-    assert client.get("/v1/models?tag=Team").status_code == 422
+    refused = client.get("/v1/models?tag=Team")
+    assert refused.status_code == 422
+    assert "must be the name of a tag, such as team" in refused.json()["detail"]
 
 
 def test_an_alias_moves(client: TestClient, add_model: Callable[[str], Model]) -> None:

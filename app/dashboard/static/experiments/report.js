@@ -79,9 +79,9 @@ function tablePanel(table, figure) {
 
 /** @param {Table} table @param {string} title */
 function numbersTable({ rows, columns, cells, unit }, title) {
-  const byPlace = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
+  const byPosition = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
-  const cellAt = (row, column) => byPlace.get(JSON.stringify([row, column]));
+  const cellAt = (row, column) => byPosition.get(JSON.stringify([row, column]));
   /** @type {Map<string, ExtraColumn[]>} */
   const extraColumns = new Map(
     columns.map((name) => {

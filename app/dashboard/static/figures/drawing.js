@@ -114,10 +114,10 @@ function mark(series, frame) {
 
 /** @param {Series} series @param {(Position | null)[]} positions */
 function lines({ width = 2, dots, size = DOT_PIXELS }, positions) {
-  const thinnedPlaces = thinned(positions);
-  const marked = dots ? thinnedPlaces : isolated(thinnedPlaces);
+  const thinnedPositions = thinned(positions);
+  const marked = dots ? thinnedPositions : isolated(thinnedPositions);
   return [
-    svg("path.line", { d: linePath(thinnedPlaces), "stroke-width": width }),
+    svg("path.line", { d: linePath(thinnedPositions), "stroke-width": width }),
     marked.length > 0 &&
       svg("path.circle", { d: marked.map((position) => position && symbolPath("circle", position, size)).join("") }),
   ];

@@ -58,7 +58,7 @@ function stopsByX(series) {
     right: at,
     y: null,
     points: series.flatMap((points, number) => {
-      // Places ascend, and so do the points of a series.
+      // Positions ascend, and so do the points of a series.
       while (distance(points[next[number] + 1], at) <= distance(points[next[number]], at)) next[number] += 1;
       const point = points[next[number]];
       return distance(point, at) <= NEAR_PIXELS ? [point] : [];

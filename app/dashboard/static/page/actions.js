@@ -28,8 +28,8 @@ export function actionRunner(outcome, done) {
  * @param {string} words
  * @param {string} kind class of the button
  * @param {() => Promise<unknown>} act
- * @param {HTMLElement | ((error: unknown, retry: () => void) => unknown)} refused shows a refusal; an element is
- *   emptied when the action begins, and is only visible with content if it was hidden
+ * @param {HTMLElement | ((error: unknown, retry: () => void) => unknown)} refused shows a refusal; in an element, it
+ *   replaces the content, and is removed when the action begins again
  * @param {Attributes} [attributes]
  */
 export function actionButton(words, kind, act, refused, attributes = {}) {
@@ -37,12 +37,14 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
   /** @param {unknown} error */
   function showRefusal(error) {
     if (typeof refused === "function") return refused(error, run);
+    const box = failureBox(error, run);
+    box.dataset.refusal = "";
     refused.hidden = false;
-    return replace(refused, failureBox(error, run));
+    return replace(refused, box);
   }
   async function run() {
-    if (typeof refused !== "function") replace(refused);
-    const hadFocus = document.activeElement === button;
+    const hadFocus = document.activeElement !== document.body;
+    if (typeof refused !== "function") refused.querySelector(":scope > [data-refusal]")?.remove();
     button.disabled = true;
     try {
       await act();
@@ -50,7 +52,7 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
       showRefusal(error);
     } finally {
       button.disabled = false;
-      // A disabled button loses the focus, and a dialog does not return it.
+      // A disabled button and a removed "Try again" lose the focus, and a dialog does not return it.
       if (hadFocus && document.activeElement === document.body) button.focus({ preventScroll: true });
     }
   }

@@ -2,7 +2,7 @@
 import { failure, fetchPath, isFinal, Problem, apiError } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
-/** Readers by place. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
+/** Readers by container. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
 const readers = new WeakMap();
 
 /**

@@ -246,15 +246,15 @@ export function emptyState(title, sentence, href, action, needs = "read") {
   return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href, needs }, action));
 }
 
-/** Return a box with the title, sentence and place of a problem. @param {ShownProblem} problem */
+/** Return a box with the title, detail and location of a problem. @param {ShownProblem} problem */
 export function problemBox(problem) {
-  const container = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
+  const position = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
   return h(
     "div.problem",
     { role: "group", "aria-label": "Problem" },
     h("strong", problem.title || "Problem"),
     h("p", problem.detail || problem.message || ""),
-    container.length > 0 && hint(container.map((name) => `${name} ${problem[name]}`).join(", ")),
+    position.length > 0 && hint(position.map((name) => `${name} ${problem[name]}`).join(", ")),
     problem.text && h("pre", problem.text),
   );
 }

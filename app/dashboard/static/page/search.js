@@ -15,9 +15,8 @@ const TYPING_MILLISECONDS = 120;
 const PAGES = [
   { name: "Overview", href: "/" },
   ...findAll(document, ".section .menu-items a, .section:not(:has(.menu-items)) > a", HTMLAnchorElement).map(
-    (link) => ({ name: link.textContent, href: pagePath(link) }),
+    (link) => ({ name: link.title || link.textContent, href: pagePath(link) }),
   ),
-  { name: "Settings", href: "/settings" },
   { name: "Guide", href: "/guide/" },
   { name: "API reference", href: "/docs" },
 ];

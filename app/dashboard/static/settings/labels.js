@@ -109,13 +109,13 @@ const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " "
 
 /** Show a secret that is returned once. @param {string} title @param {string} sentence @param {string} secret */
 export function showSecret(title, sentence, secret) {
-  const place = elementById("new-secret");
+  const container = elementById("new-secret");
   replace(
-    place,
+    container,
     h("section.panel", { "aria-label": "Secret" }, h("h2", title), hint(sentence), snippet("secret", secret, "secret")),
   );
   announce(`${title}. Its secret is shown only once.`);
-  place.scrollIntoView({ block: "nearest" });
+  container.scrollIntoView({ block: "nearest" });
 }
 
 /** Return the outcome of a request by its HTTP status. @param {number} status */

@@ -134,7 +134,7 @@ function problemCauses(problem, causes, begun) {
         "details.more",
         { open: errors.length <= MAX_OPEN_ERRORS },
         h("summary", "Problems by location"),
-        ...placeTable(problem),
+        ...locationTable(problem),
       ),
   );
 }
@@ -164,12 +164,12 @@ function problemTable(problem) {
         `${counted(errors.length, "problem")}${more ? " and more" : ""}`,
       ),
     ),
-    ...placeTable(problem),
+    ...locationTable(problem),
   );
 }
 
 /** @param {FaultyFile} problem @returns {Child[]} */
-function placeTable({ errors, more }) {
+function locationTable({ errors, more }) {
   const file = new Set(errors.map((fault) => fault.file)).size === 1 && errors[0].file;
   const columns = COLUMNS.filter(
     ({ name }) => !(file && name === "file") && errors.some((fault) => (fault[name] ?? "") !== ""),

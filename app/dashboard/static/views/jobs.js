@@ -32,7 +32,7 @@ const COLUMNS = [
     label: "Status",
     sort: "status",
     fields: ["problem.title", "problem.detail", "spec.kind"],
-    cell: (job) => [jobStatus(job), ...statusTags(job).map((words) => h("span.tag.plain", words)), progress(job)],
+    cell: (job) => h("div.marked", ...statusParts(job).flatMap((part) => [part, " "])),
   },
   { key: "kind", label: "Kind", sort: "kind", cell: (job) => job.kind_label },
   {
@@ -85,10 +85,11 @@ function name({ id, title, kind, spec }) {
   ];
 }
 
-/** @param {Job} job */
-function statusTags(job) {
+/** Return the status of a job, its marks, and its progress or failure. @param {Job} job */
+function statusParts(job) {
   const worst = countsBySeverity(errorsAndWarnings(job)).slice(0, 1);
-  return [...worst.map(([severity, number]) => severityLabel(severity, number)), ...marks(job)];
+  const tags = [...worst.map(([severity, number]) => severityLabel(severity, number)), ...marks(job)];
+  return [jobStatus(job), ...tags.map((words) => h("span.tag.plain", words)), progress(job)];
 }
 
 /** Show the progress of an active job, or why a job failed. @param {Job} job */

@@ -2,6 +2,7 @@
 import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
 import { runsOf } from "../forms/cost.js";
 import { bindChoices, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
+import { showKnownVersions } from "../forms/model_name.js";
 import { openPage, studyPage } from "../page/paths.js";
 import { creator, getOnce } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
@@ -23,6 +24,7 @@ onSubmit(form, async () => {
 await prepare().catch((error) => showUnread(form, error));
 for (const event of ["input", "change", "click"]) form.addEventListener(event, showSize);
 form.removeAttribute("aria-busy");
+showKnownVersions(form);
 showSize();
 
 async function prepare() {

@@ -12,6 +12,7 @@ import {
   factList,
   h,
   hint,
+  missingScope,
   numberHeads,
   replace,
   rowHead,
@@ -92,11 +93,13 @@ function table({ kinds, total_bytes: total }) {
 
 function showTrash() {
   const heads = ["Name", "Kind", numberHeads("Bytes"), "Deleted", "By", "Purged", ""];
+  empty.disabled = true;
   replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashRow, "The trash is empty."));
 }
 
-/** @param {Schemas["TrashedObject"]} item */
+/** Return the row of an object, which *Empty the trash* would delete. @param {Schemas["TrashedObject"]} item */
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
+  empty.disabled = Boolean(missingScope("write"));
   const restore = h(
     "button.quiet.small",
     { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name), needs: "write" },

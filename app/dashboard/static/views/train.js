@@ -9,6 +9,7 @@ import { fillControls, readEarlier, setControl } from "../forms/earlier.js";
 import { bindOptionGroups } from "../forms/option_groups.js";
 import { bindChoices, choose, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
+import { showKnownVersions } from "../forms/model_name.js";
 import { gridOf, MAX_GRID_POINTS, offerLosses } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
 import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
@@ -33,6 +34,7 @@ await prepare().catch((error) => showUnread(form, error));
 const showChanges = bindOptionGroups(form);
 for (const event of ["input", "change"]) form.addEventListener(event, show);
 form.removeAttribute("aria-busy");
+showKnownVersions(form);
 show();
 readMeasured().then(
   (found) => {
