@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import re
+import select
 import signal
 import socket
 import sys
@@ -277,11 +278,13 @@ def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path)
     while not process.last_line().isdigit():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    # Readable when the child has ended, even if nobody has waited for it yet.
+    child = os.pidfd_open(int(process.last_line()))
     process.stop(0.2)
     assert process.exit_code == -signal.SIGKILL
     assert process.ending == "killed by SIGKILL"
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.popen.pid, 0)
+    assert select.select([child], [], [], 30.0)[0] == [child]
+    os.close(child)
 
 
 def test_a_process_may_be_killed_by_any_signal(tmp_path: Path) -> None:
