@@ -22,6 +22,7 @@ from core.names import query_count
 from core.types import Float64Array
 
 DEFAULT_TREES = "LightGBM's default trees"
+RANDOM_ORDER = "random order"
 _MIN_QUERIES = 20  # fewer queries deserve a word of caution
 
 
@@ -33,8 +34,8 @@ class BaselineComparison:
         name: Name of the baseline.
         value: Mean of the metric over the queries of the comparison.
         difference: Mean of the model minus the mean of the baseline.
-        p_value: p-value of Fisher's randomisation test after Holm's correction over the baselines. For an
-            untrained baseline on several folds, that of the corrected t-test if it is larger.
+        p_value: p-value of Fisher's randomisation test after Holm's correction over the baselines. On several
+            folds, that of the corrected t-test for a random order and for a feature better than the model.
         verdict: Verdict on the model against the baseline.
     """
 
@@ -98,12 +99,7 @@ def conclude(
         for _, each in others
     ]
     tests = [(name, test) for (name, _), test in zip(others, differences, strict=True) if test is not None]
-    adjusted = holm(
-        [
-            test.randomisation_p if name == DEFAULT_TREES else _p_against_untrained(test, variance_factor)
-            for name, test in tests
-        ]
-    )
+    adjusted = holm([_p_value(name, test, variance_factor) for name, test in tests])
     comparisons = tuple(
         BaselineComparison(
             name,
@@ -128,19 +124,20 @@ def untrained_baselines(quality: QueryQuality, seed: int) -> list[tuple[str, Flo
     for baseline in baselines(quality.dataset, seed):
         if baseline.name != "input order":
             is_random = baseline.name == "random"
-            name = "random order" if is_random else f"{baseline.name} ({baseline.detail})"
+            name = RANDOM_ORDER if is_random else f"{baseline.name} ({baseline.detail})"
             values_by_name.append((name, quality.values(baseline.scores[np.newaxis])))
     return values_by_name
 
 
-def _p_against_untrained(test: PairedDifference, variance_factor: float) -> float:
-    """Return the p-value of a trained model against an untrained baseline.
+def _p_value(name: str, test: PairedDifference, variance_factor: float) -> float:
+    """Return the p-value of a comparison before Holm's correction.
 
-    The models of several folds share training queries. Without signal, their values are therefore dependent,
-    and Fisher's test alone finds too many differences. The corrected t-test allows for it (Nadeau and
-    Bengio 2003).
+    The models of several folds share training queries, so that held-out queries favour the model over a
+    random order. A feature selected on the same queries is favoured over the model. Both need the corrected
+    t-test (Nadeau and Bengio 2003): without signal, Fisher's test finds too many differences.
     """
-    if variance_factor == 1.0 or not test.effect_size:
+    is_favoured = name == RANDOM_ORDER or (name != DEFAULT_TREES and test.difference < 0.0)
+    if variance_factor == 1.0 or not is_favoured or not test.effect_size:
         return test.randomisation_p
     deviation = test.difference / test.effect_size * variance_factor**0.5
     return max(test.randomisation_p, t_test_p(test.difference, deviation, test.queries))

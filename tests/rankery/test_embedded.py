@@ -278,7 +278,7 @@ def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path)
     while not process.last_line().isdigit():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    # Readable when the child has ended, even if nobody has waited for it yet.
+    # Readable when the child has ended, even while it is a zombie.
     child = os.pidfd_open(int(process.last_line()))
     process.stop(0.2)
     assert process.exit_code == -signal.SIGKILL

@@ -127,20 +127,40 @@ class _KeptInMemory(NothingKept):
         self.folds[fold] = scores
 
 
-def test_shared_training_queries_weaken_the_evidence_against_a_random_order() -> None:
-    """On five folds, the p-value is that of a t-test with 2.25 times the variance of independent queries."""
+@pytest.mark.parametrize(
+    ("name", "sign", "is_corrected"),
+    [
+        ("random order", 1.0, True),
+        ("best single feature (bm25)", -1.0, True),
+        ("best single feature (bm25)", 1.0, False),
+        (DEFAULT_TREES, 1.0, False),
+    ],
+)
+def test_shared_training_queries_weaken_the_evidence(name: str, sign: float, is_corrected: bool) -> None:
+    """The p-value of a corrected test is that of a t-test with 2.25 times the variance, on five folds."""
     held_out = HeldOut(_DATA, "ndcg@10", DEFAULT, seed=0)
     assert [held_out.variance_factor(folds) for folds in (1, 2, 5, 15)] == [1.0, 1.5, 2.25, 2.25]
     values = np.random.default_rng(0).uniform(0.5, 0.7, _DATA.n_queries)
-    differences = np.random.default_rng(1).normal(0.02, 0.06, _DATA.n_queries)
-    others = [("random order", values - differences)]
+    differences = sign * np.random.default_rng(1).normal(0.02, 0.06, _DATA.n_queries)
     independent, dependent = (
-        conclude("m", "ndcg@10", values, others, held_out, "held-out", variance_factor=factor).baselines[0]
+        conclude(
+            "m",
+            "ndcg@10",
+            values,
+            [(name, values - differences)],
+            held_out,
+            "held-out",
+            variance_factor=factor,
+        ).baselines[0]
         for factor in (1.0, 2.25)
     )
-    t = differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences))) / 1.5
-    assert dependent.p_value == pytest.approx(2.0 * stats.t.sf(t, len(differences) - 1))
-    assert (independent.verdict, dependent.verdict) == ("better", "no evidence")
+    assert independent.verdict == ("better" if sign > 0.0 else "worse")
+    if is_corrected:
+        t = abs(differences.mean()) / (differences.std(ddof=1) / np.sqrt(len(differences))) / 1.5
+        assert dependent.p_value == pytest.approx(2.0 * stats.t.sf(t, len(differences) - 1))
+        assert dependent.verdict == "no evidence"
+    else:
+        assert dependent == independent
 
 
 def test_a_candidate_that_is_worse_than_the_best_is_stopped() -> None:
