@@ -25,14 +25,16 @@ def pairs_of(dataset: RankingDataset, log: ClickLog) -> Int64Array:
     return log.pairs_of(dataset.query_ids, dataset.document_ids, dataset.query_boundaries)
 
 
-def documents_without_features(log: ClickLog, has_features: BoolArray) -> tuple[Finding, ...]:
+def documents_without_features(log: ClickLog, pairs: Int64Array) -> tuple[Finding, ...]:
     """Return a finding if some impressions of a log are of documents without features.
 
     Args:
         log: The log.
-        has_features: (n_pairs,) whether the features of a pair are known.
+        pairs: Pairs of the documents with features, from `pairs_of`.
     """
-    absent = log.pairs[~has_features[log.pairs]]
+    is_absent = np.ones(log.n_pairs, np.bool_)
+    is_absent[pairs[pairs >= 0]] = False
+    absent = log.pairs[is_absent[log.pairs]]
     if not len(absent):
         return ()
     queries = np.unique(log.pair_queries[np.unique(absent)])[:MAX_EXAMPLES]
@@ -53,7 +55,7 @@ def documents_without_features(log: ClickLog, has_features: BoolArray) -> tuple[
 
 
 def judged_dataset(
-    features: RankingDataset, log: ClickLog, judgments: Judgments, unjudged: Unjudged = "drop"
+    features: RankingDataset, pairs: Int64Array, judgments: Judgments, unjudged: Unjudged = "drop"
 ) -> RankingDataset:
     """Return a dataset with the given features and with grades from clicks as labels.
 
@@ -61,7 +63,7 @@ def judged_dataset(
 
     Args:
         features: The dataset with the features; its labels are replaced.
-        log: The log.
+        pairs: Pair of each document, from `pairs_of`.
         judgments: Judgments of the log's pairs.
         unjudged: `drop` omits documents without a grade. `zero` labels them 0 in queries with a grade, and
             omits other queries.
@@ -69,7 +71,6 @@ def judged_dataset(
     Raises:
         InvalidInput: No document has a grade.
     """
-    pairs = pairs_of(features, log)
     judged = pairs >= 0
     judged[judged] = judgments.grades[pairs[judged]] >= 0
     sizes = np.diff(features.query_boundaries)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.clicks.correction import RANK
-from core.clicks.joining import documents_without_features
+from core.clicks.joining import documents_without_features, pairs_of
 from core.clicks.log import ClickLog
 from core.data import RankingDataset
 from core.data.features import select_rows
@@ -41,8 +41,11 @@ class ClickTrainingData:
 
 def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
     """Return the row of each pair of a log in a dataset, (n_pairs,), -1 where absent; of copies, the last."""
-    pairs = log.pairs_of(dataset.query_ids, dataset.document_ids, dataset.query_boundaries)
-    rows = np.full(log.n_pairs, -1, np.int64)
+    return _rows_of(pairs_of(dataset, log), log.n_pairs)
+
+
+def _rows_of(pairs: Int64Array, n_pairs: int) -> Int64Array:
+    rows = np.full(n_pairs, -1, np.int64)
     joined = np.flatnonzero(pairs >= 0)
     rows[pairs[joined]] = joined
     return rows
@@ -61,8 +64,8 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
     Raises:
         InvalidInput: No clicked document has features.
     """
-    rows_by_pair = rows_of_pairs(log, features)
-    rows = rows_by_pair[log.pairs]
+    pairs = pairs_of(features, log)
+    rows = _rows_of(pairs, log.n_pairs)[log.pairs]
     lists = log.list_of_impression
     is_known = rows >= 0
     has_click = np.bincount(lists[is_known & log.clicks], minlength=log.n_lists) > 0
@@ -88,5 +91,5 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
         document_columns=MappingProxyType({RANK: ranks}),
         categories=features.categories,
     )
-    findings = documents_without_features(log, rows_by_pair >= 0)
+    findings = documents_without_features(log, pairs)
     return ClickTrainingData(dataset, int(log.n_lists - len(chosen)), findings)

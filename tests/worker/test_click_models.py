@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.clicks.joining import COLUMNS, judged_dataset
+from core.clicks.joining import COLUMNS, judged_dataset, pairs_of
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.judgments import judge_clicks
 from core.clicks.models import ClickModelSpec, fit_click_model
@@ -126,7 +126,8 @@ def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: 
     judgments = judge_clicks(model, JudgmentSpec(min_impressions=3))
     stored_features = load_dataset(store, Caches.of(inline_worker.settings), features_id).dataset
     expected = BytesIO()
-    write_parquet(judged_dataset(stored_features, load_click_log(again, log_id), judgments), expected)
+    pairs = pairs_of(stored_features, load_click_log(again, log_id))
+    write_parquet(judged_dataset(stored_features, pairs, judgments), expected)
     assert store.artifacts.read_bytes(str(row.data_key)) == expected.getvalue()
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from core.clicks.agreement import agreement_with
-from core.clicks.joining import documents_without_features, judged_dataset
+from core.clicks.joining import documents_without_features, judged_dataset, pairs_of
 from core.clicks.judgments import judge_clicks
 from core.clicks.models.evaluation import compare_click_models
 from core.clicks.models.fitting import fit_click_model
-from core.clicks.training_data import rows_of_pairs
 from core.data.result import Reading
 from core.jobs.click_models import ClickModelJob
 from core.jobs.folders import claims_folders
@@ -82,12 +81,12 @@ def run_judging(run: JobRun, spec: JudgeJob) -> None:
         judged = load_dataset(run.store, run.caches, spec.judged_dataset_id).dataset
         result["agreement"] = asdict(agreement_with(judgments, log, judged))
     features = load_dataset(run.store, run.caches, spec.features_dataset_id).dataset
-    has_features = rows_of_pairs(log, features) >= 0
-    findings = [asdict(finding) for finding in documents_without_features(log, has_features)]
+    pairs = pairs_of(features, log)
+    findings = [asdict(finding) for finding in documents_without_features(log, pairs)]
     run.reporter.report(findings=findings)
     if share_stored_content(run, spec.dataset_id, digest, result):
         return
-    dataset = judged_dataset(features, log, judgments, spec.unjudged)
+    dataset = judged_dataset(features, pairs, judgments, spec.unjudged)
     store_reading(run, spec.dataset_id, digest, Reading(dataset, "clicks"), result=result)
 
 

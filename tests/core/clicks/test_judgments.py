@@ -121,7 +121,7 @@ def test_pairs_are_found_by_the_ids_of_queries_and_documents() -> None:
 def test_grades_become_labels_of_a_dataset() -> None:
     """Documents keep their features and columns, and get columns with the uncertainty of the grade."""
     found = judgments(min_impressions=1)
-    dataset = judged_dataset(FEATURES, LOG, found)
+    dataset = judged_dataset(FEATURES, pairs_of(FEATURES, LOG), found)
     assert dataset.query_ids == ("q1",)
     assert dataset.matrix[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     assert dataset.labels.tolist() == found.grades[[23, 22, 12, 15, 13, 21]].tolist()
@@ -132,11 +132,11 @@ def test_grades_become_labels_of_a_dataset() -> None:
     assert [float(text) for text in columns[2]] == pytest.approx(
         found.lower[[23, 22, 12, 15, 13, 21]], rel=1e-3
     )
-    filled = judged_dataset(FEATURES, LOG, found, "zero")
+    filled = judged_dataset(FEATURES, pairs_of(FEATURES, LOG), found, "zero")
     assert filled.query_boundaries.tolist() == [0, 7]
     assert (filled.labels[6], filled.document_columns[COLUMNS[1]][6]) == (0.0, "")
     with pytest.raises(InvalidInput, match="the clicks judge no query-document pair of the dataset"):
-        judged_dataset(FEATURES.select_queries([1]), LOG, found)
+        judged_dataset(FEATURES.select_queries([1]), pairs_of(FEATURES.select_queries([1]), LOG), found)
 
 
 def test_agreement_with_labels_is_by_kappa_and_kendall() -> None:
