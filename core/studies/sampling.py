@@ -8,6 +8,7 @@ parameters.
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +87,15 @@ def sample(
         draws = _sobol_points(space, base, position)
     else:
         draws = _optuna_draws(sampler, space, base, position, past)
-    own = next(draws)
-    candidates = chain([own], islice(draws, _DRAWS - 1), _shuffled_combinations(space, base, position))
-    return next((each for each in candidates if each not in position.others), own)
+    return _first_untried(
+        chain(islice(draws, _DRAWS), _shuffled_combinations(space, base, position)), position.others
+    )
+
+
+def _first_untried(candidates: Iterator[Json], others: Sequence[Mapping[str, Any]]) -> Json:
+    """Return the first of the candidates that no other trial has; if there is none, the first one."""
+    own = next(candidates)
+    return next((each for each in chain([own], candidates) if each not in others), own)
 
 
 def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, Any]) -> list[Json]:
@@ -132,10 +139,9 @@ def combinations_taken(
 def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
     combinations = grid_without_default(space, base, space.values_in(base, resolved(base)))
     order = np.random.default_rng(position.seed).permutation(len(combinations)).tolist()
-    own: Json = combinations[order[position.index % len(combinations)]]
     # A trial added by hand may have the combination of this index; then take that of another index.
-    candidates = (own, *(combinations[index] for index in order))
-    return next((each for each in candidates if each not in position.others), own)
+    indices = (order[position.index % len(combinations)], *order)
+    return _first_untried((combinations[index] for index in indices), position.others)
 
 
 def _shuffled_combinations(space: SearchSpace, base: Json, position: TrialPosition) -> Iterator[Json]:
@@ -161,7 +167,11 @@ def _sobol_points(space: SearchSpace, base: Json, position: TrialPosition) -> It
             warnings.simplefilter("ignore", UserWarning)
             point = points.random(1)[0]
         shares = dict(zip((each.pointer for each in space.dimensions), map(float, point), strict=True))
-        yield space.choose(base, lambda dimension: dimension.quantile(shares[dimension.pointer]))  # noqa: B023
+        yield space.choose(base, partial(_quantile, shares))
+
+
+def _quantile(shares: Mapping[str, float], dimension: Dimension) -> Any:
+    return dimension.quantile(shares[dimension.pointer])
 
 
 def _optuna_draws(
@@ -172,7 +182,7 @@ def _optuna_draws(
     study.sampler = _sampler(sampler, trial_seed(position.seed, position.number))
     while True:
         trial = study.ask()
-        yield space.choose(base, lambda dimension: _suggest(trial, dimension))  # noqa: B023
+        yield space.choose(base, partial(_suggest, trial))
 
 
 def study_of(space: SearchSpace, past: Sequence[PastTrial], higher_is_better: bool) -> "optuna.Study":
