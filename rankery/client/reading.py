@@ -117,7 +117,7 @@ def service_url(base_url: str | None) -> str:
     Raises:
         InvalidSettings: The text is not an HTTP URL, or ends with /v1.
     """
-    text = (base_url or os.environ.get("RANKERY_URL", "")).strip() or DEFAULT_URL
+    text = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
     try:
         url = httpx.URL(text)
         url.host.encode("idna")  # as the socket module does; it fails for a host such as a..b

@@ -367,6 +367,13 @@ def test_a_key_that_cannot_be_sent_is_refused_by_the_client() -> None:
             Client("http://rankery.test", api_key=wrong)
 
 
+def test_a_blank_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A blank argument does not mean another service: neither that of RANKERY_URL nor the default."""
+    monkeypatch.setenv("RANKERY_URL", "http://rankery.test")
+    with pytest.raises(InvalidSettings, match="'  ' is not the URL of a service"):
+        Client("  ")
+
+
 def test_a_refused_key_names_a_remedy() -> None:
     """Without a key, the error names the variable; with one, it has the service's reason."""
     problem = {"title": "An API key is required", "status": 401, "detail": "the API key is unknown"}
