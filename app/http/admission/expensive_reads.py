@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 from fastapi import Depends, Request
+from starlette.concurrency import iterate_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -156,12 +157,7 @@ class Download(StreamingResponse):
             HTTPException: 429 where the caller has too many running and waiting reads.
         """
         if scope["method"] == "HEAD":
-            self.body_iterator = _nothing()
+            self.body_iterator = iterate_in_threadpool(())
         reads = registered(scope["app"], ExpensiveReads)
         with self._source or contextlib.nullcontext(), reads.slot(rate_limit_key(scope)):
             await super().__call__(scope, receive, send)
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    return
-    yield
