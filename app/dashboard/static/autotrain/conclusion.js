@@ -23,7 +23,11 @@ export function conclusionPart(conclusion, { result, spec }) {
   );
 }
 
-/** Return the panel of a conclusion, hidden without one. @param {string} job id of the training */
+/**
+ * Return a panel with the conclusion of an automatic training, hidden until it is read and if there is none.
+ *
+ * @param {string} job id of the training
+ */
 export function conclusionPanel(job) {
   const node = h("section.panel.conclusion", { "aria-labelledby": "conclusion-title", hidden: true });
   const heading = h("h2", { id: "conclusion-title" }, "Conclusion of the training");

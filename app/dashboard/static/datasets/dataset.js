@@ -20,7 +20,12 @@ export function sourceLabel({ source, size_bytes: bytes }) {
   return filesLabel(source, bytes, FORMATS);
 }
 
-/** Return "0 – 4". @param {number | null | undefined} minimum @param {number | null | undefined} maximum */
+/**
+ * Return "0 – 4", or a single number if both ends are equal.
+ *
+ * @param {number | null | undefined} minimum
+ * @param {number | null | undefined} maximum
+ */
 export function rangeLabel(minimum, maximum) {
   if (minimum === null || minimum === undefined) return "none";
   return minimum === maximum ? short(minimum) : `${short(minimum)} – ${short(maximum)}`;

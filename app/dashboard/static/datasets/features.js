@@ -30,7 +30,11 @@ function labelCounts({ labels = [], label_range: range }) {
   });
 }
 
-/** Draw the documents per query. @param {NonNullable<Statistics["documents_per_query"]>} lengths */
+/**
+ * Draw the distribution of documents per query: bars for few numbers, a histogram for many.
+ *
+ * @param {NonNullable<Statistics["documents_per_query"]>} lengths
+ */
 function queryLengths({ histogram: bins = [], min, median, max }) {
   /** @param {{from: number, to: number}} bin */
   const range = ({ from, to }) => (from === to ? count(from) : `${count(from)} – ${count(to)}`);

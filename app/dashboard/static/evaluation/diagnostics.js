@@ -113,7 +113,12 @@ function grouped(catalogue, names) {
   return groups;
 }
 
-/** Return the measured iterations with their values. @param {LearningCurves} history @param {string} name */
+/**
+ * Return the iterations at which a diagnostic was measured, with its values.
+ *
+ * @param {LearningCurves} history
+ * @param {string} name
+ */
 const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**

@@ -32,7 +32,11 @@ const CONVENTION_LABELS = {
   mean: (value) => `${value} mean over queries`,
 };
 
-/** Return conventions in one line. @param {Record<string, unknown> | null | undefined} contract */
+/**
+ * Return the conventions of a metric in one line.
+ *
+ * @param {Record<string, unknown> | null | undefined} contract all conventions, or only those that affect the metric
+ */
 export function contractLabel(contract) {
   const conventions = Object.entries(CONVENTION_LABELS).filter(
     ([name]) => contract?.[name] !== undefined && contract[name] !== null,

@@ -81,7 +81,12 @@ function ticks(scale) {
   return svg("svg.differences-ticks", { "aria-hidden": "true" }, ...scale.ticks.map(words));
 }
 
-/** Draw the shares of worse, equal and better queries. @param {Outcome} outcome @param {boolean} higherIsBetter */
+/**
+ * Draw a bar of the shares of queries that are worse, equal and better, in the order of the columns above.
+ *
+ * @param {Outcome} outcome
+ * @param {boolean} higherIsBetter
+ */
 function shares({ wins, ties, losses, queries }, higherIsBetter) {
   /** @type {[number: number, words: string, kind: string][]} */
   const all = [
@@ -118,7 +123,12 @@ const INITIAL_ROWS = 30;
 
 /** @typedef {{pair: Schemas["Pair"], name: string, outcome: Schemas["MetricDifference"] | null}} DifferenceRow */
 
-/** @param {Schemas["Comparison"]} comparison @param {Schemas["Pair"][]} pairs to show with their tests */
+/**
+ * Return a table of the differences of pairs by each metric, with their tests.
+ *
+ * @param {Schemas["Comparison"]} comparison
+ * @param {Schemas["Pair"][]} pairs to show
+ */
 export function differenceTable({ systems, metrics, correction }, pairs) {
   const corrected = correction === "none" ? "without correction" : "after Holm's correction over all pairs and metrics";
   const rows = pairs.flatMap((pair) => metrics.map((name) => ({ pair, name, outcome: pair.metrics[name] })));

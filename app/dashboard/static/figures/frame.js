@@ -79,7 +79,14 @@ const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
 
 /** @typedef {ReturnType<typeof frameWithMargin>} Frame */
 
-/** @param {Figure} figure @param {Series[]} shown not hidden @param {number} width in pixels @param {View} view */
+/**
+ * Return the frame of a figure.
+ *
+ * @param {Figure} figure
+ * @param {Series[]} shown series that are not hidden
+ * @param {number} width in pixels
+ * @param {View} view
+ */
 export function frameOf(figure, shown, width, view) {
   const frame = frameWithMargin(figure, shown, width, view, 0);
   const [first] = frame.slanted ? frame.ticks.x : [];

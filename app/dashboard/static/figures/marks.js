@@ -114,7 +114,11 @@ export function grade(label, largest) {
   return h("span.grade", { "data-grade": colourStep(label, largest) }, short(label));
 }
 
-/** Return a legend of few grades from 0, else null. @param {Statistics | null} [statistics] of the dataset */
+/**
+ * Return a legend of the colours of grades; null without labels from 0, or with more than `MAX_IN_LEGEND`.
+ *
+ * @param {Statistics | null} [statistics] of the dataset
+ */
 export function gradeLegend(statistics) {
   const labels = (statistics?.labels || []).map(({ label }) => label).filter((label) => label >= 0);
   if (!labels.length || labels.length > MAX_IN_LEGEND) return null;

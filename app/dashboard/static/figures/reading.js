@@ -69,7 +69,12 @@ function stopsByX(series) {
 /** @param {Point | undefined} point @param {number} at */
 const distance = (point, at) => (point ? Math.abs(point.position[0] - at) : Infinity);
 
-/** Return an index, -1 without stops. @param {Stop[]} stops @param {import("./shapes.js").Position} position */
+/**
+ * Return the index of the stop that is nearest to a position, or -1 if there are no stops.
+ *
+ * @param {Stop[]} stops
+ * @param {import("./shapes.js").Position} position
+ */
 export function nearestStop(stops, [x, y]) {
   let [nearest, least] = [-1, Infinity];
   stops.forEach((stop, index) => {

@@ -36,7 +36,12 @@ export const bandPath = (upper, lower) => (upper.length ? `${linePath([...upper,
 export const isolated = (positions) =>
   positions.filter((position, index) => position && !positions[index - 1] && !positions[index + 1]);
 
-/** Keep the positions per column of pixels that draw the same line. @param {(Position | null)[]} positions ascending by x */
+/**
+ * Return the first, lowest, highest and last position of each column of pixels: they draw the same line as all
+ * positions.
+ *
+ * @param {(Position | null)[]} positions ascending by x
+ */
 export function thinned(positions) {
   /** @type {(Position | null)[]} */
   const kept = [];
@@ -58,7 +63,13 @@ export function thinned(positions) {
   return kept;
 }
 
-/** @param {"circle" | "diamond" | "cross"} kind @param {Position} position of the middle @param {number} radius */
+/**
+ * Return the outline of a symbol around a position.
+ *
+ * @param {"circle" | "diamond" | "cross"} kind
+ * @param {Position} position
+ * @param {number} radius
+ */
 export function symbolPath(kind, [x, y], radius) {
   const [left, right, top, bottom] = [x - radius, x + radius, y - radius, y + radius].map(pixel);
   if (kind === "diamond") return `M${pixel(x)} ${top}L${right} ${pixel(y)}L${pixel(x)} ${bottom}L${left} ${pixel(y)}Z`;

@@ -11,7 +11,13 @@ export function checkBox(attributes, ...words) {
   return h("label.check", h("input", { type: "checkbox", ...attributes }), ...words);
 }
 
-/** @param {Child | Child[]} words label @param {HTMLElement} control @param {Child} [note] below the control */
+/**
+ * Return a control within its label.
+ *
+ * @param {Child | Child[]} words
+ * @param {HTMLElement} control
+ * @param {Child} [note] below the control
+ */
 export const field = (words, control, note) => h("label.field", words, control, note && h("small.below", note));
 
 /** Return a field for a search. @param {string} label @param {string} placeholder @param {Attributes} listeners */

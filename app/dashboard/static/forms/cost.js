@@ -38,7 +38,12 @@ const MAX_SIZE_RATIO = 10;
 /** The statistics of a dataset list the values of a column up to this number. */
 const MAX_LISTED_VALUES = 20;
 
-/** Return the training of the nearest size. @param {Plan} plan @param {MeasuredTraining[]} measured newest first */
+/**
+ * Return the training that is nearest in size, of the same kind of scorer.
+ *
+ * @param {Plan} plan
+ * @param {MeasuredTraining[]} measured newest first
+ */
 export function nearest(plan, measured) {
   const distance = (/** @type {MeasuredTraining} */ each) => Math.abs(Math.log(cells(plan) / cells(each)));
   const alike = measured.filter(({ scorer }) => scorer === plan.scorer);
@@ -68,7 +73,13 @@ export function scaled(plan, measured) {
 /** @param {{documents: number, features: number}} data */
 const cells = ({ documents, features }) => Math.max(1, documents) * Math.max(1, features);
 
-/** @param {Plan} plan @param {MeasuredTraining | null} measured the nearest one @param {number} trainings to submit */
+/**
+ * Return the sentence about the cost of one or several trainings.
+ *
+ * @param {Plan} plan
+ * @param {MeasuredTraining | null} measured
+ * @param {number} trainings
+ */
 export function costLabel(plan, measured, trainings) {
   if (!measured) return "Time and memory are unknown until the service has finished a training with this scorer.";
   const { seconds, bytes, isRough } = scaled(plan, measured);

@@ -33,7 +33,12 @@ function controls(form) {
   );
 }
 
-/** Read a value; an invalid number is sent as typed. @param {HTMLElement} control @returns {Json | undefined} */
+/**
+ * Read a control's value. An invalid number is sent as typed, and the server's response explains why.
+ *
+ * @param {HTMLElement} control
+ * @returns {Json | undefined}
+ */
 function controlValue(control) {
   if (control instanceof HTMLInputElement && control.type === "checkbox") return control.checked;
   const type = control.dataset.type;
@@ -117,7 +122,13 @@ function inUnits(value, unit) {
 /** @param {string} text */
 const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
 
-/** Set the value at a pointer. @param {Record<string, Json>} payload @param {string} pointer @param {Json} value */
+/**
+ * Set the value at a JSON pointer, and create the objects on its path.
+ *
+ * @param {Record<string, Json>} payload
+ * @param {string} pointer
+ * @param {Json} value
+ */
 export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
   const last = steps.pop() ?? "";
@@ -152,7 +163,13 @@ export function showError(form, error) {
   (faulty[0] || find(form, ".summary")).focus();
 }
 
-/** Show why choices could not be read, and a button to reload. @param {HTMLFormElement} form @param {unknown} error */
+/**
+ * Show why the choices of a form could not be read, with a button that loads the page again. The form is shown without
+ * them.
+ *
+ * @param {HTMLFormElement} form
+ * @param {unknown} error
+ */
 export function showUnread(form, error) {
   form.removeAttribute("aria-busy");
   const summary = find(form, ".summary");
@@ -177,7 +194,12 @@ function deepest(problems) {
   return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
 }
 
-/** Return the control of a pointer, or its nearest parent. @param {HTMLFormElement} form @param {string} pointer */
+/**
+ * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} pointer
+ */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
     const element = findAll(form, `[data-pointer="${CSS.escape(at)}"]`, HTMLElement).find(

@@ -78,7 +78,12 @@ function offerWays(form) {
   setAttribute(select, "data-pointer", !(select.value in WAYS) && "/test_dataset_id");
 }
 
-/** Offer the columns to hold out by. @param {HTMLFormElement} form @param {Dataset | undefined} dataset to train on */
+/**
+ * Offer the columns of the training data to hold out queries by, with their values.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Dataset | undefined} dataset to train on
+ */
 function offerColumns(form, dataset) {
   const columns = dataset?.statistics?.query_columns || {};
   const names = Object.keys(columns);

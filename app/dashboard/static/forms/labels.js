@@ -122,7 +122,13 @@ export function changedLabels(before, after) {
   return tags.length ? { ...fields, tags: Object.fromEntries(tags) } : fields;
 }
 
-/** Return others' labels that an edit overwrites. @param {Labels} loaded @param {Labels} edited @param {Labels} now */
+/**
+ * Return the labels that someone else has changed since they were loaded, and that an edit would overwrite.
+ *
+ * @param {Labels} loaded
+ * @param {Labels} edited
+ * @param {Labels} now
+ */
 export function overwritten(loaded, edited, now) {
   const own = differences(loaded, edited);
   return Object.entries(differences(loaded, now))

@@ -22,10 +22,7 @@ export function showKnownVersions(form) {
   function look() {
     const name = field.value.trim();
     const query = new URLSearchParams({ name, latest: "true", limit: "1", fields: "version" });
-    read(
-      async () => (NAME.test(name) ? (await get(`/v1/models?${query}`)).items : []),
-      (items) => show(items),
-    );
+    read(async () => (NAME.test(name) ? (await get(`/v1/models?${query}`)).items : []), show);
   }
 
   field.addEventListener("change", look);

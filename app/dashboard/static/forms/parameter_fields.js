@@ -210,7 +210,12 @@ function grouped(losses) {
     .map(([family, members]) => h("optgroup", { label: family }, ...members.map(option)));
 }
 
-/** Offer further losses with default parameters. @param {Loss[]} losses @param {HTMLSelectElement} select */
+/**
+ * Offer check boxes for further losses to train with, each with its default parameters.
+ *
+ * @param {Loss[]} losses
+ * @param {HTMLSelectElement} select
+ */
 function offerOthers(losses, select) {
   const container = find(document, "[data-also]");
   /** @param {Loss} loss */
@@ -308,7 +313,12 @@ function axesOf(form) {
     .filter(({ values }) => values.length > 1);
 }
 
-/** Return all combinations of values. @param {Axis[]} axes @returns {[pointer: string, value: Json][][]} */
+/**
+ * Return all combinations of one value of each axis, as pairs of pointer and value.
+ *
+ * @param {Axis[]} axes
+ * @returns {[pointer: string, value: Json][][]}
+ */
 function product(axes) {
   return axes.reduce(
     (ways, { pointer, values }) => ways.flatMap((way) => values.map((value) => [...way, pair(pointer, value)])),

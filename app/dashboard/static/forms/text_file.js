@@ -45,7 +45,12 @@ async function decompressed(bytes, most) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Return cells, [] for a single column. @param {string} text @param {number} most maximum number of records */
+/**
+ * Return the cells of the first records of delimited text; an empty list for text with a single column.
+ *
+ * @param {string} text
+ * @param {number} most maximum number of records
+ */
 export function firstRecords(text, most) {
   const bare = text.replace(/^\uFEFF/, "");
   const delimiter = delimiterOf(bare);

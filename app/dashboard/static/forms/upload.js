@@ -77,7 +77,14 @@ function contentsKey(path, form) {
 /** @param {FormDataEntryValue} value @returns {value is File} */
 const isLarge = (value) => value instanceof File && value.size > RESUMABLE_BYTES;
 
-/** @param {string} path @param {FormData} form @param {OnProgress} onProgress @param {string} idempotencyKey */
+/**
+ * Send a form in one request.
+ *
+ * @param {string} path
+ * @param {FormData} form
+ * @param {OnProgress} onProgress
+ * @param {string} idempotencyKey
+ */
 function sendForm(path, form, onProgress, idempotencyKey) {
   const transfer = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
@@ -250,7 +257,12 @@ function withRoles(files) {
   return filesByRole;
 }
 
-/** Return the role in a file name. @param {string} name @param {(role: string) => boolean} [isFree] */
+/**
+ * Return the dataset role that a file's name contains.
+ *
+ * @param {string} name
+ * @param {(role: string) => boolean} [isFree] whether no other file has the role
+ */
 function roleOf(name, isFree = () => true) {
   return [...ROLE_PATTERNS].find(([role, pattern]) => pattern.test(name) && isFree(role))?.[0];
 }

@@ -115,7 +115,11 @@ export function chip({ id, name, title, slot }) {
   return h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
 }
 
-/** Return the metrics without the loss, those of validation data first. @param {Line[]} lines */
+/**
+ * Return the metrics, those of validation data first. The loss is left out, as each loss has its own scale.
+ *
+ * @param {Line[]} lines
+ */
 function curveMetrics(lines) {
   /** @param {string} part */
   const namesOf = (part) => lines.flatMap(({ history }) => Object.keys(history.curves[part] || {}));
@@ -125,7 +129,12 @@ function curveMetrics(lines) {
 /** @param {LearningCurves} history @param {string} name */
 const valuesOf = ({ curves }, name) => curves.validation?.[name] || curves.train?.[name] || [];
 
-/** Return "validation ndcg@5", "training ndcg@5", or both. @param {Line[]} lines @param {string} name */
+/**
+ * Return "validation ndcg@5", "training ndcg@5", or both where only some trainings have validation data.
+ *
+ * @param {Line[]} lines
+ * @param {string} name
+ */
 function axisTitle(lines, name) {
   const parts = [
     lines.some(({ history }) => history.curves.validation?.[name]) && "validation",

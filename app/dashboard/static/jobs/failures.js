@@ -12,7 +12,12 @@ const endOf = (job) => job.finished_at ?? job.created_at;
 /** Check whether a failed ingestion was repaired: the repair of an upload deletes its dataset. @param {Job} job */
 const isRepaired = ({ kind, dataset_names: names }) => kind === "ingest" && !Object.keys(names).length;
 
-/** Return the failures after a time, the latest first. @param {Job[]} jobs @param {string | null} moment */
+/**
+ * Return the failures after a time, without repaired ones, the latest first.
+ *
+ * @param {Job[]} jobs
+ * @param {string | null} moment
+ */
 export function failedSince(jobs, moment) {
   const after = Date.parse(moment ?? "") || 0;
   return jobs

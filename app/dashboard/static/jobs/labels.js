@@ -34,7 +34,12 @@ function inspectionPage(id, { spec }) {
   return `${modelPage(spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(id)}`;
 }
 
-/** Return the link to a job's result. @param {Job} job @returns {{href: string, label: string} | null} */
+/**
+ * Return the link to the result of a job, null while there is none.
+ *
+ * @param {Job} job
+ * @returns {{href: string, label: string} | null}
+ */
 export function resultLink(job) {
   const links = RESULTS.map(([field, label, page]) => {
     const id = job.result?.[field];

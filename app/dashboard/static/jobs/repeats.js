@@ -8,7 +8,11 @@ const DATA = /** @type {const} */ (["validation", "test"]);
 /** Tags that do not distinguish settings. */
 const IGNORED_TAGS = new Set(["grid", "repeat"]);
 
-/** Return a panel of the settings that were trained twice. @param {Schemas["TrainingRanking"]} ranking */
+/**
+ * Return a panel with a row for each setting and part of the data, null where no setting was trained twice.
+ *
+ * @param {Schemas["TrainingRanking"]} ranking
+ */
 export function repeatsPanel(ranking) {
   const rows = [...groups(ranking.items)].flatMap(([setting, trainings]) =>
     DATA.flatMap((data) => {

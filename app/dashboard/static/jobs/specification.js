@@ -9,7 +9,12 @@ import { counted, duration, short, size } from "../page/format.js";
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
 export const isSubmitted = async (kind) => kind in (await getOnce("/v1/job-schemas")).kinds;
 
-/** Return the request that submits a job again. @param {Job} job @returns {Promise<Record<string, Json>>} */
+/**
+ * Return the request that submits a job again, without the settings that equal their defaults.
+ *
+ * @param {Job} job
+ * @returns {Promise<Record<string, Json>>}
+ */
 export async function requestOf({ kind, spec }) {
   const [{ kinds, schemas }, { presets }] = await Promise.all([getOnce("/v1/job-schemas"), getOnce("/v1/metrics")]);
   const shrink = shrinker(schemas);
@@ -18,7 +23,13 @@ export async function requestOf({ kind, spec }) {
   return { kind, ...shrunk };
 }
 
-/** Replace the IDs of datasets. @param {Json} value @param {Record<string, string>} names by ID @returns {Json} */
+/**
+ * Return a request with names of datasets in place of their IDs, as schedules take them.
+ *
+ * @param {Json} value
+ * @param {Record<string, string>} names by ID
+ * @returns {Json}
+ */
 export function byDatasetNames(value, names) {
   if (typeof value === "string") return names[value] ?? value;
   if (Array.isArray(value)) return value.map((each) => byDatasetNames(each, names));
@@ -30,7 +41,12 @@ export function byDatasetNames(value, names) {
   return Object.fromEntries(entries);
 }
 
-/** @param {Contract | undefined} contract that may equal a preset @param {Record<string, Contract>} presets */
+/**
+ * Return the name of the preset that a contract equals, other contracts unchanged.
+ *
+ * @param {Contract | undefined} contract
+ * @param {Record<string, Contract>} presets
+ */
 function presetOrContract(contract, presets) {
   if (!contract) return contract;
   const { preset, ...conventions } = contract;
@@ -200,7 +216,12 @@ export function flatten(value, prefix = "") {
   });
 }
 
-/** Return the defaults by name. @param {JobSpecification} spec @returns {Promise<Map<string, unknown>>} */
+/**
+ * Return the defaults by the names that `flatten` returns.
+ *
+ * @param {JobSpecification} spec
+ * @returns {Promise<Map<string, unknown>>}
+ */
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();
   const [{ schemas }, { items }, { items: scorers }] = await Promise.all([

@@ -18,7 +18,12 @@ import { offerUndo, openAfterDeletion } from "./undo.js";
 /** Maximum number of refused objects in the list. */
 const MAX_LISTED = 20;
 
-/** Return the button that deletes the object of a page. @param {Kind} kind @param {string} id */
+/**
+ * Return the button that deletes the object of a page and opens the list of its kind.
+ *
+ * @param {Kind} kind
+ * @param {string} id
+ */
 export function deleteButton(kind, id) {
   return dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
 }

@@ -219,7 +219,13 @@ function aliasCard(model, assignment, changed) {
   );
 }
 
-/** @param {Schemas["Model"]} model @param {string} alias without a version @param {() => void} changed */
+/**
+ * Show the gate of an alias that points at no version.
+ *
+ * @param {Schemas["Model"]} model
+ * @param {string} alias
+ * @param {() => void} changed called when the alias was set
+ */
 function gatedCard(model, alias, changed) {
   const container = h("div.alias-job", { hidden: true });
   const move = async () => {

@@ -14,7 +14,13 @@ import { count, counted, metric, short } from "../page/format.js";
 /** @param {string} pointer @param {string} placeholder */
 const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, placeholder });
 
-/** Return a field in which "no" sends nothing. @param {string} name @param {string} words @param {string} hint */
+/**
+ * Return a field with the choices no and yes: yes sends true, and no sends nothing.
+ *
+ * @param {string} name
+ * @param {string} words
+ * @param {string} hint
+ */
 function yesNoField(name, words, hint) {
   const box = h(
     "select",
@@ -257,7 +263,12 @@ export async function exportView(model) {
   return [form, report, ...(model.kind === "trees" ? [] : [distillation(model, dataset)])];
 }
 
-/** @param {Schemas["Model"]} model @param {HTMLSelectElement} dataset choice of the data, empty for the model's own */
+/**
+ * Offer to train a forest on the scores of a model.
+ *
+ * @param {Schemas["Model"]} model
+ * @param {HTMLSelectElement} dataset choice of the data, empty for the model's own
+ */
 function distillation(model, dataset) {
   const refused = h("div");
   const create = creator();

@@ -218,7 +218,12 @@ export function removeRefusedTexts(candidates, error) {
   return names;
 }
 
-/** Return null, the text of a category, or a number, maybe NaN. @param {string} text @param {boolean} isCategory */
+/**
+ * Return the value of a field: null if it is empty, the text of a category, else a number, NaN for other texts.
+ *
+ * @param {string} text
+ * @param {boolean} isCategory
+ */
 export function valueOfField(text, isCategory) {
   const trimmed = text.trim();
   if (trimmed === "") return null;

@@ -39,7 +39,12 @@ function sentence(node) {
   return `${node.feature} ${condition(node)}${documents}, ${counted(node.leaves, "leaf", "leaves")} below`;
 }
 
-/** @param {TreeNode} node @param {string[]} path conditions above it @param {number | null} all documents */
+/**
+ * Return the facts about a node, by name.
+ * @param {TreeNode} node
+ * @param {string[]} path conditions from the root to the node
+ * @param {number | null} all documents of the tree
+ */
 export function facts(node, path, all) {
   /** @type {[string, string] | false} */
   const documents = node.documents !== null && [

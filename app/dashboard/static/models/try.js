@@ -89,7 +89,11 @@ function candidateText({ feature_names: names }, take) {
   return { node, show, apply };
 }
 
-/** Return the ranked documents with editable features and explanations. @param {string[]} shown features to edit */
+/**
+ * Return the table of candidate documents in the order of the model, with editable features and explanations.
+ *
+ * @param {string[]} shown names of the features to edit
+ */
 function candidateTable(shown) {
   const body = h("tbody");
   const heads = ["Rank", "", "Document", "Label", "Score", ...shown, ""];
@@ -322,7 +326,11 @@ export async function tryView(model) {
     }
   }
 
-  /** Rank the documents of a query in the chosen dataset. @param {string} wanted empty for the proposed query */
+  /**
+   * Read the documents of a query in the chosen dataset, and rank them unchanged.
+   *
+   * @param {string} wanted a query's ID, empty for the proposed query
+   */
   async function choose(wanted) {
     const choice = ++latestChoice;
     form.setAttribute("aria-busy", "true");

@@ -81,7 +81,12 @@ export function failure(status, text) {
   return new Problem(status, body);
 }
 
-/** Check for a final refusal, unlike 429. @param {unknown} error @returns {error is Problem} */
+/**
+ * Check whether the API refused a request permanently. A caller above its rate limit (429) may send the request again.
+ *
+ * @param {unknown} error
+ * @returns {error is Problem}
+ */
 export const isFinal = (error) => error instanceof Problem && error.status < 500 && error.status !== 429;
 
 /** Return an error of the API; an error of the page is thrown again. @param {unknown} error */

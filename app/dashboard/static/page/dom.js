@@ -81,7 +81,12 @@ export function requireScope(node, scope) {
   }
 }
 
-/** Replace a text if it differs: selections and live regions stay. @param {Element} node @param {string} text */
+/**
+ * Replace the text only when it differs: a selection is kept, and a live region is not announced again.
+ *
+ * @param {Element} node
+ * @param {string} text
+ */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -152,7 +157,12 @@ function expected(node, kind, name) {
   throw new TypeError(`The page has no ${kind?.name ?? "HTMLElement"} ${name}`);
 }
 
-/** Return a region that scrolls sideways. @param {string} label @param {...(Child | Child[])} children */
+/**
+ * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
+ *
+ * @param {string} label
+ * @param {...(Child | Child[])} children
+ */
 export function scrollRegion(label, ...children) {
   return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
@@ -213,7 +223,11 @@ export function metaLine(...facts) {
   return h("p.job-meta", ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
 }
 
-/** Return a function that checks whether a value differs from the last one. @returns {(value: unknown) => boolean} */
+/**
+ * Return a function that checks whether a value differs, as JSON, from the value of its previous call.
+ *
+ * @returns {(value: unknown) => boolean}
+ */
 export function changeDetector() {
   /** @type {string | undefined} */
   let last = "";
@@ -271,7 +285,14 @@ export function showDialog(dialog) {
   });
 }
 
-/** Ask to confirm. @param {string} question @param {string} consequence @param {string} yes @param {string} [no] */
+/**
+ * Ask the user to confirm an action; resolve to whether the user confirmed it.
+ *
+ * @param {string} question
+ * @param {string} consequence
+ * @param {string} yes
+ * @param {string} [no]
+ */
 export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h(
     "dialog",

@@ -11,7 +11,12 @@ export const count = (value) => (value === null || value === undefined ? "–" :
 /** Return the text of a number with a minus sign as wide as a plus. @param {string} text */
 export const withMinus = (text) => text.replace(/^-/, "−");
 
-/** Return a number with a true minus sign, zero without a sign. @param {number} value @param {number} digits */
+/**
+ * Return a number with a fixed count of decimals and a minus sign as wide as a plus; a number that rounds to zero has no sign.
+ *
+ * @param {number} value
+ * @param {number} digits
+ */
 export function fixed(value, digits) {
   const text = value.toFixed(digits);
   return Number(text) === 0 ? text.replace("-", "") : withMinus(text);
@@ -22,7 +27,11 @@ export function metric(value) {
   return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
 }
 
-/** Return a score with four decimals, in which documents may differ. @param {number | null | undefined} value */
+/**
+ * Return a score with four decimals, whatever its size, because documents may differ in the fourth.
+ *
+ * @param {number | null | undefined} value
+ */
 export const score = (value) => (typeof value === "number" && !Number.isNaN(value) ? fixed(value, 4) : "–");
 
 /** Return the number of decimals of a metric or of a difference of metrics. @param {number} value */
@@ -34,7 +43,11 @@ export function pValue(value) {
   return value < 1e-4 ? "< 0.0001" : value.toFixed(4);
 }
 
-/** Return a loss with five significant digits, whatever its scale. @param {number | null | undefined} value */
+/**
+ * Return the value of a loss, whatever its scale, with five significant digits.
+ *
+ * @param {number | null | undefined} value
+ */
 export function lossValue(value) {
   if (typeof value !== "number") return "–";
   const hasExponent = value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7);
@@ -66,7 +79,12 @@ export function featureText(value) {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** Return a share such as "6.4%"; only exact ones are 0% or 100%. @param {number} part @param {number} whole */
+/**
+ * Return a share such as "6.4%". A part above zero is never 0%, an incomplete one never 100%.
+ *
+ * @param {number} part
+ * @param {number} whole
+ */
 export function percent(part, whole) {
   const share = (100 * part) / whole;
   if (part > 0 && share < 0.1) return "<0.1%";
@@ -75,7 +93,13 @@ export function percent(part, whole) {
   return `${exact ? Number(share.toFixed(1)) : Math.round(share)}%`;
 }
 
-/** Return "1 query", "1,204 queries". @param {number} number @param {string} one @param {string} [many] */
+/**
+ * Return a count with its noun: "1 query", "1,204 queries".
+ *
+ * @param {number} number
+ * @param {string} one
+ * @param {string} [many]
+ */
 export const counted = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
 /** Join the parts of a text that are not empty. @param {unknown[]} parts @param {string} [separator] */
@@ -161,7 +185,11 @@ setInterval(() => {
   }
 }, 10_000);
 
-/** Return "num leaves" for `/hyperparameters/num_leaves`, "metrics 2" for `/metrics/1`. @param {string} pointer */
+/**
+ * Return the label of a JSON pointer: `/hyperparameters/num_leaves` is "num leaves", `/metrics/1` "metrics 2".
+ *
+ * @param {string} pointer a JSON pointer
+ */
 export function pointerLabel(pointer) {
   const steps = pointer.split("/").slice(1);
   const named = steps.findLastIndex((step) => !/^\d+$/.test(step));

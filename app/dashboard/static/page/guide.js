@@ -16,7 +16,12 @@ export function matches(name, text) {
     .every((part) => words.some((word) => word.startsWith(part)));
 }
 
-/** Return the matching pages and headings, pages first. @param {Heading[]} all @param {string} text */
+/**
+ * Return the pages and headings of the guide that match a text, pages first.
+ *
+ * @param {Heading[]} all
+ * @param {string} text
+ */
 export function guideHits(all, text) {
   return all
     .filter(({ title }) => matches(title, text))

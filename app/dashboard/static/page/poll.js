@@ -7,7 +7,13 @@ import { isFinal, newAnswers, Problem, Unavailable } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
-/** @param {string} reason @param {number} seconds until the next attempt @param {() => void} retry */
+/**
+ * Show the banner under the header while the API is unreachable.
+ *
+ * @param {string} reason
+ * @param {number} seconds until the next attempt
+ * @param {() => void} retry
+ */
 function showUnavailable(reason, seconds, retry) {
   const strip = elementById("connection");
   strip.hidden = false;

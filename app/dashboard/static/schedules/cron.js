@@ -40,7 +40,12 @@ export function choiceOf(cron) {
 /** @param {string | undefined} text @param {number} largest */
 const isWithin = (text, largest) => /^\d{1,2}$/.test(text ?? "") && Number(text) <= largest;
 
-/** Return "Every day at 03:30"; an expression that no choice encodes stays as it is. @param {string} cron */
+/**
+ * Return an expression in words, such as "Every day at 03:30". An expression that no choice encodes is
+ * returned unchanged.
+ *
+ * @param {string} cron
+ */
 export function cronWords(cron) {
   const choice = choiceOf(cron);
   if (!choice) return cron;

@@ -107,7 +107,13 @@ export function changeOf({ method, path }) {
 /** @param {string} kind */
 const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
 
-/** Show a secret that is returned once. @param {string} title @param {string} sentence @param {string} secret */
+/**
+ * Show a secret, which the API returns only once, in the element `new-secret` of the page.
+ *
+ * @param {string} title
+ * @param {string} sentence
+ * @param {string} secret
+ */
 export function showSecret(title, sentence, secret) {
   const container = elementById("new-secret");
   replace(

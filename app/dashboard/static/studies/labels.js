@@ -78,5 +78,9 @@ export const isBetterFor =
 /** Return the trials that succeeded with a value of the objective. @param {Trial[]} trials */
 export const finished = (trials) => trials.filter(({ status, value }) => status === "succeeded" && value !== null);
 
-/** "0.4711 (trial 9)" @param {{number: number, value: number} | null | undefined} best */
+/**
+ * Return the best value and its trial: "0.4711 (trial 9)".
+ *
+ * @param {{number: number, value: number} | null | undefined} best
+ */
 export const bestLabel = (best) => (best ? `${metric(best.value)} (trial ${best.number})` : "–");

@@ -82,7 +82,13 @@ export function numberColumn(label, value, format, others) {
   return { label, number: true, value, cell: (row) => format(value(row)), ...others };
 }
 
-/** Return the rows of the CSV file. @template Row @param {Column<Row>[]} columns @param {Row[]} rows */
+/**
+ * Return the rows of the downloaded file, with the labels first.
+ *
+ * @template Row
+ * @param {Column<Row>[]} columns
+ * @param {Row[]} rows
+ */
 export function tableRows(columns, rows) {
   const parts = columns.flatMap((column) => column.parts ?? [column]);
   return [parts.map((part) => part.label), ...rows.map((row) => parts.map((part) => part.value(row)))];

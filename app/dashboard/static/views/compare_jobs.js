@@ -166,7 +166,11 @@ function absentLabel(absent) {
   );
 }
 
-/** Offer to compare the best with the champion, and all models. @param {Schemas["TrainingRanking"]} ranking */
+/**
+ * Offer comparisons: the best training by validation against the champion, and all models if there are at least two.
+ *
+ * @param {Schemas["TrainingRanking"]} ranking
+ */
 async function showActions(ranking) {
   const trained = ranking.items.filter(({ model }) => model);
   const models = trained.slice(0, MAX_COMPARED).flatMap(({ model }) => model ?? []);

@@ -303,7 +303,12 @@ function pairHead({ systems }, pair) {
   );
 }
 
-/** Return a panel of means by metric. @param {Comparison} comparison @param {(metric: string) => void} chosen */
+/**
+ * Return the panel of the systems' means by one metric, which the user chooses in the panel.
+ *
+ * @param {Comparison} comparison
+ * @param {(metric: string) => void} chosen
+ */
 function meansOf({ systems, metrics }, chosen) {
   const tabs = metricTabs(metrics, show, "Metric of the means");
   const body = h("div");

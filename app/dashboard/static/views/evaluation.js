@@ -109,7 +109,12 @@ function row(name, summary) {
   );
 }
 
-/** Describe equal conventions once. @param {string[]} names @param {Evaluation["metrics"]} metrics */
+/**
+ * Describe the conventions of metrics; metrics with the same conventions share an entry.
+ *
+ * @param {string[]} names
+ * @param {Evaluation["metrics"]} metrics
+ */
 function conventionEntries(names, metrics) {
   /** @type {Map<string, string[]>} */
   const together = new Map();
@@ -218,7 +223,12 @@ function againstBaselines({ system, metrics, baselines }) {
   };
 }
 
-/** Return a sort function, best first. @param {string} metric @param {{higher_is_better: boolean}} summary */
+/**
+ * Return a sort function that puts the best baseline first.
+ *
+ * @param {string} metric
+ * @param {{higher_is_better: boolean}} summary
+ */
 function byMean(metric, { higher_is_better: higher }) {
   /** @param {Schemas["Baseline"]} baseline */
   const worth = ({ metrics }) => (higher ? 1 : -1) * (metrics[metric]?.mean ?? Number.NaN);

@@ -112,7 +112,13 @@ function timesLabel(times) {
   return ["", "once", "twice"][times] || `${count(times)} times`;
 }
 
-/** Put the end first, which narrow tables show. @param {Attempt} attempt @param {number} number @param {Job} job */
+/**
+ * Return a row of an attempt. Its end comes first, so that it stays visible where the table is cut off.
+ *
+ * @param {Attempt} attempt
+ * @param {number} number
+ * @param {Job} job
+ */
 function attemptRow({ worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from }, number, job) {
   const problem = ending === "failed" || ending === "lost";
   // The problem of a failed or refused job is shown at the top of its page.
@@ -264,7 +270,12 @@ async function refresh() {
   return isActive(job);
 }
 
-/** Draw the page; return its update. @param {Job} first @returns {Promise<(job: Job) => Promise<void>>} */
+/**
+ * Draw the page without its changing parts, and return the function that updates them.
+ *
+ * @param {Job} first
+ * @returns {Promise<(job: Job) => Promise<void>>}
+ */
 async function build(first) {
   const heading = h("h1", first.title);
   const status = h("span.status");
