@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from core.clicks.agreement import agreement_with, cohen_kappa
-from core.clicks.joining import COLUMNS, judged_dataset, pairs_of
+from core.clicks.joining import COLUMNS, documents_without_features, judged_dataset, pairs_of
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.judgments import Judgments, beta_prior, gamma_prior, judge_clicks
 from core.clicks.models import ClickModelSpec, fit_click_model
@@ -116,6 +116,12 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
 def test_pairs_are_found_by_the_ids_of_queries_and_documents() -> None:
     """Documents of the dataset that the log does not have get no pair (-1)."""
     assert pairs_of(FEATURES, LOG).tolist() == [23, 22, 12, 15, 13, 21, -1] + [-1] * 7
+
+
+def test_documents_outside_the_log_do_not_hide_absent_features() -> None:
+    """-1, for a document that the log does not have, is not the last pair."""
+    (finding,) = documents_without_features(LOG, np.array([-1, 0]))
+    assert finding.count == np.count_nonzero(LOG.pairs != 0)
 
 
 def test_grades_become_labels_of_a_dataset() -> None:
