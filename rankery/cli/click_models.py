@@ -112,7 +112,7 @@ def judge_by_clicks(
                 ("judged pairs", counts["judged"]),
                 ("with too few impressions", counts["left_out"]),
                 ("by grade", ", ".join(map(str, counts["by_grade"]))),
-                ("share with one grade in the interval", number(counts["certain_share"])),
+                ("share of unambiguous grades", number(counts["certain_share"])),
                 ("kappa", number(agreement.get("kappa")) if agreement else None),
                 ("Kendall's tau", number(agreement.get("kendall_tau")) if agreement else None),
             ]
