@@ -1,16 +1,20 @@
 """Base class of the scikit-learn estimators: validation of arguments, `score` and tags."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankery.client.frames.incoming import is_frame
-from rankery.client.frames.judged import declared_categories
+from rankery.client.frames.cells import row_text
+from rankery.client.frames.incoming import collected, is_frame
+from rankery.client.frames.judged import declared_categories, declared_times
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import convert_invalid_input
+from rankery.masked_arrays import with_nan
 from rankery.pandas_index import check_same_order
 from rankery.query_groups import QueryGroups, check_one_per_document, group_by_ids, group_by_sizes
 
@@ -18,6 +22,12 @@ if TYPE_CHECKING:
     from core.data import RankingDataset
     from core.types import Float64Array
     from rankery.client.schemas.requests import Contract
+
+
+_ENCODE = (
+    "encode them, for instance with sklearn.preprocessing.OrdinalEncoder, or train with client.train, which"
+    " accepts categories"
+)
 
 
 class RankingEstimator(BaseEstimator):  # type: ignore[misc]
@@ -43,9 +53,11 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         import numpy as np
 
         check_is_fitted(self, self._fitted_attribute)
-        _refuse_categories(X)
-        features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
-        return self._scores(features)
+        with _numeric_features(X) as features:
+            matrix = validate_data(
+                self, features, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"
+            )
+        return self._scores(matrix)
 
     def score(
         self,
@@ -109,7 +121,6 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
 
         if reset:  # the names and number of features are replaced below
             self.__dict__.pop(self._fitted_attribute, None)
-        _refuse_categories(X)
         prefix = "eval_set, " if given.prefix else ""
         check_same_order(
             {
@@ -119,13 +130,20 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
                 "sample_weight": weights,
             }
         )
-        features, labels = validate_data(
-            self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
-        )
+        with _numeric_features(X) as features:
+            matrix, labels = validate_data(
+                self,
+                features,
+                with_nan(y),
+                reset=reset,
+                dtype=np.float32,
+                ensure_all_finite="allow-nan",
+                y_numeric=True,
+            )
         found = given.of(len(labels))
         names = getattr(self, "feature_names_in_", None)
         return RankingDataset.from_arrays(
-            found.gather(features),
+            found.gather(matrix),
             found.gather(labels),
             found.boundaries,
             query_ids=found.query_ids,
@@ -170,19 +188,50 @@ class Groups:
         return group_by_sizes(self.sizes, n_documents)
 
 
-def _refuse_categories(features: Any) -> None:
-    """Refuse a data frame with categorical columns.
+@contextmanager
+def _numeric_features(given: Any) -> Iterator[Any]:
+    """Provide features that scikit-learn reads as numbers; masked values are NaN.
 
     Raises:
-        InvalidArgument: A column is categorical; the message has the names and a solution.
+        InvalidArgument: A column of a data frame has no numbers; the message has its name and a solution.
     """
-    if names := sorted(declared_categories(features)) if is_frame(features) else []:
-        have = "has" if len(names) == 1 else "have"
-        raise InvalidArgument(
-            f"X: {', '.join(map(repr, names))} {have} categories, but numbers are expected; encode them,"
-            " for instance with sklearn.preprocessing.OrdinalEncoder, or train with client.train, which"
-            " accepts categories"
-        )
+    features = collected(with_nan(given))
+    if not is_frame(features):
+        yield features
+        return
+    for kind, names, solution in (
+        ("categories", declared_categories(features), _ENCODE),
+        ("times", declared_times(features), "convert them, for instance to days"),
+    ):
+        if names:
+            columns = f"{', '.join(map(repr, sorted(names)))} {'has' if len(names) == 1 else 'have'}"
+            raise InvalidArgument(f"X: {columns} {kind}, but numbers are expected; {solution}")
+    try:
+        yield features
+    except ValueError as error:
+        _raise_for_text(features, error)
+        raise
+
+
+def _raise_for_text(frame: Any, error: ValueError) -> None:
+    """Raise an error that names the first text that is not a number, if a column has one."""
+    import numpy as np
+
+    for name in getattr(frame, "column_names", frame.columns):
+        for row, value in enumerate(np.ravel(np.asarray(frame[name], object))):
+            if isinstance(value, str) and not _is_number(value):
+                raise InvalidArgument(
+                    f"X: {row_text(frame, row)}, column {name!r}: expected a number, but found {value!r};"
+                    f" {_ENCODE}"
+                ) from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _weights(given: Any, n_documents: int) -> "Float64Array":

@@ -1,6 +1,6 @@
 """Check judged frames before they are sent, and name the row and column of a mistake."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rankery.client.arguments import Columns
@@ -354,11 +354,37 @@ def _feature_hint(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:
 
 def declared_categories(frame: Any) -> set[str]:
     """Return the columns of categorical types."""
+    return _columns_of(
+        frame,
+        pandas=lambda kind: str(kind) == "category",
+        polars=lambda kind: str(kind).startswith(("Categorical", "Enum")),
+        arrow=lambda kind: str(kind).startswith("dictionary"),
+    )
+
+
+def declared_times(frame: Any) -> set[str]:
+    """Return the columns of dates, times and durations."""
+    return _columns_of(
+        frame,
+        pandas=lambda kind: kind.kind in "mM" or str(kind).startswith(("period", "date", "time")),
+        polars=lambda kind: kind.is_temporal(),
+        arrow=lambda kind: str(kind).startswith(("date", "time", "duration")),
+    )
+
+
+def _columns_of(
+    frame: Any,
+    *,
+    pandas: Callable[[Any], bool],
+    polars: Callable[[Any], bool],
+    arrow: Callable[[Any], bool],
+) -> set[str]:
+    """Return the columns whose type fulfils the condition of the frame's library."""
     library = type(frame).__module__.partition(".")[0]
     if library == "pandas":
-        return {str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"}
+        return {str(name) for name, kind in frame.dtypes.items() if pandas(kind)}
     if library == "polars":
-        return {name for name, kind in frame.schema.items() if str(kind).startswith(("Categorical", "Enum"))}
+        return {name for name, kind in frame.schema.items() if polars(kind)}
     if library == "pyarrow" and hasattr(frame, "schema"):
-        return {field.name for field in frame.schema if str(field.type).startswith("dictionary")}
+        return {field.name for field in frame.schema if arrow(field.type)}
     return set()

@@ -1,5 +1,6 @@
 """The scikit-learn estimator of rankings."""
 
+import datetime as dt
 import pickle
 from contextlib import nullcontext
 from typing import Any, Self
@@ -297,6 +298,33 @@ def test_categories_are_refused_by_name(library: Any, judged: Judged) -> None:
         frame = frame.with_columns(polars.col("brand").cast(polars.Categorical))
     with pytest.raises(InvalidArgument, match=r"'brand' has categories.*OrdinalEncoder"):
         RankeryRanker(**SMALL).fit(frame, labels, group=group)
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_columns_without_numbers_are_refused_by_name(library: Any, judged: Judged) -> None:
+    """The error names a column of times or texts; a date of polars would become a number of days."""
+    features, labels, group = judged.X, judged.y, judged.group
+    columns = {"bm25": features[:, 0], "shown": [dt.datetime(2026, 5, 1)] * len(labels)}
+    with pytest.raises(InvalidArgument, match="'shown' has times, but numbers are expected"):
+        RankeryRanker(**SMALL).fit(library.DataFrame(columns), labels, group=group)
+    columns["shown"] = ["1", "two"] * (len(labels) // 2)
+    with pytest.raises(InvalidArgument, match="row 1, column 'shown': expected a number, but found 'two'"):
+        RankeryRanker(**SMALL).fit(library.DataFrame(columns), labels, group=group)
+
+
+def test_masked_and_lazy_features_are_read(judged: Judged) -> None:
+    """A masked value is missing, and a lazy frame is computed."""
+    missing = judged.X > 0.5
+    expected = RankeryRanker(**SMALL).fit(np.where(missing, np.nan, judged.X), judged.y, group=judged.group)
+    masked = np.ma.masked_array(judged.X, missing)
+    ranker = RankeryRanker(**SMALL).fit(masked, judged.y, group=judged.group)
+    assert ranker.model_text_ == expected.model_text_
+    np.testing.assert_array_equal(
+        ranker.predict(masked), expected.predict(np.where(missing, np.nan, judged.X))
+    )
+    frame = polars.DataFrame(judged.X)
+    lazy = RankeryRanker(**SMALL).fit(frame.lazy(), judged.y, group=judged.group)
+    assert lazy.model_text_ == RankeryRanker(**SMALL).fit(frame, judged.y, group=judged.group).model_text_
 
 
 def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
