@@ -2,7 +2,7 @@
 
 from core.errors import NotFound, WrongState
 from core.jobs.auto_train import AutoTrainJob
-from core.jobs.reproduce import ReproduceJob
+from core.jobs.train import ReproduceJob
 from core.store import Model, Transaction
 
 

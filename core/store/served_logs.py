@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from core.jobs.ingest_clicks import IngestClicksJob
+from core.jobs.ingest import IngestClicksJob
 from core.store.tables import ClickLog, Job
 from core.store.tables.click_logs import INTERLEAVED, SERVED
 from core.store.transaction import Transaction

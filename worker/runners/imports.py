@@ -1,19 +1,53 @@
-"""Run model import jobs."""
+"""Import runs and models."""
 
 import hashlib
 from dataclasses import asdict
 
+from core.data.trec import join_run, read_run
+from core.doctor.agreement import run_findings
 from core.doctor.report import Finding
-from core.errors import ArtifactDamaged
-from core.jobs.folders import model_upload_folder
-from core.jobs.import_model import ImportModelJob
+from core.errors import ArtifactDamaged, DatasetError, RunError
+from core.evaluation import rank_documents
+from core.jobs import System
+from core.jobs.folders import model_upload_folder, run_folder
+from core.jobs.imports import ImportModelJob, ImportRunJob
 from core.scorers import with_line_feeds
 from core.store import new_id
-from core.store.artifacts.keys import model_key, model_upload_key
+from core.store.artifacts.keys import model_key, model_upload_key, run_key
+from worker.job.datasets import load_dataset
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.model_trial import try_model
+from worker.job.results import write_ranking
 from worker.job.run import JobRun
 from worker.job.systems import repair_models
+
+
+def run_import(run: JobRun, spec: ImportRunJob) -> None:
+    """Read a TREC run, store it as a ranking and remove the upload.
+
+    Queries that the dataset does not have are ignored.
+
+    Raises:
+        RunError: The run cannot be read; the error has the line.
+        InvalidInput: The run shares no query with the dataset, or cannot be joined with it.
+    """
+    run.artifacts.delete_on_end(run_folder(spec.upload_id))
+    run.reporter.phase("reading")
+    with run.store.artifacts.local(run_key(spec.upload_id)) as path:
+        try:
+            trec_run = read_run(path, spec.filename, run.settings.reading_limits)
+        except DatasetError as error:
+            raise RunError(*error.problems, more=error.more) from error
+    run.reporter.phase("ranking")
+    dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
+    joined = join_run(dataset, trec_run)
+    run.reporter.report(findings=[asdict(finding) for finding in run_findings(joined)] or None)
+    ranking = write_ranking(
+        run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
+    )
+    with run.succeeding({"ranking_id": ranking.id}) as tx:
+        ranking.add(tx, run.id, System(spec.name), spec.dataset_id)
+
 
 _UNASSIGNED_CATEGORIES = Finding(
     code="unassigned-categories",
