@@ -12,7 +12,7 @@ from rankery.cli.printing import json_line, moment, plain, show_text, table
 from rankery.cli.service_options import on_service
 
 if TYPE_CHECKING:
-    from rankery.client.views.event import EventView
+    from rankery.client.views.webhook import EventView
 
 
 events = typer.Typer(help="List or follow events.", no_args_is_help=True)
