@@ -22,8 +22,8 @@ from core.store.artifacts.keys import (
     new_data_key,
     queries_key,
 )
-from core.store.tables.click_logs import INTERLEAVED, SERVED
-from core.store.tables.columns import serialize_json
+from core.store.tables.base import serialize_json
+from core.store.tables.datasets import INTERLEAVED, SERVED
 from worker.job.click_logs import log_folder, store_click_log
 from worker.job.downloads import Downloads
 from worker.job.progress import counting_percent
