@@ -27,7 +27,7 @@ from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
 from core.studies.pruning import WILCOXON_P
 from core.training.checkpoint import ARCHIVE_ERRORS
-from worker.job.progress import remaining_seconds
+from worker.job.reporter import remaining_seconds
 from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
 

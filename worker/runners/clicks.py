@@ -30,8 +30,7 @@ from core.parameters import values_of
 from core.types import Float32Array, Float64Array
 from worker.job.click_logs import load_click_log, log_folder, store_click_log
 from worker.job.datasets import load_dataset
-from worker.job.progress import counting, counting_percent
-from worker.job.reporter import Values
+from worker.job.reporter import Values, counting, counting_percent
 from worker.job.run import JobRun
 from worker.job.systems import load_model
 from worker.runners.ingestion import share_stored_content, store_reading

@@ -26,8 +26,7 @@ from core.store.tables.base import serialize_json
 from core.store.tables.datasets import INTERLEAVED, SERVED
 from worker.job.click_logs import log_folder, store_click_log
 from worker.job.downloads import Downloads
-from worker.job.progress import counting_percent
-from worker.job.reporter import Values
+from worker.job.reporter import Values, counting_percent
 from worker.job.run import JobRun
 from worker.job.served_rankings import write_stored_lists
 from worker.job.sources import opened_source

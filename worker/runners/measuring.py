@@ -20,7 +20,7 @@ from core.store import new_id
 from core.stored import write_entries
 from worker.job.counterfactual import estimate_systems
 from worker.job.datasets import load_dataset
-from worker.job.progress import counting
+from worker.job.reporter import counting
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
 from worker.job.systems import ScoredDataset, alignment_findings, load_model, rank_by
