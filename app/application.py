@@ -41,7 +41,7 @@ from app.events.feed import EventFeed
 from app.experiments import routes as experiments
 from app.guide import mount_guide
 from app.http import idempotency, openapi, problems
-from app.http.access_log import AccessLog
+from app.http.access_log import AccessLog, configure_logging
 from app.http.admission.body_timeout import BodyTimeout
 from app.http.admission.expensive_reads import ExpensiveReads
 from app.http.admission.limiter import AdmissionLimiter
@@ -49,7 +49,6 @@ from app.http.admission.limits import WRITE_LOCK_SECONDS
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
 from app.http.header_limits import HeaderLimits
-from app.http.logs import configure_logging
 from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
@@ -61,8 +60,7 @@ from app.jobs import routes as jobs
 from app.labels import routes as labels
 from app.lifecycle import routes as lifecycle
 from app.lifecycle import trash_routes
-from app.lifecycle.measured_storage import StorageMeasurements
-from app.lifecycle.references import ModelReferences
+from app.lifecycle.caches import ModelReferences, StorageMeasurements
 from app.models import alias_routes, export_routes, inspection_routes, unknown_names
 from app.models import routes as models
 from app.models.model_cache import ModelCache
@@ -80,8 +78,7 @@ from app.scoring.samples import SampleLog
 from app.scoring.served_models import ServedModels
 from app.scoring.services import Explanations, ScoringServices
 from app.served import routes as served_rankings
-from app.served.rankings import RankingLog
-from app.served.users import UserHashes
+from app.served.rankings import RankingLog, UserHashes
 from app.served.writer import ListWriter
 from app.settings import ApiSettings
 from app.studies import routes as studies

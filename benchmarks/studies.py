@@ -26,7 +26,7 @@ from app.studies.submission import budget_of, study_spec
 from benchmarks.worker import add_dataset
 from core.data import synthetic_dataset
 from core.jobs import parse
-from core.jobs.trial import TrialJob
+from core.jobs.study import TrialJob
 from core.store import Store, Study, Trial
 from core.store.repositories.studies import TrialResult
 from core.warm_up import warm_up

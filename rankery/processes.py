@@ -54,9 +54,9 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
         import uvicorn
 
         from app import create_app
+        from app.http.access_log import configure_logging
         from app.http.admission.low_priority import LOW_PRIORITY
         from app.http.connections import server_options
-        from app.http.logs import configure_logging
         from app.settings import ApiSettings
         from core.store import Store
 

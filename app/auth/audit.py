@@ -10,8 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.auth.rate_limit import TokenBuckets
 from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
-from app.http.addresses import recorded_address
-from app.http.caller import ANONYMOUS, READ, SCORE, caller_in, rate_limit_key
+from app.http.caller import ANONYMOUS, READ, SCORE, caller_in, rate_limit_key, recorded_address
 from app.http.middleware import HttpMiddleware
 from app.http.services import Services, registered
 from app.http.thread_pools import AFTER_RESPONSE, AUDIT, ThreadPool

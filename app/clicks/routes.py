@@ -12,8 +12,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import DisplayName
 from app.http.services import UseServices
 from core.errors import InvalidInput
-from core.store.repositories.click_logs import ClickLogs
-from core.store.repositories.data import DataStatus
+from core.store.repositories.datasets import ClickLogs, DataStatus
 
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
 

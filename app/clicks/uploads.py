@@ -25,7 +25,7 @@ from app.uploads.form import FILE, ReceivedForm, UploadKeys, missing_file, recei
 from core.clicks.reading.options import FORMATS, log_options
 from core.errors import InvalidInput
 from core.jobs.folders import click_log_folder
-from core.jobs.ingest_clicks import IngestClicksJob
+from core.jobs.ingest import IngestClicksJob
 from core.store import ClickLog, Job, Transaction, new_id
 from core.store.artifacts.keys import click_log_upload_key
 

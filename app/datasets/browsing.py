@@ -1,4 +1,4 @@
-"""Read queries and features of a stored dataset without loading all of it."""
+"""Read queries and features of a stored dataset without loading all of it, and recognise public corpora."""
 
 import functools
 import json
@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from app.datasets.browsing_schemas import (
+    Corpus,
     FeatureProfiles,
     JudgedDocument,
     JudgedQuery,
@@ -24,9 +25,47 @@ from core.data.parquet import read_judgments, read_rows
 from core.data.query_index import QueryEntry as IndexedQuery
 from core.data.query_index import QueryIndex
 from core.data.trec import write_qrels
-from core.errors import WrongState
-from core.store import Dataset, Store
+from core.doctor.corpora import Counts, recognise
+from core.errors import NotFound, WrongState
+from core.store import Dataset, Store, Transaction
 from core.store.artifacts.keys import features_key, queries_key
+
+
+def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
+    """Compare a dataset's counts, or those of all parts of its upload if ready, with published counts.
+
+    Raises:
+        NotFound: There is no such dataset.
+        WrongState: The dataset is not ready.
+    """
+    dataset = tx.datasets.get(dataset_id)
+    if dataset.statistics is None:
+        raise WrongState(
+            "dataset", dataset_id, dataset.status, "its counts are available after it has been read"
+        )
+    return Corpus.model_validate(recognise(_counts_by_part(tx, dataset), dataset.source.get("folder")))
+
+
+def _counts_by_part(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:
+    parts = {}
+    for part, dataset_id in (dataset.parts or {}).items():
+        try:
+            statistics = tx.datasets.get(dataset_id).statistics
+        except NotFound:
+            break
+        if statistics is None:
+            break
+        parts[part] = _counts(statistics)
+    else:
+        if parts:
+            return parts
+    return {"dataset": _counts(dataset.statistics or {})}
+
+
+def _counts(statistics: dict[str, Any]) -> Counts:
+    max_label = (statistics.get("label_range") or {}).get("maximum")
+    return Counts(statistics["queries"], statistics["documents"], statistics["features"], max_label)
+
 
 _CACHED_INDEXES = 8
 MAX_CELLS = 200_000  # feature values in one response: 2 to 4 MB of JSON

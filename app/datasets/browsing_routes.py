@@ -5,9 +5,8 @@ from typing import Annotated, Any
 from fastapi import Query
 from starlette.responses import Response
 
-from app.datasets.browsing import DatasetFiles
+from app.datasets.browsing import DatasetFiles, corpus_of
 from app.datasets.browsing_schemas import Corpus, FeatureProfiles, JudgedQuery, QueryPage
-from app.datasets.corpus import corpus_of
 from app.http.admission.expensive_reads import Download
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.path_parameters import any_text

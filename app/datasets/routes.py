@@ -18,8 +18,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import DisplayName, ModelReference
 from app.http.services import UseServices
 from core.errors import InvalidInput
-from core.store.repositories.data import DataStatus
-from core.store.repositories.datasets import Datasets
+from core.store.repositories.datasets import Datasets, DataStatus
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 

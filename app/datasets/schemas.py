@@ -16,7 +16,7 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
-from core.store.repositories.data import DataStatus
+from core.store.repositories.datasets import DataStatus
 from core.store.sources.credentials import NAME_PATTERN
 from core.store.sources.source_urls import MAX_URL_LENGTH
 

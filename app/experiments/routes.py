@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Body, Query
 from starlette.responses import Response
 
-from app.experiments.papers import paper_response
 from app.experiments.schemas import (
     REQUEST_EXAMPLES,
     Experiment,
@@ -21,7 +20,9 @@ from app.experiments.schemas import (
     Paper,
     PaperEntry,
     PaperList,
+    PaperMethod,
     PaperName,
+    PaperTable,
     Status,
 )
 from app.experiments.submission import submit_experiment
@@ -35,11 +36,39 @@ from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import delete_artifacts_of
 from core.errors import NotFound, WrongState
-from core.experiments import PAPERS, papers
+from core.experiments import PAPERS, Table, papers
+from core.experiments import Paper as PaperOfCore
 from core.experiments.render import to_csv, to_latex, to_markdown
 from core.store import Experiment as ExperimentRow
 from core.store import Transaction
 from core.store.repositories.experiments import Experiments
+
+
+def paper_response(paper: PaperOfCore) -> Paper:
+    """Return a paper with its tables, methods, claims and printed numbers."""
+    return Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
+
+
+def _table(table: Table) -> PaperTable:
+    methods = {entry.row: entry.method for entry in reversed(table.entries) if entry.method is not None}
+    computed = {
+        "protocol": table.protocol.description,
+        "test": table.significance.description if table.significance else None,
+        "methods": [
+            PaperMethod.model_validate({**vars(method), "row": row})
+            for row in table.rows
+            if (method := methods.get(row)) is not None
+        ],
+        "printed": {
+            corpus: {
+                row: {column: vars(printed) for column, printed in cells.items()}
+                for row, cells in rows.items()
+            }
+            for corpus, rows in table.printed.items()
+        },
+    }
+    return PaperTable.model_validate({**vars(table), **computed})
+
 
 papers_router = Router(prefix="/v1/papers", tags=["experiments"], route_class=JsonRoute)
 router = Router(prefix="/v1/experiments", tags=["experiments"], route_class=JsonRoute)

@@ -10,7 +10,7 @@ import h11
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.http.addresses import Network, customer_of, is_within
+from app.http.caller import Network, customer_of, is_within
 from app.http.problems import http_problem
 from app.settings import ApiSettings
 

@@ -8,8 +8,8 @@ from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import Services, UseServices
 from app.labels.schemas import Labelled, LabelRequest
+from app.lifecycle.caches import UseReferences
 from app.lifecycle.filters import JobFilter, ModelFilter
-from app.lifecycle.references import UseReferences
 from core.store.labelling import LabelChanges, label_objects
 from core.store.trash.kinds import JOB, KINDS, MODEL
 

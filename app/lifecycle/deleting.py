@@ -5,11 +5,10 @@ from collections.abc import Iterable
 import structlog
 from fastapi import Request
 
-from app.http.addresses import recorded_address
-from app.http.caller import caller_in
+from app.http.caller import caller_in, recorded_address
 from app.http.services import registered, services_of
+from app.lifecycle.caches import ModelReferences
 from app.lifecycle.filters import DeleteRequest
-from app.lifecycle.references import ModelReferences
 from app.lifecycle.schemas import Deletion
 from core.errors import Holder, NotFound, StillNeeded
 from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview

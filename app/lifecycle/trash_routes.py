@@ -12,9 +12,8 @@ from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
+from app.lifecycle.caches import UseReferences, UseStorage
 from app.lifecycle.deleting import actor_of
-from app.lifecycle.measured_storage import UseStorage
-from app.lifecycle.references import UseReferences
 from app.lifecycle.schemas import (
     Deletion,
     EmptyTrashRequest,

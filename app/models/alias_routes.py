@@ -14,7 +14,7 @@ from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
 from app.jobs.schemas import Job
-from app.lifecycle.references import UseReferences
+from app.lifecycle.caches import UseReferences
 from app.models.alias_schemas import Alias, AliasHistory, AliasList, AliasRequest, Gate, GateRequest
 from app.models.promotion import gate_rule, promotion
 from app.models.schemas import Model

@@ -9,7 +9,7 @@ from app.datasets.hold_out_schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
 from app.http.schemas import Id, Json, PageModel, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions
-from app.jobs.requests.counterfactual import EstimationRequest
+from app.jobs.requests.clicks import EstimationRequest
 from app.jobs.requests.fields import MetricName, Permutations, Seed
 from core.store import AliasGate, ModelAlias
 

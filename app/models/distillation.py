@@ -1,4 +1,4 @@
-"""Distil a model: train a forest, which every search engine can read, on the model's scores."""
+"""Train again: distil a model into a forest, which every search engine can read, or reproduce a training."""
 
 from typing import Any
 
@@ -7,10 +7,41 @@ from pydantic import Field
 from app.http.schemas import Id, ModelName
 from app.jobs.requests.fields import DEFAULT_METRICS, MetricNames, QueuedRequest
 from app.jobs.requests.training import FeatureChoiceRequest, TrainRequest
-from core.errors import InvalidInput, NotFound
+from core.errors import InvalidInput, NotFound, WrongState
+from core.jobs.auto_train import AutoTrainJob
+from core.jobs.train import ReproduceJob
 from core.store import Model, Transaction
 from core.stored import Json
 from core.training.distillation import PREFIX
+
+
+def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
+    """Build the job that reproduces the training of a model.
+
+    Raises:
+        WrongState: The model was imported or is of an automatic training, or one of its datasets was deleted.
+    """
+    if model.source == "imported":
+        detail = "only a model that was trained here can be trained again"
+        raise WrongState("model", model.reference, "imported", detail)
+    # A model without a lineage was made before lineages were stored: use the request of its job.
+    request = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
+    if request.get("kind") == AutoTrainJob.kind:
+        detail = "the result depends on running times; submit an automatic training instead"
+        raise WrongState("model", model.reference, "made by an automatic training", detail)
+    spec = ReproduceJob.from_json({**request, "model_id": model.id, "system": model.reference})
+    for dataset_id in spec.dataset_ids.values():
+        _require_dataset(tx, model, dataset_id)
+    return spec
+
+
+def _require_dataset(tx: Transaction, model: Model, dataset_id: str) -> None:
+    try:
+        tx.datasets.get(dataset_id)
+    except NotFound as missing:
+        detail = f"its dataset {dataset_id} was deleted; it cannot be trained again"
+        raise WrongState("model", model.reference, "without its data", detail) from missing
+
 
 _SUFFIX, _MAX_NAME_LENGTH = "-distilled", 90  # limit of the teacher's name before the suffix
 _HELD_OUT, _SEED = {"fraction": 0.2}, 42

@@ -11,7 +11,7 @@ from app.jobs.submission.checks import (
     metric_without_differences,
     require_ready,
 )
-from app.jobs.submission.counterfactual import check_estimation
+from app.jobs.submission.clicks import check_estimation
 from app.models.alias_schemas import CounterfactualRule, GateRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs import System

@@ -23,9 +23,8 @@ from app.http.services import UseServices
 from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
 from app.jobs.submission import submit
-from app.lifecycle.references import UseReferences
-from app.models.distillation import DistilRequest, distillation
-from app.models.reproduction import reproduction
+from app.lifecycle.caches import UseReferences
+from app.models.distillation import DistilRequest, distillation, reproduction
 from app.models.schemas import (
     LatestVersion,
     ListedModel,

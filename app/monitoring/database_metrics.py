@@ -26,7 +26,7 @@ from core.store.repositories.counters import (
     TRAINING_SECONDS,
     Count,
 )
-from core.store.repositories.job_recovery import LOST
+from core.store.repositories.job_claims import LOST
 from core.store.repositories.statistics import ActiveJobCount, StoredCount
 
 _KINDS = tuple(kind.value for kind in JobKind)

@@ -18,7 +18,7 @@ from app.http.schemas import (
     ResponseModel,
 )
 from app.jobs.requests.automatic import AutomaticTrainingRequest
-from app.jobs.requests.inspecting import DriftRequest
+from app.jobs.requests.measuring import DriftRequest
 from app.jobs.requests.training import TrainingRequest
 from app.studies.requests import TuningRequest
 from core.schedules import Cron

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 
 from app.http.thread_pools import LOOKUPS, SCORING
-from app.served.users import UserHashes
+from app.served.rankings import UserHashes
 from app.served.writer import ListWriter, PendingList
 from core.errors import StoreUnavailable
 from core.interleaving import interleave, seeded_draw

@@ -12,7 +12,7 @@ import numpy as np
 import structlog
 
 from app.http.thread_pools import LOOKUPS, MODELS, retrieve_exception
-from app.lifecycle.references import ModelReferences
+from app.lifecycle.caches import ModelReferences
 from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
 from core.data.feature_blocks import feature_blocks

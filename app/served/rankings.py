@@ -1,14 +1,36 @@
-"""Store a share of the rankings that models serve."""
+"""Store a share of the rankings that models serve, with hashes of the users."""
 
+import hashlib
+import hmac
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.served.users import UserHashes
 from app.served.writer import ListWriter, PendingList
 from core.store import new_id
 from core.store.clock import utc_now
 from core.store.repositories.ids import SERVED_RANKING
+
+_LENGTH = 32
+
+
+class UserHashes:
+    """Pseudonymise users and sessions by HMAC with a random key of the database.
+
+    Without the key a hash cannot be matched with guessed names; with the key it can.
+
+    Args:
+        key: The secret key.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def of(self, *parts: str) -> str:
+        """Return the first 32 hexadecimal digits of the HMAC-SHA256 of texts."""
+        message = "\x1f".join(parts).encode(errors="surrogatepass")
+        return hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_LENGTH]
+
 
 MAX_DOCUMENTS = 200  # stored per ranking
 _DIGITS = 8

@@ -1,13 +1,36 @@
-"""The job kind `auto-train`: find the best model that a dataset supports."""
+"""The job kinds `auto-train` and `try-candidates`: automatic trainings and the runs of their candidates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
+from core.jobs.base import JobLimits, JobSpec, Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import candidates_folder
-from core.jobs.measures import Measures, read_single_metric, write_single_metric
+from core.jobs.measuring import Measures, read_single_metric, write_single_metric
 from core.stored import Stored, entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class TryCandidatesJob(JobSpec):
+    """Try candidates of an automatic training, parallel to the job of the training.
+
+    Attributes:
+        auto_train_id: Id of the job of the automatic training.
+        model_name: Name of its model.
+        priority: Priority of the automatic training.
+        limits: Limits of the automatic training, which apply to each of its helper jobs, or None.
+    """
+
+    kind: ClassVar[str] = "try-candidates"
+    label: ClassVar[str] = "Candidates"
+    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
+    lane: ClassVar[Lane] = Lane.TRAINING
+
+    auto_train_id: str
+    model_name: str
+    priority: str = "normal"
+    limits: JobLimits | None = entry(None, omit_default=True)
+
 
 Preference = Literal["best", "simple"]
 

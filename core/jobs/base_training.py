@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import checkpoint_folder
-from core.jobs.measures import Measures
+from core.jobs.measuring import Measures
 from core.stored import Json, Stored, entry, read_entries
 
 if TYPE_CHECKING:

@@ -5,29 +5,17 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
 
-from core.jobs.auto_train import AutoTrainJob
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
-from core.jobs.click_models import ClickModelJob
-from core.jobs.compare import CompareJob
-from core.jobs.conclude import ConcludeJob
-from core.jobs.counterfactual import CounterfactualJob
+from core.jobs.clicks import ClickModelJob, CounterfactualJob, JudgeJob, PropensityJob, SimulateClicksJob
 from core.jobs.drift import DriftJob
-from core.jobs.evaluate import EvaluateJob
-from core.jobs.import_model import ImportModelJob
-from core.jobs.import_run import ImportRunJob
-from core.jobs.ingest import IngestJob
-from core.jobs.ingest_clicks import IngestClicksJob
-from core.jobs.inspect import InspectJob
-from core.jobs.judge import JudgeJob
+from core.jobs.imports import ImportModelJob, ImportRunJob
+from core.jobs.ingest import IngestClicksJob, IngestJob
+from core.jobs.measuring import CompareJob, EvaluateJob, InspectJob, RankJob
 from core.jobs.promote import PromoteJob
-from core.jobs.propensity import PropensityJob
-from core.jobs.rank import RankJob
 from core.jobs.report import ReportJob
-from core.jobs.reproduce import ReproduceJob
-from core.jobs.simulate_clicks import SimulateClicksJob
-from core.jobs.train import TrainJob
-from core.jobs.trial import TrialJob
-from core.jobs.try_candidates import TryCandidatesJob
+from core.jobs.study import ConcludeJob, TrialJob
+from core.jobs.train import ReproduceJob, TrainJob
 from core.stored import Stored
 
 MAX_TITLE = 255

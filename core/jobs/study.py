@@ -1,10 +1,12 @@
-"""The base class of the jobs of a study."""
+"""The job kinds `trial` and `conclude`: the trials of a study and its conclusion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.base import DatasetJob, Lane
+from core.jobs.base import DatasetJob, Lane, UnfinishedJob
+from core.jobs.folders import checkpoint_folder
+from core.stored import Stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +39,38 @@ class StudyJob(DatasetJob):
         """Return the datasets of the study."""
         test = {"test": self.test_dataset_id} if self.test_dataset_id else {}
         return {**super().dataset_ids, **test}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialJob(StudyJob):
+    """Sample parameters, train with them and report the objective, without storing a model.
+
+    Attributes:
+        number: Number of the trial in its study, from 0.
+    """
+
+    kind: ClassVar[str] = "trial"
+    label: ClassVar[str] = "Trial"
+    main_data: ClassVar[tuple[str, ...]] = ("validation", "test", "train")
+
+    number: int
+
+    @classmethod
+    def title_of(cls, stored: Stored) -> str | None:
+        """Return the study and the number: `leaves and rate, trial 7`."""
+        name = stored.get("study_name")
+        return f"{name}, trial {stored.get('number')}" if name else None
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the folder of the checkpoints."""
+        return [checkpoint_folder(job.id)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcludeJob(StudyJob):
+    """Compare the refitted winner of a study with its refitted default on the held-out queries."""
+
+    kind: ClassVar[str] = "conclude"
+    label: ClassVar[str] = "Conclusion"
+    titled_by: ClassVar[tuple[str, ...]] = ("study_name",)

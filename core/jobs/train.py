@@ -1,11 +1,12 @@
-"""The job kind `train`: train the next version of a model."""
+"""The job kinds `train` and `reproduce`: train a model, or again to compare the bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from core.jobs.base_training import BaseTrainingJob
-from core.stored import Stored
+from core.jobs.systems import SYSTEM_NAME_ENTRIES
+from core.stored import Stored, entry
 
 # Name of the tag that all models of one grid share.
 GRID_TAG = "grid"
@@ -54,3 +55,27 @@ class TrainJob(BaseTrainingJob):
     def tested_on(self) -> str:
         """Return the dataset that the model is tested on."""
         return self.test_dataset_id or self.dataset_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceJob(BaseTrainingJob):
+    """Train a model again as it was trained, from the specification of its training.
+
+    Attributes:
+        model_id: The model to compare with.
+        system: Reference of this model: `web:3`.
+    """
+
+    kind: ClassVar[str] = "reproduce"
+    label: ClassVar[str] = "Reproduction"
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
+    # Entries of a training that do not determine the model.
+    ignored_entries: ClassVar[frozenset[str]] = frozenset({"diagnostics", "limits", "priority", "tags"})
+
+    model_id: str
+    system: str = entry(names=("system", "model_id"))
+
+    @property
+    def allows_absent_features(self) -> bool:
+        """Return True: a model that was trained can be trained again."""
+        return True

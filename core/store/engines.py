@@ -23,7 +23,7 @@ from sqlalchemy.util import LRUCache
 
 from core.errors import ExtraMissing, StoreUnavailable
 from core.store.faults import failure_reason
-from core.store.tables.columns import serialize_json
+from core.store.tables.base import serialize_json
 
 LOCK_SECONDS = 30  # longest wait for the lock of another write transaction, outside requests
 PROBE_LOCK_SECONDS = 1

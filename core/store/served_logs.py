@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from core.jobs.ingest_clicks import IngestClicksJob
+from core.jobs.ingest import IngestClicksJob
 from core.store.tables import ClickLog, Job
-from core.store.tables.click_logs import INTERLEAVED, SERVED
+from core.store.tables.datasets import INTERLEAVED, SERVED
 from core.store.transaction import Transaction
 
 FORMAT = "sessions"

@@ -10,13 +10,12 @@ from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.candidates import Candidates
-from core.store.repositories.click_logs import ClickLogs
 from core.store.repositories.counters import Counters
-from core.store.repositories.datasets import Datasets
-from core.store.repositories.drift import DriftReports
+from core.store.repositories.datasets import ClickLogs, Datasets
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
 from core.store.repositories.interleavings import Interleavings
+from core.store.repositories.job_claims import Workers
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.models import Models
 from core.store.repositories.projects import NO_LABELS, Labels, Projects
@@ -25,12 +24,11 @@ from core.store.repositories.requests import Audit, Idempotency
 from core.store.repositories.results import Comparisons, Evaluations, Inspections, Rankings
 from core.store.repositories.schedules import Schedules
 from core.store.repositories.search import Search
-from core.store.repositories.served import ServedRankings
+from core.store.repositories.served import DriftReports, ServedRankings
 from core.store.repositories.statistics import Statistics
 from core.store.repositories.studies import Studies
 from core.store.repositories.uploads import Uploads
 from core.store.repositories.webhooks import Webhooks
-from core.store.repositories.workers import Workers
 from core.store.tables import Job
 from core.store.trash.trash import Trash
 

@@ -75,7 +75,7 @@ PANELS: Mapping[str, Mapping[str, CommandEntry]] = MappingProxyType(
             ),
             "aliases": _noun("models", "list, history"),
             "gates": _noun("gates", "list, show, set, delete"),
-            "mlflow": _noun("mlflow", "export, import"),
+            "mlflow": _noun("export", "export, import"),
         },
         "Jobs and results": {
             "jobs": _noun("jobs", "list, show, wait, cancel, history, candidates, describe, label, delete"),
@@ -83,7 +83,7 @@ PANELS: Mapping[str, Mapping[str, CommandEntry]] = MappingProxyType(
             "comparisons": _noun("results", "list, show, delete"),
             "rankings": _noun("results", "list, download, delete"),
             "inspections": _noun("results", "list, show, delete"),
-            "studies": _noun("studies", "list, show, pause, resume, cancel, delete"),
+            "studies": _noun("tune", "list, show, pause, resume, cancel, delete"),
             "papers": _noun("papers", "list, show"),
             "experiments": _noun("papers", "run, show, list, cancel, delete"),
         },
@@ -94,10 +94,10 @@ PANELS: Mapping[str, Mapping[str, CommandEntry]] = MappingProxyType(
             "projects": _noun("lifecycle", "list"),
             "trash": _noun("lifecycle", "list, restore, empty"),
             "storage": _noun("lifecycle", "show"),
-            "events": _noun("events", "list"),
+            "events": _noun("webhooks", "list"),
             "webhooks": _noun("webhooks", "list, show, create, change, test, redeliver, rotate, delete"),
             "keys": _noun("keys", "create, list, revoke"),
-            "audit": _noun("events", "list"),
+            "audit": _noun("webhooks", "list"),
         },
     }
 )

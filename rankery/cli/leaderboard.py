@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rankery.cli.printing import plain, table, titled
 
 if TYPE_CHECKING:
-    from rankery.client.views.candidate import CandidateView
+    from rankery.client.views.job import CandidateView
 
 
 def leaderboard(candidates: "Sequence[CandidateView]", metric: str) -> RenderableType:

@@ -20,7 +20,7 @@ from rankery.errors import RankeryApiError
 if TYPE_CHECKING:
     from rankery.client import Dataset, Evaluation, Job, Model
     from rankery.client.schemas.answers import Finding
-    from rankery.client.views.candidate import CandidateView
+    from rankery.client.views.job import CandidateView
 
 _NOT_FOUND = 404
 _ONE_LABEL = "one-label-dataset"

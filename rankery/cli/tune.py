@@ -1,16 +1,19 @@
-"""`rankery tune`: hyperparameter search with a final comparison on held-out queries."""
+"""`rankery tune` and `rankery studies`: hyperparameter searches, compared on held-out queries."""
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
+from rankery.cli.bulk import add_delete
 from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
-from rankery.cli.printing import number, plain, say, table
+from rankery.cli.options import Limit, OfStatus
+from rankery.cli.printing import age, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings
 from rankery.cli.training_options import (
@@ -27,6 +30,7 @@ from rankery.grids import TREES, pointer_of, searched_value
 
 if TYPE_CHECKING:
     from rankery.client import Study
+
 
 _LOSS = "lambdarank"
 _BEST = 5
@@ -247,3 +251,73 @@ def _value(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+studies = typer.Typer(help="List, stop and delete studies.", no_args_is_help=True)
+
+_Study = Annotated[str, typer.Argument(help="The study's id, std_…")]
+
+
+@studies.command("list")
+@on_service
+def list_studies(session: ServiceConnection, status: OfStatus = None, limit: Limit = 20) -> None:
+    """List studies, newest first; `rankery tune` starts one.
+
+    Example: `rankery studies list --status running`
+    """
+    studies = list(islice(session.client.studies(status=status), limit))
+    shown = table("id", "name", "status", "best", "age", right=("best", "age"), wrap=("name",))
+    for one in studies:
+        best = "" if one.best is None else number(one.best.value)
+        shown.add_row(one.id, plain(one.name), one.status, best, age(one.created_at))
+    session.show(studies, shown)
+
+
+@studies.command("show")
+@on_service
+def show_study(session: ServiceConnection, study: _Study) -> None:
+    """Show the best trials of a study, and its conclusion.
+
+    Example: `rankery studies show std_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = session.client.study(study)
+    session.show(study_as_json(found), *study_tables(found))
+
+
+@studies.command("pause")
+@on_service
+def pause_study(session: ServiceConnection, study: _Study) -> None:
+    """Pause a study: start no further trials; running trials continue.
+
+    Example: `rankery studies pause std_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = session.client.study(study).pause()
+    say(f"{found.id} is {found.status}")
+    session.show(found)
+
+
+@studies.command("resume")
+@on_service
+def resume_study(session: ServiceConnection, study: _Study) -> None:
+    """Resume a paused study.
+
+    Example: `rankery studies resume std_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = session.client.study(study).resume()
+    say(f"{found.id} is {found.status}")
+    session.show(found)
+
+
+@studies.command("cancel")
+@on_service
+def cancel_study(session: ServiceConnection, study: _Study) -> None:
+    """Cancel a study and its running trials, without a conclusion.
+
+    Example: `rankery studies cancel std_01k9x2m4q7c8v5n3b6r9`
+    """
+    found = session.client.study(study).cancel()
+    say(f"{found.id} is {found.status}")
+    session.show(found)
+
+
+add_delete(studies, "studies", "--status cancelled --yes")

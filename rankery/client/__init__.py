@@ -7,7 +7,7 @@ from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.experiments import AsyncExperiment
 from rankery.client.asynchronous.job import AsyncJob, AsyncModel
 from rankery.client.asynchronous.job_calls import AsyncGrid
-from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncPages
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.schedules import AsyncSchedule
 from rankery.client.asynchronous.studies import AsyncStudy
@@ -30,15 +30,14 @@ from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.experiments import Experiment
 from rankery.client.synchronous.job import Job, Model
 from rankery.client.synchronous.job_calls import Grid
-from rankery.client.synchronous.pages import Pages
+from rankery.client.synchronous.resource import Pages
 from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
 from rankery.client.synchronous.schedules import Schedule
 from rankery.client.synchronous.studies import Study
 from rankery.client.synchronous.webhooks import Webhook
-from rankery.client.views.history import History
 from rankery.client.views.inspection import Importance, Inspection
-from rankery.client.views.query import Query
-from rankery.client.views.results import RankedQueries
+from rankery.client.views.job import History
+from rankery.client.views.results import Query, RankedQueries
 
 __all__ = [
     "AsyncClickLog",

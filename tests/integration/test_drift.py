@@ -8,7 +8,7 @@ import pytest
 from core.store import Store, StoreSettings
 from core.store.clock import utc_now
 from rankery.client import Client
-from rankery.client.views.drift import DriftReportView
+from rankery.client.views.inspection import DriftReportView
 from tests.integration.requests import not_none
 from tests.integration.waiting import LIMIT_SECONDS, wait_for
 from tests.servers.fixtures import ServicePlaces

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.jobs.rank import RankJob
+from core.jobs.measuring import RankJob
 from core.losses import LOSSES
 from core.store import Store, StoreSettings
 from rankery.client import Client, Job

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rankery.client import Client, Hyperparameters, Job
-from rankery.client.views.schedule import ScheduleRunView
+from rankery.client.views.study import ScheduleRunView
 from tests.integration.processes import wait_until_none
 from tests.integration.requests import not_none
 from tests.integration.services import QUICK_RECOVERY, Service

@@ -10,8 +10,8 @@ from rich.console import Console
 from rankery.client import Client, Job, Study
 from rankery.client.display.progress import jobs_progress
 from rankery.client.listing import Listing
-from rankery.client.views.history import History
 from rankery.client.views.inspection import Importance
+from rankery.client.views.job import History
 from rankery.client.views.lifecycle import RestoredView
 from rankery.errors import DataUnusable
 from tests.rankery.answers import job_document

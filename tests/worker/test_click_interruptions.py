@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.jobs.requests.counterfactual import CounterfactualRequest
-from app.jobs.submission.counterfactual import counterfactual
+from app.jobs.requests.clicks import CounterfactualRequest
+from app.jobs.submission.clicks import counterfactual
 from core.data import synthetic_dataset
-from core.jobs.ingest_clicks import IngestClicksJob
+from core.jobs.ingest import IngestClicksJob
 from core.store import Store
 from core.store.artifacts.keys import click_log_upload_key
 from tests.checksums import checksums_under

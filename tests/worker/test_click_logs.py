@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from core.jobs.folders import click_log_upload_folder
-from core.jobs.ingest_clicks import IngestClicksJob
+from core.jobs.ingest import IngestClicksJob
 from core.store import ClickLog
 from core.store.artifacts.keys import click_log_upload_key
 from tests.checksums import checksums_under

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.jobs.requests.counterfactual import CounterfactualRequest
-from app.jobs.submission.counterfactual import counterfactual
+from app.jobs.requests.clicks import CounterfactualRequest
+from app.jobs.submission.clicks import counterfactual
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import InvalidInput, NotFound
 from core.store import Job

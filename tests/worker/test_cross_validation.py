@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from app.models.reproduction import reproduction
+from app.models.distillation import reproduction
 from core.data import RankingDataset, synthetic_dataset
 from core.data.folds import RandomFolds
 from core.evaluation import measure

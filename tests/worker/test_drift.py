@@ -17,8 +17,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
-from app.jobs.requests.inspecting import DriftRequest
-from app.jobs.submission.drift import drift
+from app.jobs.requests.measuring import DriftRequest
+from app.jobs.submission.measuring import drift
 from app.scoring.sample_writer import SampleWriter
 from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset

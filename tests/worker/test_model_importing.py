@@ -26,10 +26,10 @@ from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.inline_worker import InlineWorker
 from worker.job.lease import WorkerStopping
-from worker.job.model_trial import try_model
 from worker.job.run import JobRun
 from worker.job.systems import load_model
 from worker.process.tasks import RUNNERS
+from worker.runners.imports import try_model
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
@@ -313,7 +313,7 @@ def test_the_answer_of_a_trial_is_checked(
 ) -> None:
     """A malicious model may control the process and its answer."""
     command = [sys.executable, "-c", f"print({answer!r})"]
-    monkeypatch.setattr("worker.job.model_trial.module_command", lambda *_: command)
+    monkeypatch.setattr("worker.runners.imports.module_command", lambda *_: command)
     job = _run_import(inline_worker, model_text)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"

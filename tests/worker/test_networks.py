@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.models.reproduction import reproduction
+from app.models.distillation import reproduction
 from core.data import RankingDataset, synthetic_dataset
 from core.jobs.folders import checkpoint_folder
 from core.jobs.train import TrainJob

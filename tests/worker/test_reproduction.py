@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.models.reproduction import reproduction
+from app.models.distillation import reproduction
 from core.data import synthetic_dataset
 from core.errors import WrongState
 from core.store.artifacts.keys import model_key

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.models.reproduction import reproduction
+from app.models.distillation import reproduction
 from core.data import synthetic_dataset
 from tests.worker.inline_worker import InlineWorker
 

@@ -11,7 +11,7 @@ from sqlalchemy.pool import Pool
 
 from core.jobs import Lane
 from core.jobs.folders import checkpoint_folder
-from core.jobs.trial import TrialJob
+from core.jobs.study import TrialJob
 from core.store import Store
 from core.store.artifacts.keys import checkpoint_key
 from worker import WorkerSettings

@@ -13,10 +13,9 @@ from core.autotrain.held_out import mean_of
 from core.autotrain.search import BUDGET_EXHAUSTED, WAVE, reserve_seconds, rivals_before, trial_seconds
 from core.autotrain.trials import FoldScores, Status
 from core.errors import InvalidInput, NotFound
-from core.jobs.auto_train import AutoTrainJob
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
 from core.jobs.folders import candidates_folder
 from core.jobs.train import TrainJob
-from core.jobs.try_candidates import TryCandidatesJob
 from core.kernel_cache import processor
 from core.losses import loss_values
 from core.parameters import values_of
@@ -28,7 +27,7 @@ from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
 from core.studies.pruning import WILCOXON_P
 from core.training.checkpoint import ARCHIVE_ERRORS
-from worker.job.progress import remaining_seconds
+from worker.job.reporter import remaining_seconds
 from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
 

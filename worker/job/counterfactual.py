@@ -14,7 +14,7 @@ from core.clicks.counterfactual import (
 )
 from core.evaluation import CounterfactualRule
 from core.jobs import JobSpec, System
-from core.jobs.counterfactual import CounterfactualJob
+from core.jobs.clicks import CounterfactualJob
 from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
 from worker.job.reporter import Values

@@ -26,7 +26,7 @@ from core.evaluation import (
     write_segments,
 )
 from core.jobs import System
-from core.jobs.measures import Measures
+from core.jobs.measuring import Measures
 from core.metrics import parse_metric
 from core.store import Transaction, new_id
 from core.store.artifacts.keys import (

@@ -13,7 +13,7 @@ from core.store.clock import utc_now
 from core.store.repositories.served import ServedList
 from core.store.served_logs import ServedPeriod
 from core.store.tables import ShownList
-from core.store.tables.click_logs import INTERLEAVED, SERVED
+from core.store.tables.datasets import INTERLEAVED, SERVED
 from worker.job.run import JobRun
 
 Session = dict[str, Any]

@@ -17,7 +17,7 @@ from core.doctor.columns import measure_columns
 from core.doctor.report import Finding
 from core.errors import InvalidInput, ModelError
 from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
-from core.jobs.measures import Measures
+from core.jobs.measuring import Measures
 from core.losses import Loss
 from core.names import first_names
 from core.scorers import Member, TreeModel

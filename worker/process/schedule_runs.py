@@ -10,7 +10,7 @@ from core.errors import JobQuotaExceeded, NotFound, WrongState
 from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
 from core.jobs import JobSpec, System
 from core.jobs.drift import DriftJob
-from core.jobs.ingest_clicks import IngestClicksJob
+from core.jobs.ingest import IngestClicksJob
 from core.jobs.promote import PromoteJob
 from core.jobs.status import FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.schedules import STUDY, TRAININGS, dataset_names, study_of_run, training_of_run

@@ -20,23 +20,16 @@ from worker.process.heartbeat import Heartbeat
 from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
 from worker.runners.automatic_training import run_auto_train, run_candidates
-from worker.runners.click_log_ingestion import run_click_log_ingestion
-from worker.runners.click_models import run_click_model, run_judging
-from worker.runners.click_simulation import run_click_simulation
+from worker.runners.clicks import run_click_model, run_click_simulation, run_judging, run_propensity
 from worker.runners.comparison import run_comparison
 from worker.runners.conclusion import run_conclusion
-from worker.runners.counterfactual import run_counterfactual
 from worker.runners.drift import run_drift
-from worker.runners.evaluation import run_evaluation
 from worker.runners.experiment_report import run_report
-from worker.runners.ingestion import run_ingestion
-from worker.runners.inspection import run_inspection
-from worker.runners.model_import import run_model_import
+from worker.runners.imports import run_import, run_model_import
+from worker.runners.ingestion import run_click_log_ingestion, run_ingestion
+from worker.runners.measuring import run_counterfactual, run_evaluation, run_inspection, run_ranking
 from worker.runners.promotion import run_promotion
-from worker.runners.propensities import run_propensity
-from worker.runners.ranking import run_ranking
 from worker.runners.reproduction import run_reproduction
-from worker.runners.run_import import run_import
 from worker.runners.training import run_training
 from worker.runners.trial import run_trial
 from worker.settings import WorkerSettings

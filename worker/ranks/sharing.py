@@ -18,8 +18,7 @@ from core.training.shared_bins import edges_to_bytes
 from core.types import Int64Array
 from worker.job.datasets import KeyedDataset
 from worker.job.limits import LimitReached
-from worker.job.progress import counting_percent
-from worker.job.reporter import Values
+from worker.job.reporter import Values, counting_percent
 from worker.job.run import JobRun
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.parts import Part, sample_within

@@ -12,9 +12,8 @@ from core.autotrain.search import Selected, select
 from core.data import RankingDataset
 from core.errors import NotFound
 from core.jobs import JobStatus, System, parse
-from core.jobs.auto_train import AutoTrainJob
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
 from core.jobs.folders import candidates_folder
-from core.jobs.try_candidates import TryCandidatesJob
 from core.scorers import ScoringModel, Sum, read_model
 from core.scorers.explainability import explainability_of
 from core.store import new_id

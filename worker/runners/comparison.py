@@ -10,8 +10,7 @@ from core.data import RankingDataset
 from core.errors import InvalidInput
 from core.evaluation import Evaluation, compare_systems, evaluate, slices, write_segments
 from core.jobs import System
-from core.jobs.compare import CompareJob
-from core.jobs.measures import Measures
+from core.jobs.measuring import CompareJob, Measures
 from core.store import new_id
 from core.store.artifacts.keys import comparison_key, comparison_segments_key
 from core.types import Float64Array

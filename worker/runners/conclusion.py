@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from core.errors import InvalidInput, JobCancelled
 from core.evaluation import Pair, compare_systems
 from core.jobs import System
-from core.jobs.conclude import ConcludeJob
 from core.jobs.promote import PromoteJob
+from core.jobs.study import ConcludeJob
 from core.store import Evaluation, Model, Study, Transaction, new_id
 from core.store.artifacts.keys import (
     comparison_key,

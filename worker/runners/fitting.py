@@ -14,7 +14,7 @@ from core.training.boosting import bin_features
 from core.training.checkpoint import Checkpoint
 from core.training.distribution import Distribution
 from core.types import Int64Array, OnProgress
-from worker.job.progress import counting_percent
+from worker.job.reporter import counting_percent
 from worker.job.run import JobRun
 from worker.job.sums import fit_sum
 from worker.job.training_data import TrainingData

@@ -3,7 +3,7 @@
 import hashlib
 
 from core.errors import NotFound
-from core.jobs.reproduce import ReproduceJob
+from core.jobs.train import ReproduceJob
 from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import model_key
 from worker.job.lineage import differences, lineage_of

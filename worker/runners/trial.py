@@ -10,8 +10,8 @@ import numpy as np
 from core.data.folds import FoldColumn, RandomFolds
 from core.errors import ArtifactDamaged, JobCancelled, NotFound
 from core.evaluation import measure, summarise_all
+from core.jobs.study import TrialJob
 from core.jobs.train import TrainJob
-from core.jobs.trial import TrialJob
 from core.metrics import parse_metric
 from core.store import Study, Transaction, Trial
 from core.store.artifacts.keys import trial_key

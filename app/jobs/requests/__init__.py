@@ -6,11 +6,20 @@ from pydantic import Field
 
 from app.http.schemas import RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
-from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
-from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
-from app.jobs.requests.counterfactual import CounterfactualRequest
-from app.jobs.requests.inspecting import DriftRequest, InspectRequest
-from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
+from app.jobs.requests.clicks import (
+    ClickModelRequest,
+    CounterfactualRequest,
+    JudgeRequest,
+    PropensityRequest,
+    SimulateClicksRequest,
+)
+from app.jobs.requests.measuring import (
+    CompareRequest,
+    DriftRequest,
+    EvaluateRequest,
+    InspectRequest,
+    RankDatasetRequest,
+)
 from app.jobs.requests.training import TrainRequest
 
 AnyRequest = (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.jobs.requests.counterfactual import EXAMPLE as COUNTERFACTUAL
+from app.jobs.requests.clicks import EXAMPLE as COUNTERFACTUAL
 
 _TRAINING_DATA = "ds_01k9x2m4q7c8v5n3b6r1"
 _TEST_DATA = "ds_01k9x2m4q7c8v5n3b6r3"

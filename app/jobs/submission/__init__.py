@@ -6,19 +6,24 @@ from typing import Any
 
 from app.jobs.requests import AnyRequest, JobBatchRequest
 from app.jobs.requests.automatic import AutoTrainRequest
-from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
-from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
-from app.jobs.requests.counterfactual import CounterfactualRequest
-from app.jobs.requests.inspecting import DriftRequest, InspectRequest
-from app.jobs.requests.measuring import CompareRequest, EvaluateRequest, RankDatasetRequest
+from app.jobs.requests.clicks import (
+    ClickModelRequest,
+    CounterfactualRequest,
+    JudgeRequest,
+    PropensityRequest,
+    SimulateClicksRequest,
+)
+from app.jobs.requests.measuring import (
+    CompareRequest,
+    DriftRequest,
+    EvaluateRequest,
+    InspectRequest,
+    RankDatasetRequest,
+)
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.automatic import automatic_training
-from app.jobs.submission.click_models import click_model, judging
-from app.jobs.submission.clicks import propensity, simulation
-from app.jobs.submission.counterfactual import counterfactual
-from app.jobs.submission.drift import drift
-from app.jobs.submission.inspecting import inspection
-from app.jobs.submission.measuring import comparison, evaluation, ranking
+from app.jobs.submission.clicks import click_model, counterfactual, judging, propensity, simulation
+from app.jobs.submission.measuring import comparison, drift, evaluation, inspection, ranking
 from app.jobs.submission.repeats import check_repeats, check_seed_has_effect, repeated
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput

@@ -1,16 +1,69 @@
-"""Check requests about click logs: propensities, simulations, and corrections of trainings."""
+"""Check requests on clicks: click models, judgments, propensities, evaluation and simulation."""
 
-from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
+from app.jobs.requests.clicks import (
+    ClickModelRequest,
+    CounterfactualRequest,
+    EstimationRequest,
+    JudgeRequest,
+    PropensityRequest,
+    SimulateClicksRequest,
+)
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
+from app.jobs.submission.measuring import check_features, systems_named
+from core.clicks.counterfactual import rank_weights
 from core.clicks.propensities import FEATURE_METHODS
 from core.clicks.users import PRESETS
 from core.errors import InputProblem, InvalidInput
-from core.jobs.propensity import PropensityJob
-from core.jobs.simulate_clicks import SimulateClicksJob
+from core.jobs.clicks import (
+    ClickModelJob,
+    CounterfactualJob,
+    JudgeJob,
+    PropensityJob,
+    SimulateClicksJob,
+    judgment_options,
+)
 from core.parameters import values_of
 from core.store import Transaction
 from core.stored import Json
+
+
+def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
+    """Check a request to estimate click models, and return its job specification.
+
+    Raises:
+        InvalidInput: A model is listed twice.
+        NotFound: The log does not exist.
+        WrongState: The log is not ready.
+    """
+    if len(set(request.models)) < len(request.models):
+        raise InvalidInput.at("/models", "lists a model twice")
+    log = tx.click_logs.ready(request.click_log_id)
+    return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
+
+
+def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
+    """Check a request for judgments, record the pending dataset, and return the job specification.
+
+    Raises:
+        InvalidInput: The request is invalid.
+        NotFound: The log or a dataset does not exist.
+        WrongState: The log or a dataset is not ready.
+    """
+    values = request.model_dump(mode="json")
+    judgment_options(values["judgments"])
+    log = tx.click_logs.ready(request.click_log_id)
+    dataset_ids = filter(None, [request.features_dataset_id, request.judged_dataset_id])
+    features, *_ = require_ready(tx, dataset_ids)
+    if has_no_features(features):
+        raise InvalidInput.at("/features_dataset_id", "has judgments without features")
+    source_fields = ("click_log_id", "features_dataset_id", "options", "judgments", "unjudged")
+    dataset = tx.datasets.add(
+        request.dataset_name or log.name,
+        {"kind": "clicks", **{name: values[name] for name in source_fields}},
+        project=request.project,
+    )
+    return JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
 
 
 def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
@@ -97,3 +150,50 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
             )
         changes["intercepts"] = result["intercepts"]
     return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})
+
+
+def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
+    """Check a request for a counterfactual evaluation, and return its job specification.
+
+    Raises:
+        InvalidInput: The request is invalid.
+        NotFound: The log, the dataset, a model or a ranking does not exist.
+        WrongState: The log or the dataset is not ready.
+    """
+    check_estimation(tx, request)
+    systems = systems_named(tx, request.systems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, systems)
+    return CounterfactualJob.from_json({**request.model_dump(mode="json"), "systems": systems})
+
+
+def check_estimation(tx: Transaction, request: EstimationRequest) -> None:
+    """Check the metric and the options of an estimator, and whether the log has the propensities it needs.
+
+    Raises:
+        InvalidInput: The metric or an option is invalid, or the log lacks propensities.
+        NotFound: The log does not exist.
+        WrongState: The log is not ready.
+    """
+    _check_metric(request.metric)
+    needs_examination = request.estimator == "examination"
+    if needs_examination != (request.examination is not None):
+        problem = (
+            "required by the estimator"
+            if needs_examination
+            else f"cannot be used with the estimator {request.estimator}"
+        )
+        raise InvalidInput.at("/examination", problem)
+    if request.normalised and request.estimator in ("examination", "cascade_doubly_robust"):
+        raise InvalidInput.at("/normalised", f"{request.estimator} has no self-normalised form")
+    log = tx.click_logs.ready(request.click_log_id)
+    if not needs_examination and not (log.statistics or {}).get("has_propensities"):
+        detail = "needs a log with propensities; use `examination`, or a log that has them"
+        raise InvalidInput.at("/estimator", detail)
+
+
+def _check_metric(metric: str) -> None:
+    try:
+        rank_weights(metric)
+    except InvalidInput as invalid:
+        raise InvalidInput.at("/metric", invalid.problems[0].detail) from invalid

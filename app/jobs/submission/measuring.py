@@ -1,11 +1,13 @@
-"""Check requests to evaluate, rank and compare."""
+"""Check requests to evaluate, rank, compare and inspect, and to detect drift."""
 
 from collections.abc import Iterable, Sequence
 
 from app.http.schemas import Json
 from app.jobs.requests.measuring import (
     CompareRequest,
+    DriftRequest,
     EvaluateRequest,
+    InspectRequest,
     ModelSystem,
     RankDatasetRequest,
     RankingSystem,
@@ -21,10 +23,10 @@ from app.jobs.submission.checks import (
     require_ready,
     unknown_metrics,
 )
+from core.drift import smallest_p
 from core.errors import InputProblem, InvalidInput
-from core.jobs.compare import CompareJob
-from core.jobs.evaluate import EvaluateJob
-from core.jobs.rank import RankJob
+from core.jobs.drift import DriftJob
+from core.jobs.measuring import CompareJob, EvaluateJob, InspectJob, RankJob
 from core.losses import loss_values, make_loss, seeded
 from core.metrics import Conventions
 from core.store import Dataset, Transaction
@@ -205,3 +207,67 @@ def _name_uniquely(systems: list[Json]) -> None:
     for system, system_id, name in zip(systems, system_ids, names, strict=True):
         if names.count(name) > 1:
             system["system"] = f"{name} ({system_id})"
+
+
+def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
+    """Check a request to inspect a model, and return its job specification.
+
+    Raises:
+        InvalidInput: The request is invalid.
+        NotFound: The dataset or model does not exist.
+        WrongState: The dataset is not ready.
+    """
+    problems = [*metric_without_differences("/metric", request.metric)]
+    contract = conventions_of(request.contract, problems)
+    system = model_named(tx, request.model)
+    model_features = tx.models.get(system["model_id"]).feature_names
+    problems += [
+        *label_map_problems(request.label_map),
+        *_feature_problems(request.partial_dependence.features or [], model_features),
+    ]
+    if problems:
+        raise InvalidInput(*problems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, [system])
+    check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.to_json()})
+
+
+def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> Iterable[InputProblem]:
+    valid_names = set(model_features)
+    for i, name in enumerate(names):
+        pointer = f"/partial_dependence/features/{i}"
+        if name not in valid_names:
+            yield InputProblem(
+                pointer, f"the model has no feature {name[:40]!r}; its `feature_names` list all features"
+            )
+        elif name in names[:i]:
+            yield InputProblem(pointer, f"{name[:40]!r} is listed twice")
+
+
+def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
+    """Check a request for a drift report, and return its job specification.
+
+    Raises:
+        InvalidInput: There is no dataset to compare with, it has no features, or a threshold cannot be
+            reached.
+        NotFound: The model or the dataset does not exist.
+        WrongState: The dataset is not ready.
+    """
+    system = model_named(tx, request.model)
+    model = tx.models.get(system["model_id"])
+    datasets = DriftJob.reference_datasets(
+        request.dataset_id, model.dataset_id, model.lineage, tx.datasets.exists
+    )
+    (dataset,) = require_ready(tx, [datasets["dataset_id"]])
+    if has_no_features(dataset):
+        raise InvalidInput.at(
+            "/dataset_id", "has judgments without features, but drift is measured on features"
+        )
+    job = DriftJob.from_json({**request.model_dump(mode="json"), **system, **datasets})
+    least = smallest_p(job.families)
+    if job.thresholds.p < least:
+        raise InvalidInput.at(
+            "/thresholds/p", f"must be at least {least:g}, the smallest probability that a report can show"
+        )
+    return job

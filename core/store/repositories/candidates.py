@@ -8,9 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
-from core.jobs.auto_train import AutoTrainJob
+from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
 from core.jobs.status import ACTIVE, RUNNING
-from core.jobs.try_candidates import TryCandidatesJob
 from core.store.repositories.jobs import Jobs
 from core.store.tables import Candidate, Job
 

@@ -1,19 +1,104 @@
-"""Stored datasets."""
+"""Rows of datasets and click logs."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, String, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from core.errors import WrongState
+from core.errors import NotFound, WrongState
 from core.store.artifacts.keys import data_folder
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactRecords
-from core.store.repositories.data import DataRepository, columns_of
-from core.store.tables import Dataset, JobDataset
+from core.store.repositories.pages import Columns
+from core.store.repositories.projects import Projects
+from core.store.repositories.repository import Repository
+from core.store.tables import ClickLog, Dataset, Job, JobDataset
 from core.store.visibility import with_trash
+
+DataStatus = Literal["pending", "ready", "invalid"]
+Data = TypeVar("Data", Dataset, ClickLog)
+
+
+def columns_of(table: type[Dataset] | type[ClickLog], *counts: str) -> Columns:
+    """Return the sort keys of a list of data, with counts among its statistics."""
+    return MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(table.name, type_=String),
+            "status": table.status.expression,
+            "size": table.size_bytes.expression,
+            **{name: table.statistics[name].as_integer() for name in counts},
+        }
+    )
+
+
+class DataRepository(Repository[Data]):
+    """Datasets or click logs, which are pending until their job has read or made them."""
+
+    def add(
+        self,
+        name: str,
+        source: dict[str, Any],
+        id: str | None = None,
+        *,
+        project: str | None = None,
+        **values: Any,
+    ) -> Data:
+        """Add pending data.
+
+        Args:
+            name: Display name.
+            source: Origin, see `core.store.tables`.
+            id: Id if the bytes are stored already, else None.
+            project: Project, or None.
+            values: Other columns: `size_bytes` and `sha256` of the bytes as sent, `key_id` of the API key
+                that sent them, and `parts`, the ids of all datasets of one upload.
+
+        Raises:
+            InvalidInput: The caller is limited to other projects, or must select a project.
+        """
+        new_project = Projects(self._session).of_new(project)
+        return self._insert(id=id, name=name, source=source, project=new_project, **values)
+
+    def names(self, object_ids: Iterable[str | None]) -> dict[str, str]:
+        """Return the names of some rows by id, without those that do not exist."""
+        wanted = {object_id for object_id in object_ids if object_id is not None}
+        rows = select(self.table.id, self.table.name).where(self.table.id.in_(wanted))
+        return {row.id: row.name for row in self._session.execute(rows)}
+
+    def attach_job(self, id: str, job_id: str) -> Data:
+        """Set the job that reads or makes the data.
+
+        Raises:
+            NotFound: The row or the job does not exist.
+        """
+        row = self.get(id)
+        if self._session.get(Job, job_id) is None:
+            raise NotFound("job", job_id)
+        row.job_id = job_id
+        self._session.flush()
+        return row
+
+    def record_download(self, id: str, files: Sequence[dict[str, Any]]) -> Data:
+        """Record the downloaded files that the data are read from.
+
+        Args:
+            id: The row.
+            files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        row = self.get(id)
+        row.source = {**row.source, "read": list(files)}
+        row.size_bytes = sum(file["size_bytes"] for file in files)
+        row.sha256 = files[0]["sha256"] if len(files) == 1 else None
+        self._session.flush()
+        return row
+
 
 _DIGEST_LOCKS = 0x44415441  # namespace of advisory locks: "DATA"
 
@@ -206,3 +291,62 @@ def shared_contents(
             advisory_lock(session, _DIGEST_LOCKS, digest)
     rows = select(Dataset.id, Dataset.data_key).where(Dataset.data_key.in_(contents))
     return {row.data_key for row in session.execute(rows) if row.id not in ignored}
+
+
+class ClickLogs(DataRepository[ClickLog]):
+    """Click logs within one transaction."""
+
+    table = ClickLog
+    kind = "click log"
+    id_prefix = ids.CLICK_LOG
+    columns = columns_of(ClickLog, "lists", "impressions", "clicks")
+    searched = (ClickLog.name.expression,)
+
+    def ready(self, id: str) -> ClickLog:
+        """Return a log that can be used.
+
+        Raises:
+            NotFound: It does not exist.
+            WrongState: It has not been read, or could not be.
+        """
+        log = self.get(id)
+        if log.status != "ready" or log.folder is None:
+            raise WrongState(self.kind, id, log.status, "it can be used when it is ready")
+        return log
+
+    def hold(self, id: str) -> None:
+        """Protect a log from deletion until the transaction ends.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        self._existing(self._session.get(ClickLog, id, with_for_update={"read": True}), id)
+
+    def mark_ready(
+        self,
+        id: str,
+        *,
+        folder: str,
+        statistics: dict[str, Any],
+        findings: Sequence[dict[str, Any]] = (),
+        format: str | None = None,
+    ) -> ClickLog:
+        """Mark a log as ready.
+
+        Args:
+            id: The log.
+            folder: Folder of its columns.
+            statistics: Counts, see `core.clicks.statistics`.
+            findings: Findings of the doctor.
+            format: Detected format of the files, None for a log that was not read.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        log = self.get(id)
+        log.status, log.problem, log.folder = "ready", None, folder
+        log.statistics, log.findings = statistics, list(findings)
+        if format is not None:
+            log.source = {**log.source, "format": format}
+        self._session.flush()
+        return log

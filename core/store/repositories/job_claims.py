@@ -1,6 +1,6 @@
-"""Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome.
+"""Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome or recovery.
 
-Each claim has a fencing token; a worker with an older token has lost its lease.
+Each claim has a fencing token; a worker with an older token has lost its lease. Workers have rows here, too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -8,14 +8,16 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import case, select, update
+from sqlalchemy import case, delete, or_, select, update
+from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
 from core.jobs import main_metric_of
 from core.jobs.status import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.clock import utc_now
+from core.store.repositories.events import Events
 from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH, JobRows
-from core.store.tables import Job
+from core.store.tables import Job, Worker
 
 HANDED_BACK = "handed_back"
 
@@ -230,3 +232,120 @@ class JobClaims(JobRows):
         if job is None:
             raise LeaseLost(id)
         return job
+
+
+LOST = "lost"
+
+# Limit of jobs announced per sweep: a worker that finishes a job claims the next queued one anyway.
+WAKE_UPS = 64
+
+
+class JobRecovery(JobRows):
+    """Jobs to recover within one transaction."""
+
+    def running_on(self, worker: str) -> list[Job]:
+        """List the running jobs of the workers whose names begin with a text."""
+        rows = select(Job).where(Job.status == RUNNING, Job.worker.startswith(worker, autoescape=True))
+        return list(self._session.scalars(rows))
+
+    def recover(self, lost: Job, attempts: int) -> Job | None:
+        """Requeue or end a running job of a lost worker, see `LeaseWatch`.
+
+        A job with a cancellation request is cancelled, one after its last attempt fails, any other is queued
+        again.
+
+        Args:
+            lost: The job as it was read.
+            attempts: Maximum number of attempts; those handed back at a shutdown do not count.
+
+        Returns:
+            The job; None if it was not changed, because its lease was renewed since it was read. `to_wake`
+            returns a requeued job, too, since its last wake-up is cleared.
+        """
+        detail = f"The worker {lost.worker} stopped answering."
+        target, problem = _after_loss(lost, attempts)
+        unchanged = (
+            Job.token == lost.token,
+            Job.lease_expires_at.is_not_distinct_from(lost.lease_expires_at),
+        )
+        job = self._change_status(lost.id, RUNNING, target, *unchanged, problem=problem)
+        if job is None:
+            return None
+        self._end_attempt(job, LOST, detail)
+        if target != QUEUED:
+            self._delete_artifacts_later(job)
+        return job
+
+    def to_wake(self, now: datetime, older_than_seconds: float) -> list[Job]:
+        """List the oldest queued jobs to announce to workers again, and record the time of the wake-up."""
+        age = timedelta(seconds=older_than_seconds)
+        # A wake-up in the future was sent before the clock was set back.
+        needs_wake_up = or_(Job.woken_at.is_(None), Job.woken_at < now - age, Job.woken_at > now + age)
+        oldest = select(Job).where(Job.status == QUEUED, needs_wake_up).order_by(Job.id).limit(WAKE_UPS)
+        # Concurrent sweeps lock different jobs without waiting. The rows are selected before the UPDATE:
+        # PostgreSQL may run a subquery of an UPDATE again and exceed its limit.
+        oldest = oldest.with_for_update(skip_locked=True).execution_options(populate_existing=True)
+        jobs = list(self._session.scalars(oldest))
+        for job in jobs:
+            job.woken_at = now
+        self._session.flush()
+        return jobs
+
+
+def _after_loss(job: Job, attempts: int) -> tuple[str, dict[str, Any] | None]:
+    if job.cancel_requested:
+        return CANCELLED, CANCELLED_PROBLEM
+    if job.attempt >= attempts:
+        detail = f"The worker {job.worker} stopped answering in the last of {job.attempt} attempts."
+        return FAILED, {"title": "Worker lost", "detail": detail}
+    return QUEUED, None
+
+
+class Workers:
+    """Workers within one transaction."""
+
+    def __init__(self, session: Session, events: Events) -> None:
+        self._session = session
+        self._events = events
+
+    def report(
+        self, name: str, lane: str, processes: int, seconds: float, compiling: str | None = None
+    ) -> bool:
+        """Record a live worker; delete workers with an expired lease and record their loss.
+
+        Args:
+            name: Worker name, the prefix of its processes' names.
+            lane: Lane of the jobs that it runs.
+            processes: Number of its concurrent jobs.
+            seconds: Duration of its lease.
+            compiling: Progress of the compilation of its kernels, None when it is ready.
+
+        Returns:
+            Whether the worker is new, or its lane, processes or progress changed.
+        """
+        now = utc_now()
+        expired = delete(Worker).where(Worker.name != name, Worker.expires_at < now).returning(Worker)
+        for lost in self._session.scalars(expired, execution_options={"synchronize_session": False}).all():
+            self._events.worker_lost(lost)
+        worker = self._session.get(Worker, name) or Worker(name=name, started_at=now)
+        before = worker.lane, worker.processes, worker.compiling
+        worker.lane, worker.processes, worker.compiling = lane, processes, compiling
+        worker.seen_at, worker.expires_at = now, now + timedelta(seconds=seconds)
+        self._session.add(worker)
+        self._session.flush()
+        return before != (lane, processes, compiling)
+
+    def remove(self, name: str) -> None:
+        """Delete the row of a worker that shuts down."""
+        self._session.execute(delete(Worker).where(Worker.name == name))
+
+    def live(self) -> list[Worker]:
+        """List live workers, oldest first."""
+        now = utc_now()
+        rows = select(Worker).where(Worker.expires_at >= now).order_by(Worker.started_at, Worker.name)
+        return [worker for worker in self._session.scalars(rows) if not _reports_from_future(worker, now)]
+
+
+def _reports_from_future(worker: Worker, now: datetime) -> bool:
+    """Return whether a worker's last report lies more than a lease in the future, after a clock change."""
+    return worker.seen_at - now > worker.expires_at - worker.seen_at

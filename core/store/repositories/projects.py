@@ -13,7 +13,7 @@ from core.errors import InvalidInput
 from core.jobs import JobSpec
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.drift import DriftJob
-from core.jobs.import_model import ImportModelJob
+from core.jobs.imports import ImportModelJob
 from core.jobs.status import ACTIVE
 from core.jobs.train import TrainJob
 from core.store.engines import advisory_lock

@@ -1,4 +1,4 @@
-"""Rankings that were served, the events on them, and the key of user hashes."""
+"""Rows of served rankings and drift reports."""
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
+from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.repositories import ids
-from core.store.repositories.repository import Repository, chunks, insert_absent
-from core.store.tables import HashKey, ServedEvent, ServedRanking
+from core.store.repositories.artifacts import ArtifactRecords
+from core.store.repositories.repository import Repository, SimpleRepository, chunks, insert_absent, insert_row
+from core.store.tables import DriftReport, HashKey, PendingDeletion, ScoreSamples, ServedEvent, ServedRanking
 
 _USERS = "users"
 _KEY_BYTES = 32
@@ -107,3 +109,60 @@ class ServedRankings(Repository[ServedRanking]):
 
 def _first_id(since: datetime | None) -> str:
     return "" if since is None else ids.first_id(ids.SERVED_RANKING, since)
+
+
+_MAX_EXPIRED = 500  # artifacts in one transaction, during which other writers wait
+
+
+class DriftReports(SimpleRepository[DriftReport]):
+    """Reports of drift, and the artifacts with scoring requests that they read, within one transaction."""
+
+    table = DriftReport
+    kind = "drift report"
+    id_prefix = ids.DRIFT_REPORT
+
+    def add_samples(
+        self,
+        id: str,
+        *,
+        models: Sequence[str],
+        requests: int,
+        sha256: str,
+        size_bytes: int,
+        first_at: datetime,
+        last_at: datetime,
+    ) -> ScoreSamples:
+        """Record a stored artifact of scoring requests, with its checksum."""
+        ArtifactRecords(self._session).record_checksum(samples_key(id), sha256, size_bytes)
+        row = ScoreSamples(
+            id=id,
+            models=sorted(set(models)),
+            requests=requests,
+            size_bytes=size_bytes,
+            first_at=first_at,
+            last_at=last_at,
+        )
+        return insert_row(self._session, row)
+
+    def samples_between(self, since: datetime, until: datetime, model: str) -> list[ScoreSamples]:
+        """List the artifacts with scoring requests of a period to models with this name, newest first."""
+        rows = select(ScoreSamples).where(ScoreSamples.last_at >= since, ScoreSamples.first_at < until)
+        samples = self._session.scalars(rows.order_by(ScoreSamples.last_at.desc(), ScoreSamples.id.desc()))
+        return [row for row in samples if model in row.models]
+
+    def expire_samples(self, max_bytes: int) -> list[str]:
+        """Delete rows of the oldest artifacts beyond a number of bytes, at most 500 in one call.
+
+        Returns:
+            Their folders, recorded as pending deletions, for the caller to delete after the commit.
+        """
+        newest_first = (ScoreSamples.last_at.desc(), ScoreSamples.id.desc())
+        total = func.sum(ScoreSamples.size_bytes).over(order_by=newest_first).label("total")
+        sums = select(ScoreSamples.id, total).subquery()
+        beyond = select(sums.c.id).where(sums.c.total > max_bytes)
+        dropped = list(self._session.scalars(beyond.order_by(sums.c.total.desc()).limit(_MAX_EXPIRED)))
+        self._session.execute(delete(ScoreSamples).where(ScoreSamples.id.in_(dropped)))
+        ArtifactRecords(self._session).delete_checksums_of(map(samples_key, dropped))
+        folders = [samples_folder(each) for each in dropped]
+        insert_absent(self._session, PendingDeletion, [{"folder": folder} for folder in folders], "folder")
+        return folders

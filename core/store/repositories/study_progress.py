@@ -9,10 +9,8 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.jobs import JobStatus
-from core.jobs.conclude import ConcludeJob
-from core.jobs.study import StudyJob
+from core.jobs.study import ConcludeJob, StudyJob, TrialJob
 from core.jobs.train import TrainJob
-from core.jobs.trial import TrialJob
 from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs

@@ -1,13 +1,13 @@
-"""Tables of studies and their trials."""
+"""Tables of studies, their trials, experiments and candidates of automatic trainings."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Double, ForeignKey, Index
+from sqlalchemy import JSON, Double, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, InProject, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, Trashable
 
 
 class Study(InProject, Trashable, Base):
@@ -103,3 +103,128 @@ class Trial(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+
+
+class Experiment(InProject, Trashable, Base):
+    """A reproduction of tables of a paper.
+
+    Attributes:
+        paper: Name of the paper, see `core.experiments`.
+        tables: Names of its tables, None for all.
+        scale: `quick` or `paper`.
+        data: `synthetic` or `sparse` for generated data, `folder` for files of the user.
+        source: The requested folder, or None.
+        folds: Numbers of the folds, empty for a single split.
+        dry_run: Whether to train only five trees or epochs of each loss, to estimate the time.
+        status: See `core.store.repositories.experiments`.
+        datasets: `[{"fold", "name", "part", "dataset_id"}]`.
+        corpus: The corpus of the paper that has the same counts as the data. None until the counts are
+            checked, or if no corpus has them.
+        reported_tables: Number of complete tables in the latest report.
+        report_job_id: The latest report job, or None.
+        report_key: Key of the latest report, or None.
+        sentence: Summary of the report, or None.
+        problem: `{"title", "detail"}` of a failed experiment, or None.
+        key_id: The API key that submitted it, None without authentication.
+    """
+
+    __tablename__ = "experiments"
+    __table_args__ = (Index(None, "status", "id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    paper: Mapped[str] = mapped_column(NAME)
+    tables: Mapped[list[str] | None]
+    scale: Mapped[str] = mapped_column(WORD)
+    data: Mapped[str] = mapped_column(WORD)
+    source: Mapped[str | None]
+    folds: Mapped[list[int]]
+    dry_run: Mapped[bool]
+    status: Mapped[str] = mapped_column(WORD)
+    datasets: Mapped[list[dict[str, Any]]]
+    corpus: Mapped[str | None] = mapped_column(NAME)
+    reported_tables: Mapped[int] = mapped_column(default=0)
+    report_job_id: Mapped[str | None] = mapped_column(ID, ForeignKey("jobs.id"))
+    report_key: Mapped[str | None] = mapped_column(NAME)
+    sentence: Mapped[str | None]
+    problem: Mapped[dict[str, Any] | None]
+    key_id: Mapped[str | None] = mapped_column(ID)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
+    finished_at: Mapped[datetime | None]
+
+
+class ExperimentTraining(Base):
+    """A training that an experiment needs; several experiments may share its job.
+
+    Attributes:
+        digest: Digest of the run in the plan.
+        fold: Number of the fold, 0 without folds.
+        sharing_key: Digest of the specification and of the contents of its datasets.
+        place: Its position in the plan, from 0.
+        spec: Complete specification of the training job.
+        job_id: The training, None until it is queued.
+        evaluation_job_id: The evaluation of its model on the training data, None until it is queued.
+        needs_training_values: Whether the report needs values on the training data.
+        is_shared: Whether the job existed before the experiment.
+    """
+
+    __tablename__ = "experiment_trainings"
+    __table_args__ = (Index(None, "sharing_key"),)
+
+    experiment_id: Mapped[str] = mapped_column(
+        ID, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True
+    )
+    digest: Mapped[str] = mapped_column(SHA256, primary_key=True)
+    fold: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    place: Mapped[int]
+    sharing_key: Mapped[str] = mapped_column(SHA256)
+    spec: Mapped[dict[str, Any]]
+    job_id: Mapped[str | None] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    evaluation_job_id: Mapped[str | None] = mapped_column(ID, ForeignKey("jobs.id"))
+    needs_training_values: Mapped[bool]
+    is_shared: Mapped[bool] = mapped_column(default=False)
+
+
+class Candidate(Base):
+    """A candidate of an automatic training; see `core.autotrain.Candidate`.
+
+    Attributes:
+        job_id: The automatic training.
+        number: Position in the portfolio.
+        name: Name on the leaderboard.
+        training: `{"loss", "scorer", "hyperparameters"}`.
+        status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
+        reason: Reason why it was stopped or not tried, or None.
+        worker_job_id: Job that took it last, the automatic training or a parallel job; None until then.
+        worker_token: Claim of that job.
+        value: Mean of the metric over the held-out queries, or None.
+        interval: `[lower, upper]` of the value, or None.
+        folds: Number of folds held out so far.
+        planned_folds: Number of folds to hold out, 0 until its first fold has ended.
+        iterations: Best number of iterations over all folds, or None.
+        seconds: Running time.
+        weight: Weight of its scaled scores in the model, 0 unless it is a member.
+        size_bytes: Size of the member, or None.
+        tied_with_best: Whether its difference from the best candidate is not significant; None for an
+            incomplete candidate, and until the training has ended.
+    """
+
+    __tablename__ = "candidates"
+
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(NAME)
+    training: Mapped[dict[str, Any]]
+    status: Mapped[str] = mapped_column(WORD)
+    reason: Mapped[str | None] = mapped_column(Text)
+    worker_job_id: Mapped[str | None] = mapped_column(ID)
+    worker_token: Mapped[int | None]
+    value: Mapped[float | None] = mapped_column(Double)
+    interval: Mapped[list[float] | None] = mapped_column(JSON(none_as_null=True))
+    folds: Mapped[int] = mapped_column(default=0)
+    planned_folds: Mapped[int] = mapped_column(default=0)
+    iterations: Mapped[int | None]
+    seconds: Mapped[float] = mapped_column(Double, default=0.0)
+    weight: Mapped[float] = mapped_column(Double, default=0.0)
+    size_bytes: Mapped[int | None]
+    tied_with_best: Mapped[bool | None]

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.jobs.status import TERMINAL
 from core.store.tables import AliasMove, ClickLog, Experiment, Job, Model, ModelAlias
-from core.store.tables.click_logs import INTERLEAVED, SERVED
+from core.store.tables.datasets import INTERLEAVED, SERVED
 from core.store.trash.kinds import JOB, OWNERS_FIRST, Kind
 from core.store.visibility import with_trash
 

@@ -6,9 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from rankery.client.asynchronous.data import AsyncData
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls
+from rankery.client.asynchronous.dataset import AsyncData
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
 from rankery.client.frames.events import event_tuples

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 from rankery.client.arguments import JobLabels
-from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.reading import without_none

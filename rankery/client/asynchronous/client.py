@@ -5,23 +5,21 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.asynchronous.alias_calls import AsyncExportCalls
 from rankery.client.asynchronous.click_logs import AsyncClickLogCalls
 from rankery.client.asynchronous.click_model_calls import AsyncClickModelCalls
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
-from rankery.client.asynchronous.drift_calls import AsyncDriftCalls
-from rankery.client.asynchronous.event_calls import AsyncEventCalls
 from rankery.client.asynchronous.experiments import AsyncExperimentCalls
-from rankery.client.asynchronous.export_calls import AsyncExportCalls
 from rankery.client.asynchronous.interleavings import AsyncInterleavingCalls
 from rankery.client.asynchronous.lifecycle_calls import AsyncLifecycleCalls
-from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
+from rankery.client.asynchronous.measuring_calls import AsyncDriftCalls, AsyncMeasuringCalls
 from rankery.client.asynchronous.model_calls import AsyncModelCalls
 from rankery.client.asynchronous.schedules import AsyncScheduleCalls
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.asynchronous.studies import AsyncStudyCalls
 from rankery.client.asynchronous.training_calls import AsyncTrainingCalls
 from rankery.client.asynchronous.transport import AsyncTransport
-from rankery.client.asynchronous.webhooks import AsyncWebhookCalls
+from rankery.client.asynchronous.webhooks import AsyncEventCalls, AsyncWebhookCalls
 from rankery.client.resumable import RESUMABLE_BYTES
 
 

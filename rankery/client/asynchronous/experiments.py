@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Self
 
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncRefreshable, until_succeeded
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import (
@@ -15,8 +14,8 @@ from rankery.client.schemas.answers import (
     PaperEntry,
     PaperList,
 )
-from rankery.client.views.experiment import ExperimentView
 from rankery.client.views.lifecycle import DeletionView
+from rankery.client.views.study import ExperimentView
 from rankery.errors import ExperimentFailed
 
 _LONGEST_INTERVAL_SECONDS = 5.0

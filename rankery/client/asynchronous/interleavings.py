@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
-from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncPages
 from rankery.client.frames.events import event_tuples
 from rankery.client.frames.incoming import Frame
 from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, system_of
 from rankery.client.schemas import answers
-from rankery.client.views.interleaving import InterleavingVerdictView, InterleavingView
+from rankery.client.views.inspection import InterleavingVerdictView, InterleavingView
 
 _PATH = "/v1/interleavings"
 

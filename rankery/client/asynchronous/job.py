@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import httpx
 
 from rankery.client.arguments import CandidateColumns, ExportOptions
-from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, move_alias
-from rankery.client.asynchronous.export_calls import AsyncExportCalls
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncDeletable, AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, AsyncExportCalls, move_alias
+from rankery.client.asynchronous.resource import AsyncDeletable, AsyncPages, AsyncRefreshable, until_succeeded
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.display.progress import jobs_progress
@@ -23,10 +21,8 @@ from rankery.client.references import HasId, described, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.views.candidate import CandidateView, ranked
-from rankery.client.views.history import History
 from rankery.client.views.inspection import Importance, Inspection
-from rankery.client.views.job import JobView
+from rankery.client.views.job import CandidateView, History, JobView, ranked
 from rankery.client.views.model import GateView, ModelView
 from rankery.errors import JobFailed, JobRefused, WrongType
 

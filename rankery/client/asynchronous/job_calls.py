@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from rankery.client.asynchronous.job import AsyncJob, wait_all
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages
 from rankery.client.listing import Listing
 from rankery.client.reading import without_none
 from rankery.client.schemas.requests import RepeatsRequest

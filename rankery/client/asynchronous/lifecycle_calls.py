@@ -3,20 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages
 from rankery.client.listing import Listing
 from rankery.client.reading import UNSET, Unset, read, without_none, without_unset
 from rankery.client.references import HasId, id_of
 from rankery.client.views.lifecycle import (
     DeletionView,
     LabelledView,
+    ProjectView,
     RestoredView,
     RetentionView,
     StorageView,
     TrashedObjectView,
 )
-from rankery.client.views.project import ProjectView
 from rankery.errors import InvalidArgument
 
 Deletable: TypeAlias = Literal[

@@ -7,7 +7,7 @@ import httpx
 
 from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, alias_path, move_alias
 from rankery.client.asynchronous.job import AsyncJob, AsyncModel
-from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncPages
 from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas.requests import DistilRequest
 

@@ -5,8 +5,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncDeletable
+from rankery.client.asynchronous.resource import AsyncDeletable, AsyncPages
 from rankery.client.display import plots
 from rankery.client.display.progress import download_progress
 from rankery.client.frames.outgoing import as_numpy, as_pandas, as_polars

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncRefreshable
 from rankery.client.reading import read, without_none
-from rankery.client.views.schedule import ScheduleRunView, ScheduleView
+from rankery.client.views.study import ScheduleRunView, ScheduleView
 
 
 class AsyncSchedule(ScheduleView, AsyncRefreshable):

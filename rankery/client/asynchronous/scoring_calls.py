@@ -17,11 +17,13 @@ from rankery.client.documents import (
 from rankery.client.frames.candidates import (
     Candidates,
     Order,
+    as_queries,
+    as_response_table,
+    check_ids,
     check_order,
     prepare_candidates,
     split_into_requests,
 )
-from rankery.client.frames.explanations import Explanations
 from rankery.client.frames.incoming import (
     Frame,
     LazyFrame,
@@ -32,8 +34,7 @@ from rankery.client.frames.incoming import (
     table_of_arrays,
     table_of_columns,
 )
-from rankery.client.frames.interleaved import as_queries, as_response_table, check_ids
-from rankery.client.frames.outgoing import as_numpy, in_library_of
+from rankery.client.frames.outgoing import Explanations, as_numpy, in_library_of
 from rankery.client.reading import document_of, read, without_none
 from rankery.client.references import HasId, described, escaped_reference, id_of
 from rankery.client.schemas.requests import CandidateQuery

@@ -12,9 +12,8 @@ from rankery.client.arguments import (
     trial_parameters,
     validation_field,
 )
-from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
-from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.resource import AsyncPages, AsyncRefreshable, until_succeeded
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress

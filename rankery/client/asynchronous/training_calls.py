@@ -17,7 +17,7 @@ from rankery.client.arguments import (
     texts_field,
     validation_field,
 )
-from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
+from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncGrid, AsyncJobCalls
 from rankery.client.reading import without_none

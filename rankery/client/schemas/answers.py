@@ -23,14 +23,6 @@ class Alias(Answer):
     """Time of the last move"""
 
 
-class AliasList(Answer):
-    """The aliases of a name, in alphabetical order."""
-
-    items: list[Alias]
-    gates_without_version: list[str] | None = None
-    """Aliases with a gate that point at no version, in alphabetical order; absent without any"""
-
-
 class AliasMove(Answer):
     """A move of an alias, or a refused move."""
 
@@ -178,26 +170,6 @@ class Budget(Answer):
     patience: int | None = None
 
 
-class CancelledJob(Answer):
-    """Outcome of a cancel request for one job."""
-
-    id: str
-    outcome: Literal["cancelled", "stopping", "already_ended", "missing"]
-    """`cancelled`: the job was queued; `stopping`: the job is running and stops within moments; `already_ended`: the job had ended before; `missing`: there is no such job"""
-
-    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"] | None = (
-        None
-    )
-    """Current status; null if the job is missing"""
-
-
-class CancelledJobs(Answer):
-    """Outcomes of a cancel request for several jobs."""
-
-    items: list[CancelledJob]
-    """In the requested order"""
-
-
 class ChangedQuery(Answer):
     """A query on which two systems differ, by the first metric."""
 
@@ -253,40 +225,6 @@ class Contribution(Answer):
     """Shapley value for trees, integrated gradient for linear scorers and networks, weighted sum of both for sums"""
 
 
-class Conventions(Answer):
-    """The conventions in which two tools may differ on the same metric."""
-
-    gain: Literal["exp2", "linear"] | list[float]
-    """Gain of a label y: 2^y − 1, y, or a list of gains by label"""
-
-    discount: Literal["log2", "letor", "reciprocal"]
-    """Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then log2(r)."""
-
-    relevance_threshold: float
-    """Labels above this value are relevant"""
-
-    ties: Literal["stable", "docid", "average"]
-    """Order of equal scores"""
-
-    queries_without_relevant: Literal["skip", 0, 1]
-    """`skip` omits these queries from means; otherwise the value that they are counted with"""
-
-    short_lists: Literal["as_is", "zero"]
-    """NDCG@k of queries with fewer than k documents"""
-
-    precision_sum_over: Literal["relevant", "reachable"]
-    """Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller of that number and k"""
-
-    max_label: int
-    """Label of a perfect document, for ERR"""
-
-    max_documents: int | None = None
-    """Number of top documents of each query to evaluate; all when null"""
-
-    judged_only: bool = False
-    """Whether documents without a label, or with a label below 0, are omitted from rankings"""
-
-
 class Corpus(Answer):
     """The public corpus that a dataset is recognised as, by comparison with published counts."""
 
@@ -337,27 +275,6 @@ class CounterfactualRule(Answer):
 
     margin: float = 0.0
     """Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0 requires a better version"""
-
-
-class Counts(Answer):
-    """Counts of jobs, datasets, models and results."""
-
-    jobs: dict[str, int]
-    """Number of jobs by status"""
-
-    waiting: dict[str, int]
-    """Queued jobs by the lane of the workers that run them"""
-
-    refused_promotions: int
-    """Number of promotions that a gate refused, as `refused` in `jobs`"""
-
-    datasets: int
-    models: int
-    """Number of model versions"""
-
-    evaluations: int
-    comparisons: int
-    rankings: int
 
 
 class CrossValidatedValues(Answer):
@@ -423,24 +340,6 @@ class DatasetFit(Answer):
     """Role of the dataset in the training of a model; `test` for the dataset of a ranking; null without a role"""
 
 
-class DeletedDataset(Answer):
-    """Outcome of the deletion of one dataset."""
-
-    id: str
-    outcome: Literal["deleted", "in_use", "missing"]
-    """`in_use`: not deleted, because a job or a promotion gate uses the dataset"""
-
-    detail: str | None = None
-    """Dependents of a dataset in use; null otherwise"""
-
-
-class DeletedDatasets(Answer):
-    """Outcomes of the deletion of several datasets."""
-
-    items: list[DeletedDataset]
-    """In the requested order"""
-
-
 class DeliveryAttempt(Answer):
     """One attempt to send an event."""
 
@@ -476,17 +375,6 @@ class Delivery(Answer):
     delivered_at: AwareDatetime | None = None
     log: list[DeliveryAttempt]
     """The latest attempts, the oldest first"""
-
-
-class DiagnosticDescription(Answer):
-    """A diagnostic of a loss that jobs can compute."""
-
-    name: str
-    title: str
-    summary: str
-    source: str
-    unit: Literal["share", "mean"]
-    """Whether the value is a share of queries, 0 to 1, or a mean over queries"""
 
 
 class Difference(Answer):
@@ -640,13 +528,6 @@ class DriftReport(DriftReportEntry):
     comparisons: list[DriftComparison]
 
 
-class DueTimes(Answer):
-    """The next due times of a cron expression."""
-
-    items: list[AwareDatetime]
-    """At most three due times, in UTC"""
-
-
 class EdgeParity(Answer):
     """
     Parity of an export of a linear scorer, a network or a sum over synthetic documents.
@@ -739,37 +620,6 @@ class Explanation(Answer):
 
     contributions: list[Contribution]
     """Contributions other than 0, the largest absolute value first"""
-
-
-class ExportFormat(Answer):
-    """A format in the catalogue."""
-
-    name: str
-    """As written in requests"""
-
-    summary: str
-    """One-line summary"""
-
-    reader: str
-    """Software that reads the format"""
-
-    filename: str
-    """Name of the file"""
-
-    media_type: str
-    """Media type of the file"""
-
-    options: list[str]
-    """Options of the format"""
-
-    limits: list[str]
-    """Limits of the format: such models are refused"""
-
-
-class ExportFormatCatalogue(Answer):
-    """All formats that models are exported in."""
-
-    items: list[ExportFormat]
 
 
 class ExportedModel(Answer):
@@ -950,22 +800,6 @@ class Conclusion(Answer):
     """Outcome of the move of the alias; null without an alias, or if the winner is not significantly better"""
 
 
-class Histogram(Answer):
-    """Counts of queries by value."""
-
-    of: str
-    """Name of the values"""
-
-    edges: list[float]
-    """Edges of the bins, one more than bins; only the last bin includes its upper edge"""
-
-    counts: list[int]
-    """Queries in each bin"""
-
-    undefined: int
-    """Queries without a value"""
-
-
 class Holder(Answer):
     """A dependent of an object, which prevents its deletion."""
 
@@ -1055,62 +889,21 @@ class Baseline(Answer):
     metrics: dict[str, Interval]
 
 
-class EvaluationEntry(Answer):
-    """An evaluation in a list."""
+class JobHistory(Answer):
+    """Learning curves: one value per iteration for each metric on each part of the data."""
 
-    id: str
-    job_id: str | None = None
-    system: str
-    """Name of the system"""
+    job_id: str
+    best_iteration: int | None = None
+    """Best iteration; null until the job has created its model"""
 
-    model_id: str | None = None
-    """Evaluated model; null for a ranking"""
+    iterations: list[int]
+    """1-based, in order"""
 
-    ranking_id: str | None = None
-    """Evaluated ranking; null for a model"""
+    curves: dict[str, dict[str, list[float | None]]]
+    """By data and metric, a value for each of the iterations"""
 
-    dataset_id: str
-    dataset_name: str | None = None
-    """Name of the dataset; null if it was deleted"""
-
-    metrics: dict[str, Interval]
-    """In the requested order"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    created_at: AwareDatetime
-
-
-class EvaluationMetrics(Answer):
-    """The metrics of one of several evaluations."""
-
-    id: str
-    system: str
-    """Name of the system, as in the evaluation"""
-
-    dataset_id: str
-    metrics: dict[str, Interval]
-
-
-class EvaluationMetricsList(Answer):
-    """The metrics of several evaluations."""
-
-    items: list[EvaluationMetrics]
-    """In the requested order"""
-
-    missing: list[str]
-    """Unknown ids"""
-
-
-class JobSchemas(Answer):
-    """JSON schemas of the requests that submit jobs."""
-
-    kinds: dict[str, str]
-    """The schema of each kind's request, by name"""
-
-    schemas: dict[str, Any]
-    """These schemas and all schemas that they reference as `#/components/schemas/…`"""
+    milliseconds: dict[str, list[float | None]] = {}
+    """Mean wall time per iteration since the previously listed one, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics` the diagnostics; null if not recorded"""
 
 
 class JudgedDocument(Answer):
@@ -1159,77 +952,6 @@ class JudgedQuery(Answer):
     documents: list[JudgedDocument]
     categories: dict[str, dict[str, str]] | None = None
     """Texts of the categories of the documents, by feature and code, the value in `features`"""
-
-
-class LatestVersion(Answer):
-    """A summary of the latest version of a name."""
-
-    id: str
-    version: int
-    title: str | None = None
-    description: str | None = None
-    tags: dict[str, str]
-    """Tags of the object"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    source: Literal["trained", "imported"]
-    job_id: str
-    dataset_id: str | None = None
-    """Training dataset; null for an imported model"""
-
-    loss: dict[str, Any] | None = None
-    metrics: dict[str, Any] | None = None
-    """Means of the metrics on the test dataset, if there was one"""
-
-    created_at: AwareDatetime
-
-
-class LearningCurves(Answer):
-    """Base of response schemas, read from the attributes of a stored row."""
-
-    job_id: str
-    best_iteration: int | None = None
-    """Best iteration; null until the job has created its model"""
-
-    iterations: list[int]
-    """1-based, in order"""
-
-    curves: dict[str, dict[str, list[float | None]]]
-    """By data and metric, a value for each of the iterations"""
-
-    milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time per iteration since the previously listed one, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics` the diagnostics; null if not recorded"""
-
-
-class JobCurves(LearningCurves):
-    """The learning curves of one of several jobs; `milliseconds` is empty unless `times=true` is given."""
-
-    attempt: int
-    """Number of the attempt; if it changes, request all iterations again, since curves may have restarted"""
-
-    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
-    """
-    The status of a job.
-
-    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
-    version.
-    """
-
-
-class JobHistories(Answer):
-    """The learning curves of several jobs."""
-
-    items: list[JobCurves]
-    """In the requested order"""
-
-    missing: list[str]
-    """Unknown ids"""
-
-
-class JobHistory(LearningCurves):
-    """Learning curves: one value per iteration for each metric on each part of the data."""
 
 
 class LineageDataset(Answer):
@@ -1283,51 +1005,6 @@ class MainMetric(Answer):
 
     value: float
     """Latest mean over queries"""
-
-
-class MetricDescription(Answer):
-    """A metric in the catalogue."""
-
-    name: str
-    """Name without a cutoff"""
-
-    summary: str
-    """One-line summary"""
-
-    formula: str
-    """Formula as in the source"""
-
-    source: str
-    """Publication of the metric"""
-
-    higher_is_better: bool
-    """Whether higher values are better"""
-
-    examples: list[str]
-    """Names that jobs accept"""
-
-    trec_eval: str | None = None
-    """Name in trec_eval, which always uses trec_eval's conventions; null if trec_eval lacks the metric"""
-
-    ir_measures: str | None = None
-    """Name in ir_measures, as an alternative name; null if ir_measures lacks the metric"""
-
-    conventions: list[str]
-    """Names of the conventions that affect the metric"""
-
-    contract: dict[str, Any]
-    """Default values of these conventions"""
-
-
-class MetricCatalogue(Answer):
-    """All metrics and contracts that jobs may name."""
-
-    items: list[MetricDescription]
-    presets: dict[str, Conventions]
-    """Conventions that reproduce a tool, by their name in the field `contract` of requests"""
-
-    diagnostics: list[DiagnosticDescription]
-    """Diagnostics that the field `diagnostics` of requests computes"""
 
 
 class MetricDifference(Answer):
@@ -1404,33 +1081,6 @@ class ComparedSystem(Answer):
     """Findings about the model on this dataset; null without findings"""
 
 
-class MetricTrend(Answer):
-    """A metric over the versions of a name that were tested on the same dataset."""
-
-    metric: str
-    versions: list[int]
-    """Versions, oldest first"""
-
-    values: list[float]
-    """Means on the test data"""
-
-
-class AliasedModel(Alias):
-    """An alias with the metrics of its model."""
-
-    metrics: dict[str, float | None] | None = None
-    """Means of the metrics on the test data; null if the model was not tested"""
-
-    trend: MetricTrend | None = None
-    """First metric over the latest versions that were tested on the same dataset; null for fewer than two"""
-
-
-class AliasedModels(Answer):
-    """The targets of one alias across model names, last moved first."""
-
-    items: list[AliasedModel]
-
-
 class ModelExplanation(Answer):
     """Whether a model supports `"explain": true`, and the cost."""
 
@@ -1450,8 +1100,38 @@ class ModelImportance(Answer):
     """Every feature, the largest gain first"""
 
 
-class NamedConventions(Conventions):
+class NamedConventions(Answer):
     """Conventions, with the name of the preset that has exactly these conventions."""
+
+    gain: Literal["exp2", "linear"] | list[float]
+    """Gain of a label y: 2^y − 1, y, or a list of gains by label"""
+
+    discount: Literal["log2", "letor", "reciprocal"]
+    """Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then log2(r)."""
+
+    relevance_threshold: float
+    """Labels above this value are relevant"""
+
+    ties: Literal["stable", "docid", "average"]
+    """Order of equal scores"""
+
+    queries_without_relevant: Literal["skip", 0, 1]
+    """`skip` omits these queries from means; otherwise the value that they are counted with"""
+
+    short_lists: Literal["as_is", "zero"]
+    """NDCG@k of queries with fewer than k documents"""
+
+    precision_sum_over: Literal["relevant", "reachable"]
+    """Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller of that number and k"""
+
+    max_label: int
+    """Label of a perfect document, for ERR"""
+
+    max_documents: int | None = None
+    """Number of top documents of each query to evaluate; all when null"""
+
+    judged_only: bool = False
+    """Whether documents without a label, or with a label below 0, are omitted from rankings"""
 
     preset: Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | None = (
         None
@@ -1485,16 +1165,6 @@ class Gate(Answer):
     updated_at: AwareDatetime
 
 
-class NamedModel(Answer):
-    """A name with its latest version."""
-
-    name: str
-    aliases: dict[str, int]
-    """Versions by alias"""
-
-    latest: LatestVersion
-
-
 class NeighbourParity(Answer):
     """Parity of an export at every split, over the neighbours of its threshold."""
 
@@ -1512,67 +1182,6 @@ class NeighbourParity(Answer):
 
     examples: list[Difference]
     """The first 10 differing decisions"""
-
-
-class PageModel(Answer):
-    """A page of a list."""
-
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
-class AliasHistory(PageModel):
-    """A page of an alias's history, newest first."""
-
-    items: list[AliasMove]
-
-
-class ComparisonPage(PageModel):
-    """A page of comparisons, in the requested order."""
-
-    items: list[ComparisonEntry]
-
-
-class DeliveryPage(PageModel):
-    """A page of deliveries, newest first."""
-
-    items: list[Delivery]
-
-
-class DriftReportPage(PageModel):
-    """A page of drift reports, newest first."""
-
-    items: list[DriftReportEntry]
-
-
-class EvaluationPage(PageModel):
-    """A page of evaluations, in the requested order."""
-
-    items: list[EvaluationEntry]
-
-
-class EventPage(PageModel):
-    """A page of events."""
-
-    items: list[Event]
-
-
-class InspectionPage(PageModel):
-    """A page of inspections, newest first."""
-
-    items: list[InspectionEntry]
-
-
-class InterleavingPage(PageModel):
-    """A page of interleavings, in the requested order."""
-
-    items: list[Interleaving]
-
-
-class NamedModelPage(PageModel):
-    """A page of names, the one with the newest version first."""
-
-    items: list[NamedModel]
 
 
 class Pair(Answer):
@@ -1716,65 +1325,6 @@ class Paper(Answer):
     tables: list[PaperTable]
 
 
-class ParameterDescription(Answer):
-    """One hyperparameter: its type, default, bounds and meaning."""
-
-    name: str
-    """As written in requests"""
-
-    type: str
-    """number, integer, boolean, text, list or object"""
-
-    optional: bool
-    """Whether null is allowed; null disables the parameter unless its description says otherwise"""
-
-    default: Any
-    """Default value"""
-
-    minimum: float | None = None
-    """Lower bound"""
-
-    exclusive_minimum: bool
-    """Whether the lower bound itself is excluded"""
-
-    maximum: float | None = None
-    """Inclusive upper bound"""
-
-    choices: list[str]
-    """Allowed values of a text parameter; empty for other types"""
-
-    description: str
-    """Effect of the parameter"""
-
-
-class LossDescription(Answer):
-    """A loss in the catalogue."""
-
-    name: str
-    """As written in requests"""
-
-    summary: str
-    """One-line summary"""
-
-    formula: str
-    """The loss as computed"""
-
-    source: str
-    """Publication of the loss"""
-
-    choose: str
-    """When to choose it"""
-
-    parameters: list[ParameterDescription]
-    """Hyperparameters of the loss"""
-
-
-class LossCatalogue(Answer):
-    """All losses that a training job may name."""
-
-    items: list[LossDescription]
-
-
 class Phase(Answer):
     """A phase of an attempt, with its duration and memory."""
 
@@ -1896,12 +1446,6 @@ class ClickLog(Answer):
     updated_at: AwareDatetime
 
 
-class ClickLogPage(PageModel):
-    """A page of click logs, newest first by default."""
-
-    items: list[ClickLog]
-
-
 class Dataset(Answer):
     """A judged dataset: queries, their documents, features and labels."""
 
@@ -1944,14 +1488,6 @@ class Dataset(Answer):
     updated_at: AwareDatetime
     fit: DatasetFit | None = None
     """Whether the systems in the query parameter `for` can be evaluated on the dataset; null without `for`"""
-
-
-class DatasetPage(PageModel):
-    """A page of datasets, newest first by default."""
-
-    items: list[Dataset]
-    default_id: str | None = None
-    """Most common test dataset of the systems in the query parameter `for`, on which all of them can be evaluated; null if there is none"""
 
 
 class ExperimentEntry(Answer):
@@ -2004,12 +1540,6 @@ class Experiment(ExperimentEntry):
     """Estimate of a dry run: `runs`, `trees`, `epochs`, `hours` of one worker, and the measured times"""
 
 
-class ExperimentPage(PageModel):
-    """A page of experiments."""
-
-    items: list[ExperimentEntry]
-
-
 class ExperimentTraining(Answer):
     """A training that an experiment needs."""
 
@@ -2047,8 +1577,8 @@ class ExperimentTrainings(Answer):
     items: list[ExperimentTraining]
 
 
-class ProjectCounts(Answer):
-    """Number of objects by kind."""
+class Project(Answer):
+    """A project with its number of objects by kind."""
 
     jobs: int = 0
     models: int = 0
@@ -2065,25 +1595,7 @@ class ProjectCounts(Answer):
     experiments: int = 0
     schedules: int = 0
     interleavings: int = 0
-
-
-class Project(ProjectCounts):
-    """A project with its number of objects by kind."""
-
     name: str
-
-
-class Projects(Answer):
-    """All projects of the caller."""
-
-    items: list[Project]
-    """Projects by name"""
-
-    unassigned: ProjectCounts | None = None
-    """Number of objects without a project; null for a key that is bound to projects"""
-
-    bound: bool
-    """Whether the API key is bound to these projects"""
 
 
 class QueryEntry(Answer):
@@ -2107,48 +1619,6 @@ class QueryEntry(Answer):
     """Other columns of the query"""
 
 
-class QueryPage(PageModel):
-    """A page of queries, in the dataset's order."""
-
-    items: list[QueryEntry]
-
-
-class QuerySegment(Answer):
-    """A segment of the queries of a result, of at least 5 queries."""
-
-    name: str
-    """Name of the segment, for the query parameter `segment`"""
-
-    by: str
-    """Property that defines the segment"""
-
-    value: str
-    """Value of the property"""
-
-    queries: int
-
-
-class QuerySummary(Answer):
-    """Statistics of the selected queries."""
-
-    total: int
-    """Number of selected queries on all pages"""
-
-    histogram: Histogram
-    """Values by which queries are sorted and filtered, for all queries of the segment"""
-
-    segments: list[QuerySegment]
-    """Available segments; empty for results created before segments were stored"""
-
-
-class ComparedQueryPage(PageModel):
-    """A page of queries, in the requested order."""
-
-    items: list[ComparedQuery]
-    summary: QuerySummary | None = None
-    """Summary of all selected queries; only on the first page"""
-
-
 class QueryValues(Answer):
     """The metrics of one query; null where a metric is undefined for it."""
 
@@ -2157,14 +1627,6 @@ class QueryValues(Answer):
     """Text that the user searched for"""
 
     values: dict[str, float | None]
-
-
-class QueryValuesPage(PageModel):
-    """A page of queries, in the requested order."""
-
-    items: list[QueryValues]
-    summary: QuerySummary | None = None
-    """Summary of all selected queries; only on the first page"""
 
 
 class RankProgress(Answer):
@@ -2302,26 +1764,6 @@ class Job(Answer):
     finished_at: AwareDatetime | None = None
 
 
-class JobBatch(Answer):
-    """Jobs that were queued together."""
-
-    jobs: list[Job]
-    """In the requested order"""
-
-
-class JobPage(PageModel):
-    """A page of jobs, in the requested order."""
-
-    items: list[Job]
-
-
-class JobWithAttempts(Job):
-    """A job with its attempts."""
-
-    attempts: list[Attempt]
-    """Oldest first"""
-
-
 class RankedDocument(Answer):
     """A document of a stored ranking."""
 
@@ -2338,54 +1780,6 @@ class RankedDocument(Answer):
     """Judged label of the document"""
 
 
-class RankedTraining(Answer):
-    """A training in a ranking of trainings."""
-
-    job: Job
-    model: str | None = None
-    """Model of the training; null until it is created"""
-
-    validation: Interval | None = None
-    """Metric on the validation data; null if not measured, without interval while the job runs"""
-
-    test: Interval | None = None
-    """Metric on the test data, for a final check and not for model selection; null if not measured"""
-
-    difference: float | None = None
-    """Mean minus the mean of the best training on the same validation queries; null for other queries or without values"""
-
-    p: float | None = None
-    """Two-sided p-value of the paired t-test against the best training, adjusted for all pairs; null for the best training, and without `difference`"""
-
-    tied: bool | None = None
-    """Whether the training is not significantly worse than the best (p >= 0.05); null if untested"""
-
-
-class RankingEntry(Answer):
-    """A stored ranking in a list."""
-
-    id: str
-    job_id: str
-    system: str
-    """Name of the ranking system"""
-
-    model_id: str | None = None
-    """Model of the ranking; null for an uploaded run"""
-
-    dataset_id: str
-    dataset_name: str | None = None
-    """Name of the dataset; null if it was deleted"""
-
-    queries: int
-    documents: int
-    """Number of documents of all queries"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    created_at: AwareDatetime
-
-
 class RankingItem(Answer):
     """A query of a stored ranking."""
 
@@ -2396,40 +1790,12 @@ class RankingItem(Answer):
     documents: list[RankedDocument]
 
 
-class Ranking(Answer):
-    """A page of a stored ranking, by queries in the dataset's order."""
-
-    id: str
-    system: str
-    """Name of the ranking system"""
-
-    model_id: str | None = None
-    """Model of the ranking; null for an uploaded run"""
-
-    dataset_id: str
-    findings: list[Finding] | None = None
-    """Findings about the model on this dataset; null without findings"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    items: list[RankingItem]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
 class RankingModel(Answer):
     """The model version that scored."""
 
     id: str
     name: str
     version: int
-
-
-class RankingPage(PageModel):
-    """A page of rankings, in the requested order."""
-
-    items: list[RankingEntry]
 
 
 class RecordedEvents(Answer):
@@ -2557,22 +1923,6 @@ class Restored(Answer):
     """Ids that are not in the trash"""
 
 
-class RunningJob(Answer):
-    """A job that a worker is running."""
-
-    id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
-    """Kind of a job."""
-
-    kind_label: str = ""
-    """Display name of the kind"""
-
-    worker: str
-    """Worker and process that run it"""
-
-    started_at: AwareDatetime
-
-
 class ScheduleRun(Answer):
     """A run of a schedule."""
 
@@ -2638,18 +1988,6 @@ class Schedule(Answer):
     updated_at: AwareDatetime
 
 
-class SchedulePage(PageModel):
-    """A page of schedules, in the requested order."""
-
-    items: list[Schedule]
-
-
-class ScheduleRunPage(PageModel):
-    """A page of runs, newest first."""
-
-    items: list[ScheduleRun]
-
-
 class ScoredDocument(Answer):
     """A ranked document with its score."""
 
@@ -2678,64 +2016,6 @@ class RankResponse(Answer):
 
     model: RankingModel
     queries: list[RankedQuery]
-
-
-class ScorerDescription(Answer):
-    """A kind of scorer in the catalogue."""
-
-    kind: str
-    """As written in requests"""
-
-    summary: str
-    """One-line summary"""
-
-    is_network: bool
-    """Whether it is trained in epochs: true for networks and linear scorers, false for trees and sums"""
-
-    parameters: list[ParameterDescription]
-    """Hyperparameters that a job sets in `scorer`; empty for trees, whose hyperparameters a job sets in `hyperparameters`"""
-
-
-class ScorerCatalogue(Answer):
-    """All kinds of scorers that a training job may train."""
-
-    items: list[ScorerDescription]
-
-
-class SearchHit(Answer):
-    """A search result."""
-
-    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment", "click-log", "interleaving"]
-    id: str
-    name: str
-    """Name of the object, title of a job, or reference of a model"""
-
-    detail: str | None = None
-    """Status of a dataset, click log, study or experiment; kind and status of a job; rankers of an interleaving; null for others"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    created_at: AwareDatetime
-
-
-class SearchHits(Answer):
-    """Search results by kind."""
-
-    items: list[SearchHit]
-
-
-class SelectedFields(PageModel):
-    """A page of items with the requested fields."""
-
-    items: list[dict[str, Any]]
-
-
-class SelectedDatasets(SelectedFields):
-    """A page of datasets with the requested fields."""
-
-    default_id: str | None = None
-    """Most common test dataset of the systems in the query parameter `for`, on which all of them can be evaluated; null if there is none"""
 
 
 class SequentialLook(Answer):
@@ -2810,31 +2090,6 @@ class InterleavingVerdict(Answer):
     """Number of decided units that a test with a fixed sample size would need for each pair of rankers"""
 
     pairs: list[PairVerdict]
-
-
-class Setting(Answer):
-    """A setting of the API process."""
-
-    name: str
-    """Environment variable of the setting"""
-
-    value: str
-    """Current value, empty if unset; `…` for folders and URLs of stores, which are hidden"""
-
-    default: str | None = None
-    """Value if the variable is not set; null if it depends on other settings"""
-
-    changed: bool
-    """Whether the value is not the default"""
-
-    description: str
-    """Meaning of the setting"""
-
-
-class Settings(Answer):
-    """The settings of the API process that answers."""
-
-    items: list[Setting]
 
 
 class ShownList(Answer):
@@ -3036,26 +2291,6 @@ class QueryRankings(Answer):
     systems: list[SystemRanking]
 
 
-class TrainingRanking(Answer):
-    """Trainings, the best one on the validation data first."""
-
-    metric: str | None = None
-    """Metric to rank by; null if no training measured one"""
-
-    higher_is_better: bool
-    queries: int | None = None
-    """Number of validation queries of the tests; null without tests"""
-
-    sentence: str
-    """Description of the tests"""
-
-    items: list[RankedTraining]
-    """Trainings, best first; trainings without a value last"""
-
-    missing: list[str]
-    """Ids that are unknown or not of trainings"""
-
-
 class TrashedObject(Answer):
     """An object in the trash."""
 
@@ -3072,12 +2307,6 @@ class TrashedObject(Answer):
 
     purge_at: AwareDatetime
     """Time when the object's bytes are freed"""
-
-
-class TrashPage(PageModel):
-    """A page of the trash, the latest deletion first."""
-
-    items: list[TrashedObject]
 
 
 class TreeLeaf(Answer):
@@ -3213,12 +2442,6 @@ class Trial(Answer):
     """Why the trial failed"""
 
 
-class TrialPage(PageModel):
-    """A page of trials by number."""
-
-    items: list[Trial]
-
-
 class TrialValue(Answer):
     """A trial with its value."""
 
@@ -3272,12 +2495,6 @@ class Study(Answer):
     created_at: AwareDatetime
     started_at: AwareDatetime | None = None
     finished_at: AwareDatetime | None = None
-
-
-class StudyPage(PageModel):
-    """A page of studies, in the requested order."""
-
-    items: list[Study]
 
 
 class UnknownEvent(Answer):
@@ -3336,30 +2553,6 @@ class Labelled(Answer):
 
     complete: bool
     """False if the request stopped after a minute; send it again for the rest"""
-
-
-class Upload(Answer):
-    """A resumable upload."""
-
-    id: str
-    filename: str | None = None
-    """File name from `Upload-Metadata`; null without one"""
-
-    size_bytes: int | None = None
-    """Size of the file; null while deferred"""
-
-    received_bytes: int
-    """Number of stored bytes"""
-
-    created_at: AwareDatetime
-    expires_at: AwareDatetime
-    """Time when the upload is removed if no further bytes arrive"""
-
-
-class UploadList(Answer):
-    """The open uploads of a caller, newest first."""
-
-    items: list[Upload]
 
 
 class UsedModel(Answer):
@@ -3483,29 +2676,6 @@ class Model(Answer):
     created_at: AwareDatetime
 
 
-class ListedModel(Model):
-    """One version of a ranker in a list."""
-
-    name_aliases: dict[str, int]
-    """Versions by alias, for all aliases of the model's name"""
-
-    dataset_name: str | None = None
-    """Name of the training dataset; null if it does not exist any more"""
-
-
-class ModelList(Answer):
-    """Several models."""
-
-    items: list[Model]
-    """In the requested order"""
-
-
-class ModelPage(PageModel):
-    """A page of models, in the requested order."""
-
-    items: list[ListedModel]
-
-
 class Webhook(Answer):
     """A webhook without its secret."""
 
@@ -3535,19 +2705,6 @@ class Webhook(Answer):
     """API key that created the webhook"""
 
 
-class NewWebhook(Webhook):
-    """A webhook with a new secret, which is shown only once."""
-
-    secret: str
-    """Key of the signatures; store it at the receiver, which verifies them"""
-
-
-class WebhookPage(PageModel):
-    """A page of webhooks, newest first."""
-
-    items: list[Webhook]
-
-
 class WebhookTest(Answer):
     """Outcome of a test."""
 
@@ -3561,35 +2718,6 @@ class WebhookTest(Answer):
 
     answer: str | None = None
     """The first 1,024 bytes of the response body; null without a response"""
-
-
-class WorkerAtWork(Answer):
-    """A live worker."""
-
-    name: str
-    """Machine and process"""
-
-    lane: Literal["training", "quick"]
-    """`training`, or `quick` for short jobs"""
-
-    processes: int
-    """Maximum number of concurrent jobs"""
-
-    compiling: str | None = None
-    """Progress of the worker's kernel compilation; null once it runs jobs"""
-
-    started_at: AwareDatetime
-    seen_at: AwareDatetime
-    """Time of the worker's last heartbeat, at most a few seconds ago"""
-
-    jobs: list[RunningJob]
-    """Running jobs of the worker, oldest first"""
-
-
-class WorkerList(Answer):
-    """The live workers, oldest first."""
-
-    items: list[WorkerAtWork]
 
 
 TreeSplit.model_rebuild()

@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from rankery.client.synchronous.data import Data
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Calls
+from rankery.client.synchronous.dataset import Data
+from rankery.client.synchronous.resource import Calls, Pages
 from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
 from rankery.client.frames.events import event_tuples

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 from rankery.client.arguments import JobLabels
-from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
+from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import JobCalls
 from rankery.client.reading import without_none

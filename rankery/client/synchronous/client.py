@@ -8,23 +8,21 @@ from typing import Any, Self
 
 import httpx
 
+from rankery.client.synchronous.alias_calls import ExportCalls
 from rankery.client.synchronous.click_logs import ClickLogCalls
 from rankery.client.synchronous.click_model_calls import ClickModelCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls
-from rankery.client.synchronous.drift_calls import DriftCalls
-from rankery.client.synchronous.event_calls import EventCalls
 from rankery.client.synchronous.experiments import ExperimentCalls
-from rankery.client.synchronous.export_calls import ExportCalls
 from rankery.client.synchronous.interleavings import InterleavingCalls
 from rankery.client.synchronous.lifecycle_calls import LifecycleCalls
-from rankery.client.synchronous.measuring_calls import MeasuringCalls
+from rankery.client.synchronous.measuring_calls import DriftCalls, MeasuringCalls
 from rankery.client.synchronous.model_calls import ModelCalls
 from rankery.client.synchronous.schedules import ScheduleCalls
 from rankery.client.synchronous.scoring_calls import ScoringCalls
 from rankery.client.synchronous.studies import StudyCalls
 from rankery.client.synchronous.training_calls import TrainingCalls
 from rankery.client.synchronous.transport import Transport
-from rankery.client.synchronous.webhooks import WebhookCalls
+from rankery.client.synchronous.webhooks import EventCalls, WebhookCalls
 from rankery.client.resumable import RESUMABLE_BYTES
 
 

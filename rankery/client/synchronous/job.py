@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import httpx
 
 from rankery.client.arguments import CandidateColumns, ExportOptions
-from rankery.client.synchronous.alias_calls import AliasCalls, move_alias
-from rankery.client.synchronous.export_calls import ExportCalls
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Deletable, Refreshable, until_succeeded
+from rankery.client.synchronous.alias_calls import AliasCalls, ExportCalls, move_alias
+from rankery.client.synchronous.resource import Deletable, Pages, Refreshable, until_succeeded
 from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
 from rankery.client.synchronous.scoring_calls import ScoringCalls
 from rankery.client.display.progress import jobs_progress
@@ -26,10 +24,8 @@ from rankery.client.references import HasId, described, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.views.candidate import CandidateView, ranked
-from rankery.client.views.history import History
 from rankery.client.views.inspection import Importance, Inspection
-from rankery.client.views.job import JobView
+from rankery.client.views.job import CandidateView, History, JobView, ranked
 from rankery.client.views.model import GateView, ModelView
 from rankery.errors import JobFailed, JobRefused, WrongType
 

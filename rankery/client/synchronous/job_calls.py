@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from rankery.client.synchronous.job import Job, wait_all
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Calls
+from rankery.client.synchronous.resource import Calls, Pages
 from rankery.client.listing import Listing
 from rankery.client.reading import without_none
 from rankery.client.schemas.requests import RepeatsRequest

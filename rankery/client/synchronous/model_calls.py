@@ -10,7 +10,7 @@ import httpx
 
 from rankery.client.synchronous.alias_calls import AliasCalls, alias_path, move_alias
 from rankery.client.synchronous.job import Job, Model
-from rankery.client.synchronous.pages import Pages
+from rankery.client.synchronous.resource import Pages
 from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas.requests import DistilRequest
 

@@ -8,8 +8,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Deletable
+from rankery.client.synchronous.resource import Deletable, Pages
 from rankery.client.display import plots
 from rankery.client.display.progress import download_progress
 from rankery.client.frames.outgoing import as_numpy, as_pandas, as_polars

@@ -15,9 +15,8 @@ from rankery.client.arguments import (
     trial_parameters,
     validation_field,
 )
-from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
-from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Refreshable, until_succeeded
+from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
+from rankery.client.synchronous.resource import Pages, Refreshable, until_succeeded
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial

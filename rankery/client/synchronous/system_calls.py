@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
+from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress

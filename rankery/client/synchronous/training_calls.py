@@ -20,7 +20,7 @@ from rankery.client.arguments import (
     texts_field,
     validation_field,
 )
-from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
+from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import Grid, JobCalls
 from rankery.client.reading import without_none

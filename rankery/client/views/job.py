@@ -1,11 +1,152 @@
-"""A job, as last fetched from the service."""
+"""Jobs, their candidates and their learning curves."""
+
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from rankery.client.display import plots
 from rankery.client.display.card import Card, CardTable, Displayable
-from rankery.client.display.texts import count, loss, moment, number, ranks, seconds, size, steps
+from rankery.client.display.texts import (
+    count,
+    interval,
+    loss,
+    milliseconds,
+    moment,
+    number,
+    ranks,
+    seconds,
+    size,
+    steps,
+)
+from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_MEASURED = ("complete", "stopped", "out-of-time")
+
+
+class CandidateView(Displayable, answers.AutoTrainCandidate):
+    """A candidate of an automatic training."""
+
+    def summary(self) -> dict[str, str]:
+        """Return the table row of this object, as texts by column."""
+        lower, upper = self.interval or (None, None)
+        return {
+            "candidate": self.name,
+            "#value": number(self.value),
+            "interval": interval(lower, upper),
+            "#folds": f"{self.folds} of {self.planned_folds}" if self.planned_folds else "",
+            "#time": seconds(self.seconds) if self.seconds else "",
+            "#weight": f"{self.weight:.2f}" if self.weight else "",
+            "status": self.words,
+        }
+
+    def card(self) -> Card:
+        """Return the card of the candidate."""
+        facts = {name.removeprefix("#"): value for name, value in self.summary().items()}
+        return Card("candidate", facts)
+
+    @property
+    def words(self) -> str:
+        """Status with the reason; for a complete candidate, whether the best is significantly better."""
+        if self.reason:
+            return f"{self.status}: {self.reason}"
+        return f"{self.status}, tied with the best" if self.tied_with_best else self.status
+
+
+def ranked(candidates: answers.AutoTrainCandidates) -> list[CandidateView]:
+    """Return complete candidates with the best first, then those that ended early, then the others."""
+    sign = -1.0 if candidates.higher_is_better else 1.0
+
+    def sort_key(row: CandidateView) -> tuple[int, float]:
+        group = _MEASURED.index(row.status) if row.status in _MEASURED else len(_MEASURED)
+        return group, 0.0 if row.value is None else sign * row.value
+
+    rows = [CandidateView.model_validate(row.model_dump()) for row in candidates.items]
+    return sorted(rows, key=sort_key)
+
+
+class History(Displayable, answers.JobHistory, Tabular):
+    """Learning curves: one value per measured iteration for each metric and dataset."""
+
+    @property
+    def median_milliseconds(self) -> dict[str, float]:
+        """Median time of an iteration by part, the longest first; empty if no times were recorded."""
+        recorded = {
+            part: [time for time in times if time is not None]
+            for part, times in (self.milliseconds or {}).items()
+        }
+        medians = {part: median(times) for part, times in recorded.items() if times}
+        return dict(sorted(medians.items(), key=lambda part: -part[1]))
+
+    @property
+    def times(self) -> str:
+        """Text on the median time of an iteration by part; empty if no times were recorded.
+
+        Example: "tree 92 ms, objective 8.1 ms (medians)".
+        """
+        medians = self.median_milliseconds
+        return f"{milliseconds(medians)} (medians)" if medians else ""
+
+    def summary(self) -> dict[str, str]:
+        """Return the table row of this object, as texts by column."""
+        return {
+            "job": self.job_id,
+            "iterations": count(len(self.iterations)),
+            "best": count(self.best_iteration),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the resource."""
+        rows = [
+            [data, metric, number(values[0]), number(values[-1])]
+            for data, metrics in self.curves.items()
+            for metric, values in metrics.items()
+            if values
+        ]
+        facts = {
+            "iterations": count(len(self.iterations)),
+            "best iteration": count(self.best_iteration),
+            "an iteration takes": self.times,
+        }
+        columns = ["data", "metric", "#first", "#last"]
+        return Card(f"learning curves of {self.job_id}", facts, tables=[CardTable(columns, rows)])
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a table by iteration, with columns such as `train ndcg@10` and `tree milliseconds`."""
+        from rankery.client.frames.arrow import pa
+
+        curves = {
+            f"{data} {metric}": pa.array(values, pa.float64())
+            for data, metrics in self.curves.items()
+            for metric, values in metrics.items()
+        }
+        times = {
+            f"{part} milliseconds": pa.array(values, pa.float64())
+            for part, values in (self.milliseconds or {}).items()
+        }
+        return pa.table({"iteration": pa.array(self.iterations, pa.int64()), **curves, **times})
+
+    def plot(self, metric: str | None = None) -> Any:
+        """Draw the curves of a metric on all data, with the best iteration marked.
+
+        Args:
+            metric: Name of the metric; when left out, the first one of the validation data or, without any,
+                of the first data; `loss` only if there is no other.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+
+        Raises:
+            DataUnusable: The metric was not measured.
+        """
+        return plots.history(self, metric)
+
 
 ENDED = frozenset({"succeeded", "refused", "failed", "cancelled"})
 

@@ -1,4 +1,4 @@
-"""Labels and deletions of many objects, the trash and the storage of a service."""
+"""Deletions, the trash, projects and storage."""
 
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,19 @@ from rankery.client.schemas import answers
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class ProjectView(Displayable, answers.Project):
+    """A project with its number of objects."""
+
+    def summary(self) -> dict[str, str]:
+        """Return the table row of this object, as texts by column."""
+        counts = self.model_dump(exclude={"name"})
+        return {"name": self.name} | {kind: count(number) for kind, number in counts.items() if number}
+
+    def card(self) -> Card:
+        """Return the card of the project."""
+        return Card("project", self.summary())
 
 
 class DeletionView(Displayable, answers.Deletion):

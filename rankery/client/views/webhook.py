@@ -1,8 +1,29 @@
-"""Webhooks and their deliveries."""
+"""Events, webhooks and deliveries."""
 
 from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, moment, seconds
 from rankery.client.schemas import answers
+
+
+class EventView(Displayable, answers.Event):
+    """An event of the service."""
+
+    def summary(self) -> dict[str, str]:
+        """Return the table row of this object, as texts by column."""
+        return {
+            "id": str(self.id),
+            "kind": self.kind,
+            "object": self.object.id,
+            "project": self.project or "",
+            "at": moment(self.at),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the event."""
+        plain = {
+            name: str(value) for name, value in self.data.items() if isinstance(value, str | int | float)
+        }
+        return Card(f"event {self.kind}", self.summary() | plain)
 
 
 class WebhookView(Displayable, answers.Webhook):

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings, create_app
-from app.http.logs import configure_logging
+from app.http.access_log import configure_logging
 from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded

@@ -10,7 +10,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from app import ApiSettings
-from app.http.addresses import customer_of
+from app.http.caller import customer_of
 from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually

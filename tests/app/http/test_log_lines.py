@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.auth.authenticator import Authenticator
-from app.http.logs import configure_logging
+from app.http.access_log import configure_logging
 from app.http.services import registered
 from core.logs import LogFormat
 from core.store import Store

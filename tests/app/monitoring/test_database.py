@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.lifecycle.references import ModelReferences
+from app.lifecycle.caches import ModelReferences
 from app.monitoring import metrics
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.fast_json import fast_candidates
+from app.scoring.json_reader import fast_candidates
 from app.scoring.served_models import _load_warm
 from app.settings import ApiSettings
 from core.store import Model, Store

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.http.bodies import parse_json
-from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
+from app.scoring.json_reader import fast_candidates
 from app.scoring.schemas import RankRequest
 from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.slow_json import slow_candidates

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.scoring.interleaved import InterleavedList, InterleavedLists, InterleavingCache
-from app.served.users import UserHashes
+from app.served.rankings import UserHashes
 from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import NotFound, StoreUnavailable
 from core.interleaving import METHODS, Method, interleave, seeded_draw

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.lifecycle.references import ModelReferences
+from app.lifecycle.caches import ModelReferences
 from app.scoring import served_models as models
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.http.services import registered
-from app.served.users import UserHashes
+from app.served.rankings import UserHashes
 from app.served.writer import ListWriter
 from app.settings import ApiSettings
 from core.store import Model, Store

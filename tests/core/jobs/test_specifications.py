@@ -12,10 +12,8 @@ from core.data.hold_out import HeldOutFraction
 from core.errors import InvalidInput
 from core.jobs import JobKind, JobLimits, JobSpec, System, parse
 from core.jobs.base_training import HeldOutDataset
-from core.jobs.evaluate import EvaluateJob
-from core.jobs.rank import RankJob
-from core.jobs.reproduce import ReproduceJob
-from core.jobs.train import TrainJob
+from core.jobs.measuring import EvaluateJob, RankJob
+from core.jobs.train import ReproduceJob, TrainJob
 from core.losses import make_loss
 from core.metrics import DEFAULT
 from core.training.distribution import Distribution, Ranks

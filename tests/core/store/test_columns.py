@@ -7,7 +7,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from core.store import Job, Store
 from core.store.engines import open_engine
-from core.store.tables.columns import UtcDateTime
+from core.store.tables.base import UtcDateTime
 
 
 @pytest.mark.both_stores

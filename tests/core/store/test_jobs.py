@@ -13,7 +13,7 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
 from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
-from core.store.repositories.job_recovery import WAKE_UPS
+from core.store.repositories.job_claims import WAKE_UPS
 from core.store.repositories.jobs import Jobs
 
 LATER = timedelta(minutes=1)

@@ -97,11 +97,18 @@ def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -
 
 
 @pytest.mark.both_stores
-def test_a_database_of_a_later_release_is_refused(store: Store) -> None:
-    """After a return to an earlier release, the message names the two ways out."""
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("9999", "schema is 9999, .*start the later release, or restore"),
+        ("0006", "too old: its schema is 0006, .*from 0007; start an earlier release once"),
+    ],
+)
+def test_a_database_of_another_release_is_refused(store: Store, schema: str, message: str) -> None:
+    """The message names the way out, after a return to an earlier release, and for an old database."""
     with for_writing(store._engine).begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(StoreUnavailable, match=r"schema is 9999, .*start the later release, or restore"):
+        connection.execute(text("UPDATE alembic_version SET version_num = :schema"), {"schema": schema})
+    with pytest.raises(StoreUnavailable, match=message):
         store.migrate()
 
 

@@ -22,7 +22,7 @@ from rankery.cli.paper_tables import report_tables
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
 from rankery.cli.training_results import _datasets
 from rankery.client.schemas.answers import Dataset
-from rankery.client.views.candidate import CandidateView
+from rankery.client.views.job import CandidateView
 from rankery.control_characters import visible
 from tests.rankery.answers import dataset_document, job_of
 from tests.rankery.cli.commands import run

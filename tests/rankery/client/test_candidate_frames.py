@@ -14,9 +14,8 @@ import pytest
 
 from core.data.tables.cells import category_texts
 from rankery.client import Client
-from rankery.client.frames.candidates import prepare_candidates, split_into_requests
+from rankery.client.frames.candidates import as_queries, prepare_candidates, split_into_requests
 from rankery.client.frames.incoming import as_stream, as_table
-from rankery.client.frames.interleaved import as_queries
 from rankery.client.frames.runs import (
     run_of_mapping,
     run_of_scores,

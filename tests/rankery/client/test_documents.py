@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rankery.client.documents import batches, scoring_queries, with_locations
-from rankery.client.views.query import Query
+from rankery.client.views.results import Query
 from rankery.errors import DataUnusable, RankeryApiError, WrongType
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.models.reproduction import reproduction
+from app.models.distillation import reproduction
 from core.data import RankingDataset
 from core.data.splits import bootstrap_queries, split_queries
 from core.store import Job

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from app.http.bodies import parse_json
-from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
+from app.scoring.json_reader import fast_candidates
 from app.scoring.limits import check_candidates, max_containers
 from app.scoring.schemas import MAX_TOP_K, RankRequest
 from app.scoring.served_models import ServedModel

@@ -1,11 +1,38 @@
-"""The job kind `import-model`: import a model that was trained elsewhere."""
+"""The job kinds `import` and `import-model`: import a run or a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.base import JobSpec, UnfinishedJob
-from core.jobs.folders import model_upload_folder
+from core.jobs.base import DatasetJob, JobSpec, UnfinishedJob
+from core.jobs.folders import model_upload_folder, run_folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportRunJob(DatasetJob):
+    """Read an uploaded TREC run and store it as a ranking.
+
+    Attributes:
+        upload_id: Id of the uploaded bytes.
+        dataset_id: The dataset whose queries the run ranks.
+        name: Name of the system.
+        filename: The file's name, for messages.
+    """
+
+    kind: ClassVar[str] = "import"
+    label: ClassVar[str] = "Importing a TREC run"
+    titled_by: ClassVar[tuple[str, ...]] = ("name",)
+    stores_kind: ClassVar[bool] = False
+
+    upload_id: str
+    name: str
+    filename: str
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the folder of the upload."""
+        upload_id = job.spec.get("upload_id")
+        return [run_folder(upload_id)] if upload_id else []
 
 
 @dataclass(frozen=True, kw_only=True)

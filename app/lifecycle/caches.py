@@ -1,4 +1,4 @@
-"""Cached measurement of storage usage."""
+"""Caches of model references and of measured storage."""
 
 import threading
 import time
@@ -8,6 +8,25 @@ from app.http.services import injected
 from core.store import Store
 from core.store.lifecycle.retention import RetentionPolicy
 from core.store.lifecycle.storage import Storage, measure_storage
+
+
+class ModelReferences:
+    """Counter of changes by this process: moved aliases, deleted, restored or relabelled models.
+
+    Attributes:
+        changes: Number of changes. A cached reference is stale if it was read at another number.
+    """
+
+    def __init__(self) -> None:
+        self.changes = 0
+
+    def invalidate(self) -> None:
+        """Invalidate all cached references after a change was committed. Thread-safe."""
+        self.changes += 1
+
+
+UseReferences = Annotated[ModelReferences, injected(ModelReferences)]
+
 
 MAX_AGE_SECONDS = 60.0
 
