@@ -161,6 +161,14 @@ def test_numbers_with_fractions_are_looked_up_as_numbers() -> None:
     np.testing.assert_array_equal([sizes.code_of_number(number) for number in numbers], expected)
 
 
+def test_a_decimal_beyond_float64_is_a_text() -> None:
+    """Its value as a number would be infinite, which is the value of no text."""
+    digits = "1" * 400 + ".5"
+    categories = Categories((digits, "2"))
+    assert not categories.are_numbers
+    assert categories.codes([digits, "2"]).tolist() == [0.0, 1.0]
+
+
 def test_numbers_that_float32_rounds_are_unknown() -> None:
     """Otherwise a product would have the category of another product."""
     products = Categories(("20000000", "20000001", "7"))
