@@ -27,7 +27,7 @@ class Elastic(TreeTarget):
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of Elasticsearch."""
         engine = "Elasticsearch's inference"
-        return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
+        return (Arithmetic(engine, single=False, single_sum=False, float64_exact=True, finite_only=True),)
 
     def check(self, source: TreeSource) -> None:
         """Refuse versions without learning to rank, and splits that the format cannot express."""

@@ -280,7 +280,9 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
 
         arithmetic = "finite features, missing ones as their defaultValue; scaled and added in float32"
         return (
-            Engine("Solr", arithmetic, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),
+            Engine(
+                "Solr", arithmetic, single=True, finite_only=True, score=lambda rows: in_blocks(score, rows)
+            ),
         )
 
 

@@ -46,7 +46,7 @@ def test_nothing_is_recorded_by_default() -> None:
 
 @pytest.mark.long
 def test_an_unreachable_receiver_does_not_stop_a_process() -> None:
-    """Spans are recorded nevertheless, and the process ends."""
+    """Spans are still recorded, and the process ends."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", RECORD],
         env=os.environ | ENDPOINT,

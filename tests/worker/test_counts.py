@@ -78,7 +78,7 @@ def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
     assert _counters(store)["training_iterations"] == 2
 
 
-def test_caches(store: Store, claim_job: Claim) -> None:
+def test_hits_and_misses_are_counted_by_cache(store: Store, claim_job: Claim) -> None:
     """Hits and misses are counted by cache."""
     run = claim_job()
     assert run.caches.dataset("x") is None

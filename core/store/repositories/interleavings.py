@@ -81,7 +81,7 @@ class Interleavings(SimpleRepository[Interleaving]):
             NotFound: It does not exist, or is one of another interleaving.
         """
         row = None
-        if ids.is_possible(list_id):
+        if ids.may_exist(list_id):
             row = self._session.get(ShownList, list_id, with_for_update=True, populate_existing=True)
         if row is None or row.interleaving_id != id:
             raise NotFound("list", list_id)

@@ -114,7 +114,7 @@ class Models(Repository[Model]):
         Raises:
             NotFound: There is no such model.
         """
-        model = self._find(ref) if ids.is_possible(ref) else None
+        model = self._find(ref) if ids.may_exist(ref) else None
         if model is None:
             raise NotFound("model", ref)
         return model

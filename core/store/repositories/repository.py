@@ -52,7 +52,7 @@ class Repository(Generic[Row]):
         Raises:
             NotFound: It does not exist.
         """
-        return self._existing(self._session.get(self.table, id) if ids.is_possible(id) else None, id)
+        return self._existing(self._session.get(self.table, id) if ids.may_exist(id) else None, id)
 
     def locked(self, id: str) -> Row:
         """Return one current row, locked until the transaction ends.

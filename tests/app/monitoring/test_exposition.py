@@ -13,7 +13,7 @@ from tests.app.conftest import TestClient
 from tests.app.monitoring.conftest import Samples, sample_key, samples
 
 
-def test_plain_text_by_default(client: TestClient) -> None:
+def test_the_default_format_is_plain_text(client: TestClient) -> None:
     """The default is the text format, which every reader accepts; the answer is not cached."""
     response = client.get("/metrics")
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -53,7 +53,7 @@ def test_each_application_has_its_own_metrics(client: TestClient, settings: ApiS
         assert samples(other.get("/metrics").text)[counted] == 1
 
 
-def test_models_in_memory(
+def test_a_model_is_read_once_and_then_found_in_memory(
     client: TestClient, scrape: Callable[[], Samples], add_model: Callable[[str], Model]
 ) -> None:
     """The first request of a model reads it, and later ones find it in memory."""

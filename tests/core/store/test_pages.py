@@ -49,7 +49,7 @@ def test_rows_removed_meanwhile(store: Store) -> None:
         assert [row.id for row in tx.datasets.page(cursor, 2).items] == [oldest]
 
 
-def test_an_empty_list(store: Store) -> None:
+def test_an_empty_list_has_one_empty_page(store: Store) -> None:
     """A list without rows is one empty page."""
     with store.read() as tx:
         page = tx.models.page(None, 10)
@@ -66,7 +66,7 @@ def test_a_cursor_of_another_list(store: Store, cursor: str) -> None:
     assert raised.value.problems[0].pointer == "/cursor"
 
 
-def test_a_limit_below_one(store: Store) -> None:
+def test_a_page_holds_at_least_one_row(store: Store) -> None:
     """A page holds at least one row."""
     with store.read() as tx, pytest.raises(InvalidInput):
         tx.jobs.page(None, 0)

@@ -80,7 +80,7 @@ def test_fitted_weights_beat_equal_ones_where_half_of_the_members_are_noise() ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_queries", "draws"), [(10, 100), (30, 100), (100, 40), (300, 16), (1_000, 6)])
-def test_weights_of_many_draws(n_queries: int, draws: int) -> None:
+def test_fitted_weights_gain_for_different_members(n_queries: int, draws: int) -> None:
     """On average over draws, fitted weights lose nothing for similar members, and gain for different ones."""
     for shares in (ALIKE, SPREAD, HALF_NOISE):
         gains = np.array([_gain(shares, n_queries, seed) for seed in range(draws)])
