@@ -90,7 +90,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
 
 
 def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDataset:
-    """Return the dataset without the queries that a cross-validation ranking lacks: those held out for tests."""
+    """Return the dataset without the test queries, which no cross-validation ranking has."""
     ranked = set(dataset.query_ids)
     for system in spec.systems:
         if system.ranking_id is not None:

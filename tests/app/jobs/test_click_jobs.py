@@ -45,7 +45,7 @@ def test_propensities_need_features_for_some_methods(
 def test_simulated_clicks_are_recorded_with_their_user_model(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """The log is pending until the job ends; a preset is stored as the options that it stands for."""
+    """The log is pending until the job ends; a preset is stored as its options."""
     body = {"kind": "simulate-clicks", "dataset_id": ready_dataset(), "log_name": "simulated"}
     assert errors_of(client, body)[0][0] == "/models"
     answer = client.post(
