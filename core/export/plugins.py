@@ -138,7 +138,7 @@ class ElasticsearchXgboost(_Xgboost):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version; exports for 8.12 and 8.13 are exact in both arithmetics."""
-        if options.before(8, 14):
+        if options.is_older_than(8, 14):
             return (
                 Arithmetic(
                     "the plugin for Elasticsearch before 8.14",
@@ -165,9 +165,9 @@ class OpensearchXgboost(_Xgboost):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version."""
-        if options.before(3, 2):
+        if options.is_older_than(3, 2):
             return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO, finite_only=True),)
-        if options.before(3, 8):
+        if options.is_older_than(3, 8):
             return (
                 Arithmetic("OpenSearch 3.2 to 3.7", strict=True, missing=Missing.RIGHT, finite_only=True),
             )

@@ -356,7 +356,7 @@ class SolrNetwork(_SolrNetwork):
 
 def _legacy(options: ExportOptions) -> bool:
     """Return whether this Solr version lacks `isNullSameAsZero` and `missing` (SOLR-16596)."""
-    return options.before(9, 2)
+    return options.is_older_than(9, 2)
 
 
 def _json(value: object) -> bytes:

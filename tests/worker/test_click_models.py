@@ -131,10 +131,10 @@ def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: 
     assert store.artifacts.read_bytes(str(row.data_key)) == expected.getvalue()
 
 
-def test_a_job_without_enough_impressions_fails_with_its_dataset(
+def test_judgments_without_enough_impressions_make_the_dataset_invalid(
     inline_worker: InlineWorker, log_id: str
 ) -> None:
-    """The dataset is invalid, and the problem has the JSON pointer of the mistake."""
+    """The job fails, too; its problem has the pointer of the option to lower."""
     features_id = inline_worker.add(FEATURES, "features")
     job = judge(inline_worker, log_id, features_id, judgments={"min_impressions": 10_000})
     ended = inline_worker.run_queued(job.id)

@@ -67,7 +67,7 @@ def test_categorical_features_follow_the_named_features(tmp_path: Path) -> None:
         (pa.array([7, 1001, None, 7], pa.int32()).dictionary_encode(), ("7", "1001")),
         (pa.array([False, True, None, False]), ("false", "true")),
     ],
-    ids=["text", "dictionary", "whole", "float", "decimal", "dictionary of whole numbers", "truth"],
+    ids=["text", "dictionary", "whole", "float", "decimal", "dictionary of whole numbers", "boolean"],
 )
 def test_columns_of_parquet_become_codes(tmp_path: Path, column: Any, values: tuple[str, ...]) -> None:
     """Texts and whole numbers become the same values, whatever their Parquet type."""
