@@ -96,7 +96,7 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: It is missing or does not match its checksum; or it was not compared, and the
+            ArtifactDamaged: The artifact is missing or does not match its checksum; or it was not compared, and the
                 block cannot parse it.
         """
         unverified = self._compare_once(key)
@@ -124,7 +124,7 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: It is missing or does not match its checksum.
+            ArtifactDamaged: The artifact is missing or does not match its checksum.
         """
         if again:
             with self._missing_is_damage(key):

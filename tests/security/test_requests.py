@@ -88,7 +88,7 @@ FOREIGN: dict[str, Attack] = {
     "a form of another site that signs in": Attack(
         "/sign-in", 403, "foreign-origin", "POST", (FORM, ("Origin", "https://evil.example")), "key=rk_x"
     ),
-    "a question whether another site may": Attack(
+    "a preflight request of another site": Attack(
         "/v1/jobs",
         403,
         "foreign-origin",

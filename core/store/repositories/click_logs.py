@@ -22,8 +22,8 @@ class ClickLogs(DataRepository[ClickLog]):
         """Return a log that can be used.
 
         Raises:
-            NotFound: It does not exist.
-            WrongState: It has not been read, or could not be.
+            NotFound: The log does not exist.
+            WrongState: The log has not been read, or could not be.
         """
         log = self.get(id)
         if log.status != "ready" or log.folder is None:
@@ -34,7 +34,7 @@ class ClickLogs(DataRepository[ClickLog]):
         """Protect a log from deletion until the transaction ends.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The log does not exist.
         """
         self._existing(self._session.get(ClickLog, id, with_for_update={"read": True}), id)
 
@@ -57,7 +57,7 @@ class ClickLogs(DataRepository[ClickLog]):
             format: Detected format of the files, None for a log that was not read.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The log does not exist.
         """
         log = self.get(id)
         log.status, log.problem, log.folder = "ready", None, folder

@@ -84,7 +84,7 @@ class DataRepository(Repository[Data]):
             files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The row does not exist.
         """
         row = self.get(id)
         row.source = {**row.source, "read": list(files)}

@@ -110,7 +110,7 @@ class Datasets(DataRepository[Dataset]):
                 new `data_key`.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The dataset does not exist.
         """
         if digest is not None and data_key is not None and replaces is not None:
             self._replace(digest, replaces, data_key)
@@ -154,8 +154,8 @@ class Datasets(DataRepository[Dataset]):
         """Make an invalid dataset pending again, with other options.
 
         Raises:
-            NotFound: It does not exist.
-            WrongState: It is not invalid.
+            NotFound: The dataset does not exist.
+            WrongState: The dataset is not invalid.
         """
         dataset = self.locked(id)
         if dataset.status != "invalid":
@@ -169,7 +169,7 @@ class Datasets(DataRepository[Dataset]):
         """Mark a dataset as invalid.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The dataset does not exist.
         """
         dataset = self.get(id)
         dataset.status, dataset.problem = "invalid", problem

@@ -54,7 +54,7 @@ class Interleavings(SimpleRepository[Interleaving]):
         """Delete an interleaving with its lists.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The interleaving does not exist.
         """
         row = self.locked(id)
         self._session.execute(delete(ShownList).where(ShownList.interleaving_id == id))
@@ -78,7 +78,7 @@ class Interleavings(SimpleRepository[Interleaving]):
         """Return a list of an interleaving, locked until the transaction ends.
 
         Raises:
-            NotFound: It does not exist, or is one of another interleaving.
+            NotFound: The interleaving has no such list.
         """
         row = None
         if ids.may_exist(list_id):

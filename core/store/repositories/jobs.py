@@ -191,7 +191,7 @@ class Jobs(JobClaims, JobRecovery):
 
         Raises:
             NotFound: There is no such job.
-            WrongState: It has already ended.
+            WrongState: The job has already ended.
         """
         job = self.locked(id)
         if job.status == QUEUED:

@@ -142,7 +142,7 @@ class Models(Repository[Model]):
         """Raise if there is no model of a name.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: No model has the name.
         """
         if self._latest(name) is None:
             raise NotFound("model", name)
