@@ -96,8 +96,8 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: The artifact is missing or does not match its checksum; or it was not compared, and the
-                block cannot parse it.
+            ArtifactDamaged: The artifact is missing or does not match its checksum; or it was not compared,
+                and the block cannot parse it.
         """
         unverified = self._compare_once(key)
         with self._artifacts.open(key) as file:
