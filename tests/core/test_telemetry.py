@@ -32,7 +32,9 @@ stop()
         (ENDPOINT | {"OTEL_TRACES_EXPORTER": "none"}, False),
     ],
 )
-def test_the_usual_variables_decide(environment: Mapping[str, str], wanted: bool) -> None:
+def test_opentelemetrys_variables_turn_traces_on_and_off(
+    environment: Mapping[str, str], wanted: bool
+) -> None:
     """Traces are sent where OpenTelemetry's own variables name a receiver and nothing turns them off."""
     assert is_tracing_wanted(environment) == wanted
 

@@ -63,7 +63,7 @@ def test_an_absent_feature_is_named_by_its_position_in_the_request(inline_worker
     ]
 
 
-def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None:
+def test_a_corrected_model_is_better_than_the_naive_one(inline_worker: InlineWorker) -> None:
     """A log is simulated, propensities estimated, and a corrected model compared with the naive one."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, job = simulate_log(inline_worker, dataset_id)

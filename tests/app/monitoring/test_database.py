@@ -29,7 +29,7 @@ Scrape = Callable[[], Samples]
 PATIENCE_SECONDS = 20.0
 
 
-def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
+def test_metrics_have_the_depth_and_age_of_each_queue(store: Store, scrape: Scrape) -> None:
     """The metrics have depth and age of the queue; kinds without waiting jobs are 0."""
     with store.begin() as tx:
         for _ in range(3):
@@ -102,7 +102,7 @@ def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
     assert values[sample_key("rankery_job_duration_seconds_sum", kind="train", status="failed")] == 7
 
 
-def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
+def test_each_ending_of_an_attempt_is_counted(store: Store, scrape: Scrape) -> None:
     """Each ending is counted; the ending `lost` is a lost lease as well."""
     with store.begin() as tx:
         for ending in ("lost", "lost", "handed_back", "succeeded"):

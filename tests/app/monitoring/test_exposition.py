@@ -20,7 +20,7 @@ def test_the_default_format_is_plain_text(client: TestClient) -> None:
     assert response.headers["cache-control"] == "no-store"
 
 
-def test_openmetrics_where_asked_for(client: TestClient) -> None:
+def test_a_reader_of_openmetrics_parses_the_answer(client: TestClient) -> None:
     """Prometheus asks for OpenMetrics, whose reader is strict about names, units and order."""
     accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2"
     response = client.get("/metrics", headers={"accept": accept})

@@ -71,7 +71,7 @@ def _all_are(client: TestClient, webhook: dict[str, Any], *states: str) -> bool:
     return [each["state"] for each in reversed(_deliveries(client, webhook))] == list(states)
 
 
-def test_the_life_of_a_webhook(client: TestClient) -> None:
+def test_a_webhook_is_created_shown_changed_and_deleted(client: TestClient) -> None:
     """A webhook is created, shown, listed, changed and deleted; its secret is shown once."""
     answer = client.post("/v1/webhooks", json={"url": "http://127.0.0.1:1/", "events": ["job.ended"]})
     created = answer.json()

@@ -95,7 +95,7 @@ def test_the_additive_correction_grows_the_trees_of_lightgbm() -> None:
     ("loss", "objective", "norm"),
     [("lambdarank", "rank:ndcg", 1.0), ("lambdarank", "rank:ndcg", 2.0), ("ranknet", "rank:pairwise", 1.0)],
 )
-def test_xgboost_unbiased(loss: str, objective: str, norm: float) -> None:
+def test_ratios_and_gradients_equal_those_of_xgboost(loss: str, objective: str, norm: float) -> None:
     """The ratios t⁺ and t⁻, and gradients by the trees that follow them, are XGBoost's to 1e-6."""
     dataset = clicked()
     boundaries = dataset.query_boundaries
@@ -173,7 +173,7 @@ def test_ratios_of_one_give_the_loss(name: str, options: dict[str, Any]) -> None
         np.testing.assert_allclose(getattr(found, term), getattr(expected, term), atol=1e-12)
 
 
-def test_ratio_of_shown_ranks() -> None:
+def test_pairs_are_divided_by_the_ratios_of_shown_ranks() -> None:
     """Each pair is divided by t⁺ of the clicked and t⁻ of the other document's shown rank."""
     bias = RatioBias(2, 1.0)
     queries = ShownQueries(np.array([0.0, 1.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))

@@ -275,7 +275,7 @@ def test_an_endless_line_of_a_table(tmp_path: Path, start: bytes, expected: str)
     assert peak_bytes < 16 * MEBIBYTE  # half of the file
 
 
-def test_a_long_first_row_and_a_long_name(tmp_path: Path) -> None:
+def test_names_of_columns_are_bounded_like_rows(tmp_path: Path) -> None:
     """The names of the columns are bounded like rows, one by one and together."""
     with pytest.raises(DatasetError, match="expected a first row of at most 4,194,304 bytes"):
         _read(tmp_path, b"label,query,f" + b",f" * 2_500_000 + b"\n1,q,1\n")

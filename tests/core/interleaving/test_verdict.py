@@ -121,7 +121,7 @@ def test_array_bounds_are_those_of_the_sequential_test() -> None:
 @pytest.mark.parametrize(
     "experiments", [1_000, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
-def test_error_under_a_look_after_each_unit(experiments: int) -> None:
+def test_a_look_after_each_unit_keeps_the_error_rate(experiments: int) -> None:
     """Without a difference, at most 5% ever name a better ranker; the test continues after `equal`."""
     rule = replace(RULE, difference=0.1)
     steps = _experiments(1, experiments, 5 * sample_size(rule), 0.5)
@@ -134,7 +134,7 @@ def test_error_under_a_look_after_each_unit(experiments: int) -> None:
 @pytest.mark.parametrize(
     "experiments", [300, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
-def test_sample_saved(experiments: int) -> None:
+def test_the_sequential_test_needs_a_smaller_sample(experiments: int) -> None:
     """The test saves over 2/5 of a fixed test at 1.5 times the smallest difference, and 3/5 at 2 times."""
     rule = replace(RULE, difference=0.1)
     n = sample_size(rule)
@@ -158,7 +158,7 @@ def test_the_mean_test_of_signs_is_the_test_of_likelihood_ratios(difference: flo
         assert found == replace(expected, p=found.p)
 
 
-def test_error_of_the_mean_test_under_a_look_after_each_unit() -> None:
+def test_a_look_after_each_unit_keeps_the_error_rate_of_the_mean_test() -> None:
     """Frequent small gains and rare large losses, 0 on average, name a winner in at most 5%."""
     rng, rule = np.random.default_rng(4), replace(RULE, difference=0.1)
     winners = 0

@@ -172,7 +172,7 @@ def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> Non
         assert tx.jobs.iterations(claimed.id) == []
 
 
-def test_cancelling_a_queued_job(store: Store, job: Job) -> None:
+def test_a_queued_job_is_cancelled_immediately(store: Store, job: Job) -> None:
     """A queued job is cancelled immediately, and no worker can claim it."""
     with store.begin() as tx:
         cancelled = tx.jobs.request_cancel(job.id)
@@ -272,7 +272,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
         assert [job.id for job in tx.jobs.to_wake(utc_now(), 60)] == [claimed.id]
 
 
-def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
+def test_a_job_lost_in_its_last_attempt_fails(store: Store, claimed: Job) -> None:
     """A job lost as often as allowed has failed, with the reason."""
     with store.begin() as tx:
         lost = tx.jobs.recover(claimed, 1)
@@ -344,7 +344,7 @@ def test_a_wake_up_time_in_the_future_is_ignored(store: Store) -> None:
         assert woken(tx, now - timedelta(hours=1)) == [job_id]
 
 
-def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
+def test_pages_are_filtered_by_status_and_kind(store: Store, claimed: Job) -> None:
     """Jobs are listed by status and by kind."""
     with store.begin() as tx:
         other = tx.jobs.add("rank", {})
@@ -414,7 +414,9 @@ class TestIngestJobsThatEndEarly:
             row = tx.datasets.get(dataset.id)
             return row.status, row.problem
 
-    def test_cancelled_while_queued(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_queued_ingestion_that_is_cancelled_makes_its_dataset_invalid(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """Cancelling a queued ingestion makes its dataset invalid."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -437,7 +439,9 @@ class TestIngestJobsThatEndEarly:
             tx.jobs.end_cancelled(job.id, 1)
         assert self._problem(store, dataset)[0] == "invalid"
 
-    def test_worker_lost(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_an_ingestion_lost_in_its_last_attempt_makes_its_dataset_invalid(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """A lost worker leaves the dataset pending while attempts remain, then invalid, with its problem."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -454,7 +458,7 @@ class TestIngestJobsThatEndEarly:
             {"title": "Worker lost", "detail": "The worker w2 stopped answering in the last of 2 attempts."},
         )
 
-    def test_an_existing_problem_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_recorded_problem_of_a_dataset_is_kept(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
         """The worker's problem with the data is not replaced by the job's own problem."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -463,7 +467,9 @@ class TestIngestJobsThatEndEarly:
             tx.jobs.fail(job.id, 1, {"title": "Bad file", "detail": "line 3"})
         assert self._problem(store, dataset) == ("invalid", {"title": "Bad file", "line": 3})
 
-    def test_other_kinds_leave_datasets_alone(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_failed_training_does_not_change_its_dataset(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """A training that fails does not change the dataset that it used."""
         dataset, _ = ingest
         with store.begin() as tx:
@@ -620,7 +626,7 @@ def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Jo
         assert tx.jobs.succeed(again.id, again.token, {}).checkpoint is None
 
 
-def test_cancellation_requested(store: Store, claimed: Job) -> None:
+def test_a_requested_cancellation_is_returned_to_the_current_claim(store: Store, claimed: Job) -> None:
     """The query returns whether a cancellation is requested, and raises `LeaseLost` for an old token."""
     with store.begin() as tx:
         assert not tx.jobs.cancellation_requested(claimed.id, claimed.token)

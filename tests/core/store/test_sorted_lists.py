@@ -94,7 +94,9 @@ def _walk(store: Store, get_page: GetPage, limit: int) -> list[str]:
         ("comparisons", Comparisons.columns),
     ],
 )
-def test_every_row_once_by_every_column(filled: Store, repository: str, columns: Iterable[str]) -> None:
+def test_pages_of_every_sort_order_list_each_row_once(
+    filled: Store, repository: str, columns: Iterable[str]
+) -> None:
     """Whatever the column, direction and limit, a walk gives each row once, in the order of one page."""
     for column, direction in product(columns, ("asc", "desc", None)):
         by: dict[str, Any] = {"sort": column, "direction": direction}

@@ -190,7 +190,7 @@ def test_older_webhooks_do_not_starve_a_newer_one(store: Store, webhook: Webhook
     assert claimed.webhook.id == newer.id
 
 
-def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
+def test_a_disabled_webhook_gets_its_deliveries_once_enabled(store: Store, webhook: Webhook) -> None:
     """The start of failures is recorded; a disabled webhook gets waiting deliveries after it is enabled."""
     _add_events(store, "a", "b")
     _dispatch(store)

@@ -116,7 +116,7 @@ def test_curves_are_means_over_the_folds_measured() -> None:
 
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
-def test_trainings_on_shared_bins(boosting: str) -> None:
+def test_shared_bins_give_the_usual_model(boosting: str) -> None:
     """A training on all documents of shared bins gives the usual model; a part reads no other labels."""
     dataset = synthetic_dataset(60, seed=1, n_features=6)
     spec = training_spec(

@@ -119,7 +119,7 @@ def test_the_best_weights_are_no_worse_than_the_best_model(dataset: RankingDatas
     assert fitted.min() >= 0.0
 
 
-def test_a_metric_of_a_geometric_mean(dataset: RankingDataset) -> None:
+def test_weights_maximise_a_metric_with_a_geometric_mean(dataset: RankingDataset) -> None:
     """The better member by the metric gets most of the weight."""
     labels = dataset.labels.astype(np.float64)
     noise = np.random.default_rng(6).normal(size=len(labels))

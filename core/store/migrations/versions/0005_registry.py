@@ -14,7 +14,7 @@ branch_labels = None
 depends_on = None
 
 # Columns that imported models lack, with a default for the previous release.
-_OF_TRAINED: dict[str, tuple[Any, str]] = {
+_TRAINING_COLUMNS: dict[str, tuple[Any, str]] = {
     "dataset_id": (sa.String(32), ""),
     "loss": (sa.JSON(), "{}"),
     "hyperparameters": (sa.JSON(), "{}"),
@@ -22,7 +22,7 @@ _OF_TRAINED: dict[str, tuple[Any, str]] = {
 
 
 def upgrade() -> None:
-    for name, (kind, _) in _OF_TRAINED.items():
+    for name, (kind, _) in _TRAINING_COLUMNS.items():
         _replace(sa.Column(name, kind, nullable=True), "kept")
     for column in (
         sa.Column("description", sa.Text(), nullable=True),
@@ -67,7 +67,7 @@ def downgrade() -> None:
     op.drop_column("model_aliases", "move_id")
     for name in ("lineage", "tags", "description"):
         op.drop_column("models", name)
-    for name, (kind, default) in _OF_TRAINED.items():
+    for name, (kind, default) in _TRAINING_COLUMNS.items():
         column = sa.Column(name, kind, nullable=False, server_default=default)
         _replace(column, f"COALESCE(kept, '{default}')")
 
