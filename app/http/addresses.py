@@ -28,7 +28,7 @@ def recorded_address(scope: Scope) -> str | None:
 
 
 def customer_of(address: str) -> str:
-    """Return the rate-limit key of an address: itself, or its /64 network for IPv6.
+    """Return the rate-limit key of an address: the address, or its /64 network for IPv6.
 
     An IPv4 address that is mapped to IPv6 is that IPv4 address: all of them are in one /64 network.
     """

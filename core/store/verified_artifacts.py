@@ -31,8 +31,8 @@ class _Unverified:
     """An artifact that was not compared with a stored checksum.
 
     Attributes:
-        sha256: Its computed checksum; None where it was not read as a whole.
-        size_bytes: Its size.
+        sha256: Computed checksum; None if the artifact was not read as a whole.
+        size_bytes: Size of the artifact.
     """
 
     sha256: str | None

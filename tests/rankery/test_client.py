@@ -64,7 +64,7 @@ def test_a_problem_becomes_one_sentence_with_every_place() -> None:
 
 
 def test_jobs_to_wait_for_may_come_from_a_generator() -> None:
-    """Each job of a generator is waited for and returned; ids are refused."""
+    """Waiting returns each job of a generator in its final state; ids are refused."""
     client = client_of(statuses("queued", "running", "succeeded"))
     ended = client.wait_all(client.job(job_id) for job_id in ["job_1"])
     assert [job.status for job in ended] == ["succeeded"]

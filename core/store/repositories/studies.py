@@ -89,10 +89,11 @@ class Studies(Repository[Study]):
 
         Args:
             spec: The resolved specification.
-            budget: Its budget.
+            budget: Budget of the study.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
-            project: Its project; None for the project of its models, else that of `origin` or its dataset.
+            project: Project of the study; None for the project of its models, else that of `origin` or
+                its dataset.
             origin: The study that it clones, or None.
 
         Raises:

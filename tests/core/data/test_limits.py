@@ -111,7 +111,7 @@ def test_features_are_bounded(tmp_path: Path, content: bytes, found: str) -> Non
         _read(tmp_path, content, Limits(features=11))
 
 
-def test_only_features_count(tmp_path: Path) -> None:
+def test_only_features_count_towards_the_limit(tmp_path: Path) -> None:
     """Columns with other roles and ignored columns do not count."""
     names = [f"f{n}" for n in range(30)]
     _read(tmp_path, _table(11), Limits(features=11))
