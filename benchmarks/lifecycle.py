@@ -34,7 +34,7 @@ from benchmarks.polling import Connection
 from core.store import Store, StoreSettings
 from core.store.lifecycle.inventory import take_inventory
 from rankery.embedded.stack import EmbeddedStack
-from tests.integration.lifecycle_records import RecordCounts, faults, fill, wait_for_deletions
+from tests.integration.lifecycle_records import RecordCounts, fill, inconsistencies, wait_for_deletions
 
 TARGET_SECONDS = 30.0
 TARGET_POLL_SECONDS = 0.100
@@ -108,21 +108,21 @@ def main() -> None:
         _measure(console, Path(name) / "data", RecordCounts(arguments.jobs, arguments.models), arguments.rate)
         shutil.rmtree(Path(name) / "data")
         if arguments.kills:
-            numbers = RecordCounts(arguments.killed_jobs, arguments.killed_jobs // 3)
-            _kill_campaign(console, Path(name), numbers, arguments.kills)
+            counts = RecordCounts(arguments.killed_jobs, arguments.killed_jobs // 3)
+            _kill_campaign(console, Path(name), counts, arguments.kills)
 
 
-def _open_filled_store(folder: Path, numbers: RecordCounts) -> tuple[Store, StoreSettings]:
+def _open_filled_store(folder: Path, counts: RecordCounts) -> tuple[Store, StoreSettings]:
     settings = StoreSettings(data_dir=folder)
     store = Store.open(settings)
     store.migrate()
-    fill(store, settings, numbers)
+    fill(store, settings, counts)
     return store, settings
 
 
-def _measure(console: Console, folder: Path, numbers: RecordCounts, rate: float) -> None:
-    with console.status(f"recording {numbers.jobs:,} jobs and {numbers.models:,} models"):
-        store, settings = _open_filled_store(folder, numbers)
+def _measure(console: Console, folder: Path, counts: RecordCounts, rate: float) -> None:
+    with console.status(f"recording {counts.jobs:,} jobs and {counts.models:,} models"):
+        store, settings = _open_filled_store(folder, counts)
     with EmbeddedStack(folder) as stack, httpx.Client(base_url=stack.url, timeout=300) as client:
         before, on_disk = _storage(client), _bytes_on_disk(settings)
         job_id = client.get("/v1/jobs?limit=1").json()["items"][0]["id"]
@@ -138,7 +138,7 @@ def _measure(console: Console, folder: Path, numbers: RecordCounts, rate: float)
         after = _storage(client)
         freed = on_disk - _bytes_on_disk(settings)
         _wait_until_settled(store)
-    wrong = faults(store, settings, numbers)
+    wrong = inconsistencies(store, settings, counts)
     inventory = take_inventory(store)
     wrong += [*inventory.missing, *inventory.damaged, *inventory.orphaned]
     store.close()
@@ -163,19 +163,19 @@ def _wait_until_settled(store: Store) -> None:
         raise TimeoutError(f"objects are still being deleted after {SETTLE_SECONDS:.0f} s")
 
 
-def _kill_campaign(console: Console, folder: Path, numbers: RecordCounts, kills: int) -> None:
-    with console.status(f"recording {numbers.jobs:,} jobs for each of {kills} kills"):
-        store, _ = _open_filled_store(folder / "prepared", numbers)
+def _kill_campaign(console: Console, folder: Path, counts: RecordCounts, kills: int) -> None:
+    with console.status(f"recording {counts.jobs:,} jobs for each of {kills} kills"):
+        store, _ = _open_filled_store(folder / "prepared", counts)
         store.close()
     table = Table("kill", "after s", "jobs left", "recent jobs left", "in the trash", "faults")
     for number in range(kills):
         shutil.copytree(folder / "prepared", folder / "killed")
-        table.add_row(str(number + 1), *_kill(folder / "killed", numbers, to_trash=number % 3 == 2))
+        table.add_row(str(number + 1), *_kill(folder / "killed", counts, to_trash=number % 3 == 2))
         shutil.rmtree(folder / "killed")
     console.print(table)
 
 
-def _kill(folder: Path, numbers: RecordCounts, *, to_trash: bool) -> tuple[str, ...]:
+def _kill(folder: Path, counts: RecordCounts, *, to_trash: bool) -> tuple[str, ...]:
     """Kill the service at a random moment of a deletion; restart it and return the remaining objects."""
     settings = StoreSettings(data_dir=folder)
     with EmbeddedStack(folder) as stack:
@@ -192,11 +192,11 @@ def _kill(folder: Path, numbers: RecordCounts, *, to_trash: bool) -> tuple[str, 
         _wait_until_settled(store)
         with httpx.Client(base_url=stack.url, timeout=60) as client:
             kinds = {kind["kind"]: kind for kind in _storage(client)["kinds"]}
-    wrong = faults(store, settings, numbers)
+    wrong = inconsistencies(store, settings, counts)
     store.close()
     left, trashed = kinds["jobs"]["objects"], kinds["jobs"]["trash_objects"]
     found = "; ".join(wrong[:3]) or "none"
-    return (f"{seconds:.1f}", f"{left:,}", f"{numbers.young_jobs:,}", f"{trashed:,}", found)
+    return (f"{seconds:.1f}", f"{left:,}", f"{counts.recent_jobs:,}", f"{trashed:,}", found)
 
 
 def _delete_until_killed(url: str, *, to_trash: bool) -> None:

@@ -131,8 +131,8 @@ def peak_memory_bytes() -> int | None:
     return status_bytes("VmHWM")
 
 
-def return_memory() -> None:
-    """Return free heap memory of the C library to the operating system; glibc only."""
+def release_heap() -> None:
+    """Give freed heap memory of the C library back to the operating system, if it is glibc."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
     if trim is not None:
         trim(0)

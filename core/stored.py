@@ -103,7 +103,7 @@ def read_as(kind: type[T], stored: Any) -> T:
     """Convert a part of the stored JSON to its type; unknown entries are ignored.
 
     Raises:
-        InvalidInput: It cannot be converted.
+        InvalidInput: The part cannot be converted.
     """
     from cattrs.errors import CattrsError
 
@@ -167,7 +167,7 @@ def required(stored: Stored, name: str) -> Any:
     """Return a required entry of the stored JSON.
 
     Raises:
-        InvalidInput: It is absent or null.
+        InvalidInput: The entry is absent or null.
     """
     value = stored.get(name)
     if value is None:

@@ -215,7 +215,7 @@ async def upload_click_log(
 def register_log(
     services: Services, key_id: str | None, idempotency: IdempotentRequest, upload: LogUpload, log_id: str
 ) -> Response:
-    """Record a received log, and queue the job that reads it; blocks.
+    """Record a received log, and queue the job that reads it; call it in a thread, since it blocks.
 
     Raises:
         ByteQuotaExceeded: The key exceeds its quota of bytes.

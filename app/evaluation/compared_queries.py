@@ -17,8 +17,8 @@ from app.evaluation.comparison_schemas import (
     SystemRanking,
 )
 from app.evaluation.query_selection import (
+    QueryMeasure,
     Selection,
-    ValuesOf,
     read_segments,
     requested_metric,
     select_rows,
@@ -92,7 +92,7 @@ class ComparedQueries:
         with self._artifacts.open(self._key) as file:
             segments = read_segments(self._artifacts, comparison_segments_key(self._comparison.id))
             selected = select_rows(
-                file, segments, selection, ValuesOf(name, metric, system, minus), cursor, limit
+                file, segments, selection, QueryMeasure(name, metric, system, minus), cursor, limit
             )
         query_ids = [row.pop("query_id") for row in selected.rows]
         texts = self._texts.of_queries(query_ids)
@@ -111,7 +111,7 @@ class ComparedQueries:
         metric = requested_metric(metric, self._comparison.metrics, "/metric")
         self._check_systems(a, b)
         with self._artifacts.open(self._key) as file:
-            difference = ValuesOf("", metric, b, a).read(pq.read_table(file, columns=[metric]))
+            difference = QueryMeasure("", metric, b, a).read(pq.read_table(file, columns=[metric]))
         ordered = np.sort(difference[~np.isnan(difference)])
         picked = np.unique(np.linspace(0, max(len(ordered) - 1, 0), MAX_DIFFERENCES).astype(np.int64))
         return Differences(queries=len(ordered), differences=ordered[picked].tolist() if len(ordered) else [])

@@ -126,7 +126,7 @@ def select_rows(
     file: BinaryIO,
     segments: StoredSegments | None,
     selection: Selection,
-    values_of: "ValuesOf",
+    measure: "QueryMeasure",
     cursor: str | None,
     limit: int,
 ) -> SelectedRows:
@@ -136,7 +136,7 @@ def select_rows(
         file: File with the values of its queries.
         segments: Its segments; None for a result of an earlier release without them.
         selection: Filters and order of the queries.
-        values_of: Values that the queries are selected by.
+        measure: Values that the queries are selected by.
         cursor: Position of the page, None for the first.
         limit: Largest number of queries.
 
@@ -147,7 +147,7 @@ def select_rows(
         return SelectedRows(*read_rows(file, cursor, limit), summary=None)  # reads only this page of the file
     members = None if selection.segment is None else _members(segments, selection.segment)
     table = pq.read_table(file)
-    values = values_of.read(table)
+    values = measure.read(table)
     positions = selection.positions(values, members)
     first = row_cursor(cursor, len(positions))
     page = positions[first : first + limit]
@@ -157,7 +157,7 @@ def select_rows(
         segment_values = values if members is None else values[members]
         summary = QuerySummary(
             total=len(positions),
-            histogram=histogram_of(values_of.name, segment_values, around_zero=values_of.around_zero),
+            histogram=histogram_of(measure.name, segment_values, around_zero=measure.around_zero),
             segments=[QuerySegment.model_validate(segment) for segment in segments.all()] if segments else [],
         )
     rows = table.take(pa.array(page, pa.int64())).to_pylist()
@@ -165,7 +165,7 @@ def select_rows(
 
 
 @dataclass(frozen=True)
-class ValuesOf:
+class QueryMeasure:
     """Value of each query, to sort, filter and count by.
 
     Attributes:

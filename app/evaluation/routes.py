@@ -20,8 +20,8 @@ from app.evaluation.query_selection import (
     Maximum,
     Minimum,
     Order,
+    QueryMeasure,
     Selection,
-    ValuesOf,
     read_segments,
     requested_metric,
     select_rows,
@@ -308,7 +308,7 @@ def list_evaluation_queries(
     artifacts = services.store.verified
     with artifacts.open(evaluation_key(evaluation.id)) as file:
         segments = read_segments(artifacts, evaluation_segments_key(evaluation.id))
-        selected = select_rows(file, segments, selection, ValuesOf(metric, metric), cursor, limit)
+        selected = select_rows(file, segments, selection, QueryMeasure(metric, metric), cursor, limit)
     query_ids = [row.pop("query_id") for row in selected.rows]
     texts = DatasetTexts(services.store, evaluation.dataset_id).of_queries(query_ids)
     items = [

@@ -136,7 +136,7 @@ class Flatbuffer:
         return absolute
 
     def follow(self, offsets: Int64Array) -> Int64Array:
-        """Return the targets of the relative offsets that are stored at some offsets."""
+        """Return the absolute offsets to which the relative offsets stored at `offsets` point."""
         return offsets + self.sizes(offsets)
 
     def sizes(self, offsets: Int64Array) -> Int64Array:
@@ -211,10 +211,10 @@ def _are_number_lists(header: Flatbuffer, columns: Int64Array) -> npt.NDArray[np
 
 
 def _text(header: Flatbuffer, column: Int64Array) -> str:
-    begins = header.targets(column, _NAME)
-    sizes = header.sizes(begins)
+    starts = header.targets(column, _NAME)
+    sizes = header.sizes(starts)
     texts = [
-        header.bytes[begin + 4 : begin + 4 + size].tobytes()
-        for begin, size in zip(begins, sizes, strict=True)
+        header.bytes[start + 4 : start + 4 + size].tobytes()
+        for start, size in zip(starts, sizes, strict=True)
     ]
     return b"".join(texts).decode(errors="replace")

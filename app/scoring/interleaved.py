@@ -39,7 +39,7 @@ class InterleavedList:
     """A list to show.
 
     Attributes:
-        ranking_id: Its id.
+        ranking_id: Id of the list.
         documents: Ids of its documents, best first.
         kept: Whether the user got the list before.
     """

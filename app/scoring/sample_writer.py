@@ -129,13 +129,13 @@ class SampleWriter(logging.Handler):
             with contextlib.suppress(RankeryError, OSError):  # no row refers to the artifact
                 self._store.artifacts.delete(samples_folder(samples_id))
             return False
-        with contextlib.suppress(RankeryError, OSError):  # a worker removes the rest
+        with contextlib.suppress(RankeryError, OSError):  # upkeep deletes folders that remain
             for folder in dropped:
                 self._store.artifacts.delete(folder)
         return True
 
     def _requeue(self, chunk: _Chunk) -> None:
-        """Put a chunk that could not be written back into the queue."""
+        """Queue an unwritten chunk again, before newer records; drop it if both together are too large."""
         with self._changed:
             newer = self._chunk
             if chunk.size_bytes + newer.size_bytes > 2 * CHUNK_BYTES:

@@ -142,24 +142,24 @@ class _Sample:
             rows = range(start, start + len(ids))
             start += len(ids)
             logged = [
-                f'{{"id":{_text(document_id)},{next(documents)}'
+                f'{{"id":{_json_string(document_id)},{next(documents)}'
                 for row, document_id in zip(rows, ids, strict=True)
                 if sampled_rows is None or row in sampled_rows
             ]
             if logged or sampled_rows is None:
-                yield f'{{"id":{_text(query_id)},"documents":[{",".join(logged)}]}}'
+                yield f'{{"id":{_json_string(query_id)},"documents":[{",".join(logged)}]}}'
 
     def _documents(self) -> Iterator[str]:
-        """Yield the end of each document's JSON, from its features on."""
-        coded = [
+        """Yield the rest of each document's JSON after its id: features, score and the closing brace."""
+        categorical_columns = [
             column for column, name in enumerate(self.model.feature_names) if name in self.model.categories
         ]
         for row, score in zip(self.features, self.scores.tolist(), strict=True):
             values: list[Any] = row.tolist()
-            for column in coded:
+            for column in categorical_columns:
                 values[column] = self.model.request_value(column, row[column])
             yield to_json({"features": values, "score": score}, inf_nan_mode="null").decode()[1:]
 
 
-def _text(value: str | None) -> str:
+def _json_string(value: str | None) -> str:
     return to_json(value).decode()

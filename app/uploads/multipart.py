@@ -86,7 +86,7 @@ class FormParser:
         """Parse the next bytes of the body.
 
         Raises:
-            InvalidInput: They are not multipart, or hold an unknown part.
+            InvalidInput: The body is not multipart, or holds an unknown part.
         """
         try:
             self._parser.write(chunk)
@@ -97,7 +97,7 @@ class FormParser:
         """Check that the body is complete.
 
         Raises:
-            InvalidInput: It was cut short.
+            InvalidInput: The body was cut short.
         """
         if not self._ended:
             raise InvalidInput.at("", "the multipart body ends before its closing boundary")

@@ -117,7 +117,7 @@ class PieceWriter:
         """Require that the upload was not deleted meanwhile.
 
         Raises:
-            NotFound: It was deleted.
+            NotFound: The upload was deleted.
             StoreUnavailable: The database cannot be reached.
         """
         with self._store.read() as tx:
@@ -229,7 +229,7 @@ class StoredUpload:
         """Yield the bytes of the upload in blocks.
 
         Raises:
-            NotFound: It was deleted meanwhile.
+            NotFound: The upload was deleted meanwhile.
         """
         for part in self.parts:
             with artifacts.open(upload_part_key(part.upload_id, part.name)) as file:

@@ -34,8 +34,9 @@ class BaselineComparison:
         name: Name of the baseline.
         value: Mean of the metric over the queries of the comparison.
         difference: Mean of the model minus the mean of the baseline.
-        p_value: p-value of Fisher's randomisation test after Holm's correction over the baselines. On several
-            folds, that of the corrected t-test for a random order and for a feature better than the model.
+        p_value: p-value after Holm's correction over the baselines: of Fisher's randomisation test or, if
+            larger, of the corrected t-test. The t-test applies on several folds to a random order, and to a
+            feature better than the model.
         verdict: Verdict on the model against the baseline.
     """
 
@@ -50,7 +51,7 @@ class BaselineComparison:
 class Conclusion:
     """The quality of the model, on queries used neither to fit it nor to choose its weights.
 
-    Held-out queries do choose the numbers of iterations, and which candidates are stopped.
+    The numbers of iterations, and the candidates that are stopped early, are chosen on the held-out queries.
 
     Attributes:
         sentence: The conclusion as a sentence.
@@ -133,8 +134,9 @@ def _p_value(name: str, test: PairedDifference, variance_factor: float) -> float
     """Return the p-value of a comparison before Holm's correction.
 
     The models of several folds share training queries, so that held-out queries favour the model over a
-    random order. A feature selected on the same queries is favoured over the model. Both need the corrected
-    t-test (Nadeau and Bengio 2003): without signal, Fisher's test finds too many differences.
+    random order. A feature selected on the same queries is favoured over the model. In both cases, Fisher's
+    test finds too many differences without signal. The result is then the larger of its p-value and that of
+    the corrected t-test (Nadeau and Bengio 2003).
     """
     is_favoured = name == RANDOM_ORDER or (name != DEFAULT_TREES and test.difference < 0.0)
     if variance_factor == 1.0 or not is_favoured or not test.effect_size:

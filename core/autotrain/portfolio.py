@@ -24,14 +24,14 @@ class Candidate:
 
     Attributes:
         name: Name on the leaderboard.
-        parts: Complexity of the model: 1 for sums over features, 2 for trees, 3 for networks.
+        complexity: Complexity of the model: 1 for sums over features, 2 for trees, 3 for networks.
         loss: JSON of the loss.
         scorer: JSON of the scorer, None for trees.
         hyperparameters: Hyperparameters of trees; `auto` to choose them by the size of the dataset.
     """
 
     name: str
-    parts: int
+    complexity: int
     loss: Mapping[str, Any]
     scorer: Mapping[str, Any] | None = None
     hyperparameters: Mapping[str, Any] | str | None = None

@@ -132,7 +132,7 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
             f" {trials.spec.budget_seconds:g} seconds; increase the time budget",
         )
     selection = Selection(
-        trials.held_out, [each.scores for each in complete], [each.candidate.parts for each in complete]
+        trials.held_out, [each.scores for each in complete], [each.candidate.complexity for each in complete]
     )
     return Selected(complete, selection, selection.choose(trials.spec.prefer))
 

@@ -53,16 +53,18 @@ class Selection:
         held_out: The folds.
         scores: (repetitions, n_documents) held-out scores of each candidate, NaN where a query was not held
             out; the same queries for all candidates.
-        parts: Complexity of each candidate, see `Candidate.parts`.
+        complexities: Complexity of each candidate, see `Candidate.complexity`.
 
     Attributes:
         values: float64 (n_candidates, n_queries) values of the candidates.
         scales: Divisor of each candidate's scores: the mean deviation of its held-out scores within queries.
     """
 
-    def __init__(self, held_out: HeldOut, scores: Sequence[Float64Array], parts: Sequence[int]) -> None:
+    def __init__(
+        self, held_out: HeldOut, scores: Sequence[Float64Array], complexities: Sequence[int]
+    ) -> None:
         self.values = np.stack([held_out.values(each) for each in scores])
-        self._parts = np.array(parts)
+        self._complexities = np.array(complexities)
         # Restrict repeated measurements to queries that were held out.
         self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
         self._quality = held_out.of_queries(self._tested)
@@ -146,7 +148,7 @@ class Selection:
             differences = values[int(means.argmax())] - values
             errors = differences.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
             close = means >= means.max() - np.minimum(errors, TOLERANCE)
-        close &= self._parts == self._parts[close].min()
+        close &= self._complexities == self._complexities[close].min()
         weights = np.zeros(len(means))
         weights[np.where(close, means, -np.inf).argmax()] = 1.0
         return weights

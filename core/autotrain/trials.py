@@ -284,7 +284,7 @@ class Trials:
         """
         measured = np.count_nonzero(~np.isnan(values))
         has_few = folds < self.held_out.n_folds and measured < _MIN_QUERIES_FOR_LIMIT
-        if candidate.parts == 1 or has_few:
+        if candidate.complexity == 1 or has_few:
             return spec.iterations
         interval = spec.metric_interval
         return -(-_LIMIT_FACTOR * best_iteration // interval) * interval

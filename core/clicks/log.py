@@ -108,7 +108,7 @@ class ClickLog:
         of_lists = self._taken(_OF_LISTS, lists)
         return replace(self, list_boundaries=boundaries, **self._taken(_OF_IMPRESSIONS, rows), **of_lists)
 
-    def down_to(self, rank: int) -> "ClickLog":
+    def up_to_rank(self, rank: int) -> "ClickLog":
         """Return a log of the impressions at ranks up to `rank`; lists keep their positions."""
         kept = self.ranks <= rank
         if kept.all():

@@ -169,7 +169,7 @@ def _is_number(text: str) -> bool:
 
 
 def _text_of_number(number: float) -> str:
-    return str(int(number)) if number == int(number) else str(float(number))
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _positions_in(codes: FloatArray, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

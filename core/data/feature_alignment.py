@@ -55,7 +55,7 @@ class AbsentFeatures:
             pointer: JSON pointer to the dataset in the request.
             dataset: Name of the dataset in messages: "the dataset".
             model_name: Name of the model that uses the features: "web:3".
-            advice: Way to use the dataset nevertheless, for the message.
+            advice: How to use the dataset despite absent features, for the message.
 
         Raises:
             FeaturesAbsent: More than half of the used features are absent.

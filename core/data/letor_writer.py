@@ -70,7 +70,7 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
         file: File that `core.data.parquet.write_parquet` wrote.
 
     Raises:
-        InvalidInput: It has no features, or an id is empty or holds a blank or line break.
+        InvalidInput: The dataset has no features, or an id is empty or holds a blank or line break.
         DatasetError: The file is damaged.
     """
     with opened_parquet(file) as parquet:

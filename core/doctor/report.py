@@ -85,7 +85,7 @@ class FeatureProfile:
     """The profile of a feature's values.
 
     Attributes:
-        name: Its name.
+        name: Name of the feature.
         minimum: The smallest finite value, None without finite values.
         maximum: The largest finite value, None without finite values.
         mean: The mean of the finite values, None without finite values.

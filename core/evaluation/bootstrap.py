@@ -10,7 +10,7 @@ from core.types import Float64Array, Int64Array
 
 RESAMPLES = 4_000
 LEVEL = 0.95
-# Of fewer rows, percentiles contain the mean in less than 94% of samples, of two rows in half of them.
+# With fewer rows, percentiles contain the mean in less than 94% of samples, of two rows in half of them.
 MIN_ROWS = 8
 _MAX_CLUSTERS = 20_000  # the time of a resample grows with their number
 

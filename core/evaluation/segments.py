@@ -62,7 +62,7 @@ class StoredSegments:
         return [
             Segment(segment_name(by, value), by, value, queries)
             for by in self._table.column_names
-            for value, queries in sorted(self._counts(by), key=lambda count: _natural(count[0]))
+            for value, queries in sorted(self._counts(by), key=lambda count: _natural_order(count[0]))
             if queries >= MIN_QUERIES
         ]
 
@@ -87,7 +87,7 @@ def segment_name(by: str, value: str) -> str:
     return f"{by}: {value}"
 
 
-def _natural(value: str) -> tuple[float, str]:
-    """Sort `3 to 5` before `11 to 20`, and numbers before texts."""
+def _natural_order(value: str) -> tuple[float, str]:
+    """Return a sort key, by which `3 to 5` is before `11 to 20`, and numbers are before texts."""
     first = value.split(" ")[0].replace(",", "")
     return (float(first), value) if first.isdecimal() else (np.inf, value)

@@ -159,7 +159,8 @@ def sizes_in_words(runs: int, trees: int, epochs: int) -> str:
         '16 trainings of 3,260 trees and 600 epochs at most'
     """
     parts = [f"{count:,} {unit}" for count, unit in ((trees, "trees"), (epochs, "epochs")) if count]
-    return f"{runs:,} trainings of {' and '.join(parts) or 'nothing'} at most"
+    trainings = f"{runs:,} training{'' if runs == 1 else 's'}"
+    return f"{trainings} of {' and '.join(parts) or 'nothing'} at most"
 
 
 def plan(
@@ -299,10 +300,10 @@ class _Builder:
                 "seed": SEED,
                 "label_map": dict(entry.label_map),
             }
-            rounds = _epochs(protocol) if method.is_network else protocol
-            spec["metric_interval"] = rounds.metric_interval
-            if rounds.early_stopping:
-                spec["early_stopping"] = {"metric": selection, "rounds": rounds.early_stopping}
+            schedule = _epochs(protocol) if method.is_network else protocol
+            spec["metric_interval"] = schedule.metric_interval
+            if schedule.early_stopping:
+                spec["early_stopping"] = {"metric": selection, "rounds": schedule.early_stopping}
             if entry.diagnostics:
                 diagnostics = entry.diagnostics
                 interval = diagnostics.quick_interval if self._is_quick else diagnostics.interval
@@ -314,8 +315,8 @@ class _Builder:
         """Return the scorer and the hyperparameters of a grid point."""
         changes = {**(method.quick if self._is_quick else method.by_corpus.get(self._corpus, {})), **change}
         if method.is_network:
-            rounds = _epochs(protocol)
-            epochs = rounds.quick_epochs if self._is_quick else rounds.epochs
+            schedule = _epochs(protocol)
+            epochs = schedule.quick_epochs if self._is_quick else schedule.epochs
             return {"hyperparameters": {}, "scorer": {**method.scorer, **changes, "epochs": epochs}}
         trees = protocol.quick_trees if self._is_quick else protocol.trees
         return {"hyperparameters": {**method.hyperparameters, **changes, "num_iterations": trees}}

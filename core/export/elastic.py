@@ -27,11 +27,11 @@ class Elastic(TreeTarget):
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of Elasticsearch."""
         engine = "Elasticsearch's inference"
-        return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
+        return (Arithmetic(engine, single=False, single_sum=False, float64_exact=True, finite_only=True),)
 
     def check(self, source: TreeSource) -> None:
         """Refuse versions without learning to rank, and splits that the format cannot express."""
-        if source.options.before(8, 12):
+        if source.options.is_older_than(8, 12):
             raise InvalidInput.at(
                 "/target_version",
                 "must be at least 8.12, the first version with learning to rank; or export as"
@@ -80,7 +80,7 @@ class Elastic(TreeTarget):
             "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
             "definition": {"trained_model": {"ensemble": ensemble}},
         }
-        if source.options.before(8, 15):
+        if source.options.is_older_than(8, 15):
             body["input"] = {"field_names": names}
         return json.dumps(body, separators=(",", ":")).encode() + b"\n"
 

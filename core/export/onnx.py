@@ -149,7 +149,9 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
         descriptions = [*(loaded.arithmetic.description for loaded in trees), engine.arithmetic]
         arithmetic = describe_arithmetics(descriptions)
         return (
-            SumEngine(engine.name, arithmetic, single=False, finite=False, score=engine.score, trees=trees),
+            SumEngine(
+                engine.name, arithmetic, single=False, finite_only=False, score=engine.score, trees=trees
+            ),
         )
 
 
@@ -258,7 +260,7 @@ def _engine_of(content: bytes) -> Engine:
 
     arithmetic = "float32 features; missing features as in the model; everything else in float64"
     return Engine(
-        name, arithmetic, single=False, finite=False, score=lambda rows: in_blocks(score, rows, _ROWS)
+        name, arithmetic, single=False, finite_only=False, score=lambda rows: in_blocks(score, rows, _ROWS)
     )
 
 

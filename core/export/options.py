@@ -40,8 +40,8 @@ class ExportOptions:
         """Return the names of options with other values than the defaults."""
         return [name for name in OPTIONS if getattr(self, name) != getattr(ExportOptions(), name)]
 
-    def before(self, *version: int) -> bool:
-        """Return whether the engine is older than a version."""
+    def is_older_than(self, *version: int) -> bool:
+        """Return whether the engine is older than a version, such as `8, 15`; the newest engine never is."""
         target = self.target_version
         return target is not None and tuple(map(int, target.split("."))) < version
 

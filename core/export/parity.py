@@ -81,7 +81,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
 
 def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[str]:
     n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
-    if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
+    if n_infinite and any(arithmetic.finite_only for arithmetic in arithmetics):
         yield (
             f"{n_infinite:,} splits separate missing values from all others by an infinite threshold. The"
             " export has the largest number instead, so that an infinite value goes to the same child as"

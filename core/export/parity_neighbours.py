@@ -26,8 +26,10 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     examples: list[Difference] = []
     for first in range(0, len(splits), _SPLITS_PER_BATCH):
         batch = splits[first : first + _SPLITS_PER_BATCH]
-        values = _test_values(nodes.thresholds[batch], loaded.thresholds[batch], doubles=arithmetic.doubles)
-        if arithmetic.finite:
+        values = _test_values(
+            nodes.thresholds[batch], loaded.thresholds[batch], float64=arithmetic.float64_exact
+        )
+        if arithmetic.finite_only:
             values = np.where(np.isinf(values), 0.0, values)
         if not source.options.never_missing or arithmetic.missing is Missing.AS_WRITTEN:
             values = np.column_stack([values, np.full(len(batch), np.nan)])
@@ -38,7 +40,7 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
             loaded.thresholds[batch],
             loaded.missing_go[batch],
             arithmetic.strict,
-            arithmetic.zeros,
+            arithmetic.tiny_is_zero,
             engine_left,
         )
         differing = model_left != engine_left
@@ -51,7 +53,7 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     return NeighbourParity(len(splits), decisions, differing_decisions, differing_splits, tuple(examples))
 
 
-def _test_values(thresholds: Float64Array, loaded: Float64Array, *, doubles: bool) -> Float64Array:
+def _test_values(thresholds: Float64Array, loaded: Float64Array, *, float64: bool) -> Float64Array:
     """Return (n_splits, n_values) values next to the thresholds of each split, zeros and extremes."""
     around = [
         neighbour.astype(np.float64)
@@ -60,7 +62,7 @@ def _test_values(thresholds: Float64Array, loaded: Float64Array, *, doubles: boo
     ]
     constants = [0.0, -0.0, np.inf, -np.inf, float(LARGEST), -float(LARGEST)]
     kinds: list[type[np.floating]] = [np.float32]
-    if doubles:
+    if float64:
         around += [neighbour for centre in (thresholds, loaded) for neighbour in _around(centre, np.float64)]
         kinds.append(np.float64)
     for kind in kinds:

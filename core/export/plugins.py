@@ -138,13 +138,16 @@ class ElasticsearchXgboost(_Xgboost):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version; exports for 8.12 and 8.13 are exact in both arithmetics."""
-        if options.before(8, 14):
+        if options.is_older_than(8, 14):
             return (
                 Arithmetic(
-                    "the plugin for Elasticsearch before 8.14", strict=True, missing=Missing.ZERO, finite=True
+                    "the plugin for Elasticsearch before 8.14",
+                    strict=True,
+                    missing=Missing.ZERO,
+                    finite_only=True,
                 ),
             )
-        return (Arithmetic("the plugin for Elasticsearch 8.14 and later", strict=True, finite=True),)
+        return (Arithmetic("the plugin for Elasticsearch 8.14 and later", strict=True, finite_only=True),)
 
 
 class OpensearchXgboost(_Xgboost):
@@ -162,11 +165,13 @@ class OpensearchXgboost(_Xgboost):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version."""
-        if options.before(3, 2):
-            return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO, finite=True),)
-        if options.before(3, 8):
-            return (Arithmetic("OpenSearch 3.2 to 3.7", strict=True, missing=Missing.RIGHT, finite=True),)
-        return (Arithmetic("OpenSearch 3.8 and later", strict=True, finite=True),)
+        if options.is_older_than(3, 2):
+            return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO, finite_only=True),)
+        if options.is_older_than(3, 8):
+            return (
+                Arithmetic("OpenSearch 3.2 to 3.7", strict=True, missing=Missing.RIGHT, finite_only=True),
+            )
+        return (Arithmetic("OpenSearch 3.8 and later", strict=True, finite_only=True),)
 
 
 class _Linear(_Plugin[NetworkSource], NetworkTarget):
@@ -235,7 +240,11 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         arithmetic = "finite features, missing ones as 0; scaled and added in float32"
         return (
             Engine(
-                self.reader, arithmetic, single=True, finite=True, score=lambda rows: in_blocks(score, rows)
+                self.reader,
+                arithmetic,
+                single=True,
+                finite_only=True,
+                score=lambda rows: in_blocks(score, rows),
             ),
         )
 

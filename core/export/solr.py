@@ -280,7 +280,9 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
 
         arithmetic = "finite features, missing ones as their defaultValue; scaled and added in float32"
         return (
-            Engine("Solr", arithmetic, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),
+            Engine(
+                "Solr", arithmetic, single=True, finite_only=True, score=lambda rows: in_blocks(score, rows)
+            ),
         )
 
 
@@ -354,7 +356,7 @@ class SolrNetwork(_SolrNetwork):
 
 def _legacy(options: ExportOptions) -> bool:
     """Return whether this Solr version lacks `isNullSameAsZero` and `missing` (SOLR-16596)."""
-    return options.before(9, 2)
+    return options.is_older_than(9, 2)
 
 
 def _json(value: object) -> bytes:

@@ -56,7 +56,9 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return LightGBM's arithmetic."""
-        return (Arithmetic(self.reader, single=False, zeros=True, single_sum=False, doubles=True),)
+        return (
+            Arithmetic(self.reader, single=False, tiny_is_zero=True, single_sum=False, float64_exact=True),
+        )
 
     def check(self, source: TreeSource) -> None:
         """Refuse models that are not sums of constant leaves; all numerical splits can be expressed."""
@@ -136,7 +138,7 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
                 self.reader,
                 ARITHMETIC,
                 single=False,
-                finite=False,
+                finite_only=False,
                 score=lambda rows: score_in_doubles(network, rows),
             ),
         )

@@ -26,7 +26,9 @@ class LightGbm(TreeTarget):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return LightGBM's arithmetic."""
-        return (Arithmetic("LightGBM", single=False, zeros=True, single_sum=False, doubles=True),)
+        return (
+            Arithmetic("LightGBM", single=False, tiny_is_zero=True, single_sum=False, float64_exact=True),
+        )
 
     def check(self, source: TreeSource) -> None:
         """Accept every model."""
@@ -86,7 +88,7 @@ class Safetensors(NetworkTarget):
                 "numpy",
                 ARITHMETIC,
                 single=False,
-                finite=False,
+                finite_only=False,
                 score=lambda rows: score_in_doubles(network, rows),
             ),
         )

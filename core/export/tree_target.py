@@ -48,11 +48,11 @@ class Arithmetic:
         strict: Whether `x < threshold` goes left, not `x <= threshold`.
         slack: Whether 1e-6 is added to thresholds.
         missing: Treatment of missing features.
-        zeros: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
+        tiny_is_zero: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
         single_sum: Whether leaves are summed in float32, not in float64.
-        doubles: Whether decisions are guaranteed to equal LightGBM's for every float64 value, not only for
-            float32 values, which all features of datasets are.
-        finite: Whether the guarantee excludes infinite values.
+        float64_exact: Whether decisions are guaranteed to equal LightGBM's for every float64 value, not only
+            for float32 values, which all features of datasets are.
+        finite_only: Whether the guarantee excludes infinite values.
     """
 
     engine: str
@@ -60,10 +60,10 @@ class Arithmetic:
     strict: bool = False
     slack: bool = False
     missing: Missing = Missing.AS_WRITTEN
-    zeros: bool = False
+    tiny_is_zero: bool = False
     single_sum: bool = True
-    doubles: bool = False
-    finite: bool = False
+    float64_exact: bool = False
+    finite_only: bool = False
 
     @property
     def description(self) -> str:
@@ -71,7 +71,8 @@ class Arithmetic:
         threshold = "threshold + 1e-6" if self.slack else "threshold"
         decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
         return (
-            f"{'finite ' if self.finite else ''}x {'<' if self.strict else '<='} {threshold} in {decided};"
+            f"{'finite ' if self.finite_only else ''}x {'<' if self.strict else '<='} {threshold}"
+            f" in {decided};"
             f" missing features {self.missing.value}; leaves added in {added}"
         )
 
@@ -112,7 +113,7 @@ class TreeSource(Source):
 
     def rounding_notes(self, arithmetics: Iterable[Arithmetic]) -> Iterator[str]:
         """Yield a note if an engine rounds features that the model, which was imported, does not round."""
-        engines = [arithmetic.engine for arithmetic in arithmetics if not arithmetic.doubles]
+        engines = [arithmetic.engine for arithmetic in arithmetics if not arithmetic.float64_exact]
         if self.precision == "float64" and engines:
             yield (
                 f"{self.name} compares features as float64, {' and '.join(engines)} may round them to"
@@ -290,7 +291,7 @@ def scores_of(
     """Score documents by LightGBM and by the engine; return both, and the counts of `score_by_both`."""
     scores, engine_scores = np.empty(len(features)), np.empty(len(features))
     rows = np.ascontiguousarray(features, np.float32)
-    strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum
+    strict, zeros, single_sum = arithmetic.strict, arithmetic.tiny_is_zero, arithmetic.single_sum
     counts = score_by_both(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
     return scores, engine_scores, counts
 

@@ -69,8 +69,10 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetics of Vespa's two evaluators."""
         return (
-            Arithmetic("Vespa's content nodes (FastForest)", strict=True, single_sum=False, finite=True),
-            Arithmetic("Vespa's containers (Java)", strict=True, single=False, single_sum=False, finite=True),
+            Arithmetic("Vespa's content nodes (FastForest)", strict=True, single_sum=False, finite_only=True),
+            Arithmetic(
+                "Vespa's containers (Java)", strict=True, single=False, single_sum=False, finite_only=True
+            ),
         )
 
     def write(self, source: TreeSource) -> bytes:
@@ -204,7 +206,9 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
 
         arithmetic = "finite features, missing ones as in the model; folded weights, added in float64"
         return (
-            Engine("Vespa", arithmetic, single=False, finite=True, score=lambda rows: in_blocks(score, rows)),
+            Engine(
+                "Vespa", arithmetic, single=False, finite_only=True, score=lambda rows: in_blocks(score, rows)
+            ),
         )
 
 

@@ -133,7 +133,7 @@ def verdict(
         unit: Unit of the sequential test: `user`, or `list` to take all lists as independent.
         seed: Seed of the bootstrap.
     """
-    numbers = _numbers_of(users)
+    user_indices = _user_indices(users)
     n = len(names)
     pair_rule = rule.of_each_pair(n)
     pairs = []
@@ -142,17 +142,17 @@ def verdict(
         differences[np.abs(differences) <= _TIE] = 0.0
         preferences = np.sign(differences) if clicks is None else differences / clicks
         pair = (names[a], names[b])
-        pairs.append(_compare(pair, preferences, numbers, pair_rule, unit, seed, by_sign=clicks is None))
+        pairs.append(_compare(pair, preferences, user_indices, pair_rule, unit, seed, by_sign=clicks is None))
     winner = next((name for name in names if sum(_wins(name, pair) for pair in pairs) == n - 1), None)
     sentence = ". ".join(_sentences(pairs, rule, unit)) + "."
     return Verdict(sentence, winner, len(credits), pairs)
 
 
-def _numbers_of(users: Sequence[str | None]) -> Int64Array:
+def _user_indices(users: Sequence[str | None]) -> Int64Array:
     """Return the user index of each list, (n_lists,), from 0; unique for each list without a user."""
-    numbers: dict[object, int] = {}
-    keys = (index if user is None else user for index, user in enumerate(users))
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    indices: dict[object, int] = {}
+    keys = (row if user is None else user for row, user in enumerate(users))
+    return np.array([indices.setdefault(key, len(indices)) for key in keys], np.int64)
 
 
 def _compare(

@@ -85,7 +85,7 @@ class AutoTrainJob(SubmittedJob):
         return self.test_dataset_id
 
     @classmethod
-    def deciding_metrics(cls, stored: Stored) -> list[str]:
+    def metrics_by_importance(cls, stored: Stored) -> list[str]:
         """Return the metric to select by."""
         return [metric] if (metric := stored.get("metric")) else []
 

@@ -155,12 +155,12 @@ class JobSpec:
         return first_named(stored, cls.titled_by)
 
     @classmethod
-    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:  # noqa: ARG003 - for kinds that leave some
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:  # noqa: ARG003 - overriding kinds use it
         """Return the folders of artifacts to remove when the job ends without success."""
         return []
 
     @classmethod
-    def deciding_metrics(cls, stored: Stored) -> list[str]:
+    def metrics_by_importance(cls, stored: Stored) -> list[str]:
         """Return the requested metrics, the most important first."""
         return list(stored.get("metrics") or ())
 
@@ -175,7 +175,8 @@ class JobSpec:
         measured = {data: values for data in cls.main_data if (values := (metrics or {}).get(data))}
         metric_names = [name for values in measured.values() for name in values if name != _LOSS]
         name = next(
-            (name for name in (*cls.deciding_metrics(stored), *metric_names) if name in metric_names), None
+            (name for name in (*cls.metrics_by_importance(stored), *metric_names) if name in metric_names),
+            None,
         )
         return next(
             (

@@ -163,7 +163,7 @@ class BaseTrainingJob(SubmittedJob):
         return [checkpoint_folder(job.id)]
 
     @classmethod
-    def deciding_metrics(cls, stored: Stored) -> list[str]:
+    def metrics_by_importance(cls, stored: Stored) -> list[str]:
         """Return the metric of early stopping, then the other requested metrics."""
         stopping_metric = (stored.get("early_stopping") or {}).get("metric")
-        return [*([stopping_metric] if stopping_metric else []), *super().deciding_metrics(stored)]
+        return [*([stopping_metric] if stopping_metric else []), *super().metrics_by_importance(stored)]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from numbers import Real
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +28,11 @@ def _are_numbers(values: Any) -> bool:
     return all(isinstance(value, Real) and math.isfinite(value) for value in values)
 
 
+def _is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or NumPy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Conventions:
     """Conventions of metric values; each metric uses only the applicable conventions.
@@ -41,7 +46,8 @@ class Conventions:
         ties: Order of tied documents: `stable`, input order; `docid`, the larger document id first, with
             scores compared as float32, as in trec_eval; `average`, the mean over all orders (NDCG, DCG) or
             one step per tie (average precision), as in scikit-learn, and `stable` for other metrics. If a
-            tie spans the cutoff or `max_documents`, each of its documents counts by the share of them above.
+            tie spans the cutoff or `max_documents`, each tied document counts with the fraction of the tied
+            documents that is above it.
         queries_without_relevant: Value of queries for which a metric is undefined; `skip` leaves these
             queries out of means.
         short_lists: NDCG@k of a query with fewer than k documents: `as_is`, or `zero`.
@@ -77,15 +83,20 @@ class Conventions:
             )
         if not _are_numbers((self.relevance_threshold,)):
             problems.append(InputProblem("/relevance_threshold", "must be a finite number"))
-        if not 1 <= self.max_label <= 1000:
-            problems.append(InputProblem("/max_label", "must be from 1 to 1000"))
-        if self.max_documents is not None and self.max_documents < 1:
-            problems.append(InputProblem("/max_documents", "must be at least 1"))
+        if not (_is_whole(self.max_label) and 1 <= self.max_label <= 1000):
+            problems.append(InputProblem("/max_label", "must be a whole number from 1 to 1000"))
+        if not (self.max_documents is None or (_is_whole(self.max_documents) and self.max_documents >= 1)):
+            problems.append(InputProblem("/max_documents", "must be a whole number of at least 1"))
+        if not isinstance(self.judged_only, bool):
+            problems.append(InputProblem("/judged_only", "must be true or false"))
         if problems:
             raise InvalidInput(*problems)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the conventions, newer ones only if set, and the name of their preset or None."""
+        """Return the conventions and the name of their preset, or None, under the key `preset`.
+
+        `max_documents` and `judged_only` are left out if they have their defaults.
+        """
         values = asdict(self)
         if self.max_documents is None:  # omitted, so that workers of earlier releases accept the job
             del values["max_documents"]
@@ -147,6 +158,6 @@ def preset_of(contract: Conventions) -> str | None:
 
 
 def _preset(name: Any, pointer: str) -> Conventions:
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise InvalidInput.at(pointer, f"unknown preset {str(name)[:40]!r}; known are {', '.join(PRESETS)}")
     return PRESETS[name]

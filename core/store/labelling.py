@@ -87,7 +87,7 @@ def label_objects(
     Args:
         store: Store of the objects; the service may be running.
         kind: Jobs or models.
-        object_ids: Their ids.
+        object_ids: Ids of the jobs or models.
         changes: The changes.
         dry_run: Whether to change nothing.
         seconds: Time limit; objects not handled by then stay unchanged.

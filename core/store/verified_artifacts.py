@@ -31,8 +31,8 @@ class _Unverified:
     """An artifact that was not compared with a stored checksum.
 
     Attributes:
-        sha256: Its computed checksum; None where it was not read as a whole.
-        size_bytes: Its size.
+        sha256: Computed checksum; None if the artifact was not read as a whole.
+        size_bytes: Size of the artifact.
     """
 
     sha256: str | None
@@ -96,8 +96,8 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: It is missing or does not match its checksum; or it was not compared, and the
-                block cannot parse it.
+            ArtifactDamaged: The artifact is missing or does not match its checksum; or it was not compared,
+                and the block cannot parse it.
         """
         unverified = self._compare_once(key)
         with self._artifacts.open(key) as file:
@@ -124,7 +124,7 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: It is missing or does not match its checksum.
+            ArtifactDamaged: The artifact is missing or does not match its checksum.
         """
         if again:
             with self._missing_is_damage(key):

@@ -26,7 +26,7 @@ _FORMAT = 1
 _LEVEL = 0.95
 
 
-def _history(stored: Sequence[tuple[int, Values]]) -> tuple[tuple[int, Values], ...]:
+def _read_history(stored: Sequence[tuple[int, Values]]) -> tuple[tuple[int, Values], ...]:
     return tuple((iteration, values) for iteration, values in stored)
 
 
@@ -49,7 +49,7 @@ class FoldResult:
     documents: int
     best_iteration: int
     means: dict[str, float | None] = entry(names=("metrics",), read=dict)
-    history: tuple[tuple[int, Values], ...] = entry((), read=_history, omit_default=True)
+    history: tuple[tuple[int, Values], ...] = entry((), read=_read_history, omit_default=True)
     is_defined: bool = entry(True, omit_default=True)
 
 
@@ -120,7 +120,7 @@ class CrossValidation:
     scores: Float64Array | None = None
 
     @classmethod
-    def begun(
+    def before_first_fold(
         cls, assignment: FoldAssignment, metrics: Sequence[str], n_documents: int | None = None
     ) -> "CrossValidation":
         """Return the state before the first fold.
@@ -146,7 +146,10 @@ class CrossValidation:
 
     @property
     def best_iteration(self) -> int:
-        """Return the median of the best iterations of the folds, if possible without undefined ones."""
+        """Return the median of the best iterations of the folds.
+
+        Folds on which the selection metric is undefined are left out, unless it is undefined on all folds.
+        """
         selected = [fold for fold in self.folds if fold.is_defined] or self.folds
         return median_iteration([fold.best_iteration for fold in selected])
 
@@ -194,7 +197,7 @@ class CrossValidation:
         out_of_fold[rows] = scores
         return replace(self, scores=out_of_fold)
 
-    def until(self, folds: int) -> "CrossValidation":
+    def first_folds(self, folds: int) -> "CrossValidation":
         """Return the state after the first `folds` folds, without scores."""
         later = self.fold_of >= folds
         per_query = {name: np.where(later, np.nan, values) for name, values in self.per_query.items()}

@@ -64,7 +64,7 @@ def lightgbm_parameters(
         shard: The shard of the dataset, None for the whole.
 
     Raises:
-        InvalidInput: At `/hyperparameters/…`, as `by_column` does.
+        InvalidInput: A hyperparameter names an unknown or unsuitable feature; see `by_column`.
     """
     hyperparameters = spec.hyperparameters
     parameters = {

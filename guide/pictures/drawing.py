@@ -37,7 +37,10 @@ class Axes:
     """A line plot with axes.
 
     Attributes:
-        left: Left edge of the frame, like top, width and height in units of the drawing.
+        left: Left edge of the frame, in units of the drawing.
+        top: Top edge of the frame, in the same units.
+        width: Width of the frame, in the same units.
+        height: Height of the frame, in the same units.
         x: Smallest and largest value of the x axis.
         y: Smallest and largest value of the y axis.
     """

@@ -210,11 +210,11 @@ def delete_click_logs(
 
     Example: `rankery click-logs delete clicks.csv`
     """
-    found = [log_of(session, log) for log in logs]
-    for log in found:
+    resources = [log_of(session, log) for log in logs]
+    for log in resources:
         log.delete(permanently=permanently)
         say(f"deleted {log.id}, {log.name}")
-    session.show([log.id for log in found])
+    session.show([log.id for log in resources])
 
 
 def log_of(session: ServiceConnection, reference: str) -> "ClickLog":

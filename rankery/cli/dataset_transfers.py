@@ -172,10 +172,10 @@ def download_dataset(
 
     Example: `rankery datasets download clicks clicks.parquet`
     """
-    found = dataset_of(session, dataset)
-    target = found.download(file or Path(f"{Path(found.name).name}.{format}"), format)
-    say(f"wrote {found.name} to {target}")
-    session.show({"dataset": found.id, "path": str(target), "format": format})
+    resource = dataset_of(session, dataset)
+    target = resource.download(file or Path(f"{Path(resource.name).name}.{format}"), format)
+    say(f"wrote {resource.name} to {target}")
+    session.show({"dataset": resource.id, "path": str(target), "format": format})
 
 
 @datasets.command("generate")

@@ -61,10 +61,10 @@ def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
 
     Example: `rankery datasets show train.txt`
     """
-    found = dataset_of(session, dataset)
-    problem = found.problem
+    resource = dataset_of(session, dataset)
+    problem = resource.problem
     errors = [reading_errors(problem.model_dump())] if problem is not None and problem.errors else []
-    session.show(found, _properties(session, found), *errors)
+    session.show(resource, _properties(session, resource), *errors)
 
 
 @datasets.command("folders")
@@ -77,13 +77,13 @@ def list_folders(
 
     Example: `rankery datasets folders MSLR-WEB30K`
     """
-    found = session.client.folder(folder)
+    listing = session.client.folder(folder)
     shown = table("name", "part", "bytes", right=("bytes",), wrap=("name",))
-    for name in found.folders:
+    for name in listing.folders:
         shown.add_row(plain(f"{name}/"), "", "")
-    for part, file in found.parts.items():
+    for part, file in listing.parts.items():
         shown.add_row(plain(file.file), part, plain(file.size_bytes))
-    session.show(found, shown)
+    session.show(listing, shown)
 
 
 @datasets.command("doctor")
@@ -93,9 +93,9 @@ def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> Non
 
     Example: `rankery datasets doctor train.txt`
     """
-    found = dataset_of(session, dataset)
-    findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
-    session.show(findings, f"{_heading(found)}\n", findings_table(findings))
+    resource = dataset_of(session, dataset)
+    findings = [finding.model_dump(mode="json") for finding in resource.findings or ()]
+    session.show(findings, f"{_heading(resource)}\n", findings_table(findings))
 
 
 @datasets.command("queries")
@@ -115,12 +115,12 @@ def list_queries(
 
     Example: `rankery datasets queries train.txt 10032`
     """
-    found = dataset_of(session, dataset)
+    resource = dataset_of(session, dataset)
     if query is not None:
-        judged = found.query(query, limit=limit)
+        judged = resource.query(query, limit=limit)
         session.show(judged, _documents(judged))
         return
-    entries = list(islice(found.queries(prefix), limit))
+    entries = list(islice(resource.queries(prefix), limit))
     numbers = ("documents", "relevant", "lowest label", "highest label")
     texts = ("text",) if any(entry.query_text for entry in entries) else ()
     shown = table("query", *texts, *numbers, "columns", right=numbers, wrap=(*texts, "columns"))
@@ -149,8 +149,8 @@ def read_again(
 
     Example: `rankery datasets read-again judged.csv --ignore price`
     """
-    found = dataset_of(session, dataset)
-    show_all(session, [wait_until_ready(session, found.read_again(ignore or ()))])
+    resource = dataset_of(session, dataset)
+    show_all(session, [wait_until_ready(session, resource.read_again(ignore or ()))])
 
 
 @datasets.command("describe")
@@ -165,8 +165,8 @@ def describe_dataset(
 
     Example: `rankery datasets describe train.txt --project search`
     """
-    found = dataset_of(session, dataset)
-    describe_object(session, f"/v1/datasets/{found.id}", name=name, project=project)
+    resource = dataset_of(session, dataset)
+    describe_object(session, f"/v1/datasets/{resource.id}", name=name, project=project)
 
 
 @datasets.command("delete")
@@ -185,11 +185,11 @@ def delete_datasets(
 
     Example: `rankery datasets delete train.txt`
     """
-    found = [dataset_of(session, dataset) for dataset in datasets]
-    for dataset in found:
+    resources = [dataset_of(session, dataset) for dataset in datasets]
+    for dataset in resources:
         dataset.delete(permanently=permanently)
         say(f"deleted {dataset.id}, {dataset.name}")
-    session.show([dataset.id for dataset in found])
+    session.show([dataset.id for dataset in resources])
 
 
 def show_all(session: ServiceConnection, created: "list[Dataset]") -> None:

@@ -104,8 +104,8 @@ def show_report(
 
     Example: `rankery drift show drf_01k9x2m4q7c8v5n3b6r9`
     """
-    found = _report(session, report)
-    session.show(found, plain(found["sentence"]), *_report_tables(found))
+    resource = _report(session, report)
+    session.show(resource, plain(resource["sentence"]), *_report_tables(resource))
 
 
 def _report(session: ServiceConnection, report: str) -> dict[str, Any]:

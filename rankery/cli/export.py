@@ -204,8 +204,8 @@ def export_model(
     import_mlflow()
     from rankery.mlflow.exporting import export_model as export
 
-    found = session.client.model(model)
-    exported = export(session.client, found.id, output or Path(f"{found.name}-{found.version}-mlflow"))
+    stored = session.client.model(model)
+    exported = export(session.client, stored.id, output or Path(f"{stored.name}-{stored.version}-mlflow"))
     vectors = exported.golden_vectors
     say(f"wrote {exported.model} to {exported.path}; {vectors} documents have the scores of the service")
     session.show(
@@ -252,15 +252,15 @@ def import_model(
     """
     from rankery.mlflow.importing import find_model
 
-    found = find_model(folder)
-    model_name = name or found.name
+    exported = find_model(folder)
+    model_name = name or exported.name
     if model_name is None:
         raise WrongUsage(f"{folder} has no model name; give --name")
-    tags = {**found.tags, **tags_of(tag, "--tag")}
+    tags = {**exported.tags, **tags_of(tag, "--tag")}
     job = session.client.import_model(
-        found.file,
+        exported.file,
         model_name,
-        description=description or found.description,
+        description=description or exported.description,
         tags=tags or None,
         progress=False,
     )

@@ -105,17 +105,17 @@ def inspect(
         label_map=label_map_of(label_map),
         seed=42 if seed is None else seed,
     )
-    found = session.wait(job).inspection()
-    session.show(found, *inspection_tables(found, top))
+    inspection = session.wait(job).inspection()
+    session.show(inspection, *inspection_tables(inspection, top))
 
 
 def _show_gains(session: ServiceConnection, model: str, top: int) -> None:
-    found = session.client.model(model).importance()
+    importance = session.client.model(model).importance()
     numbers = ("gain", "share of gain", "splits")
     shown = table("feature", *numbers, right=numbers)
-    for one in islice(found.features, top):
+    for one in islice(importance.features, top):
         shown.add_row(plain(one.feature), f"{one.gain:,.4g}", f"{one.gain_share:.1%}", plain(one.split))
-    session.show(found, shown)
+    session.show(importance, shown)
 
 
 def inspection_tables(found: "Inspection", top: int) -> list[RenderableType]:

@@ -58,13 +58,13 @@ def list_interleavings(session: ServiceConnection, limit: Limit = 20) -> None:
 
     Example: `rankery interleavings list`
     """
-    found = session.items(_PATH, limit)
+    resources = session.items(_PATH, limit)
     shown = table("id", "name", "rankers", "method", "created", wrap=("name", "rankers"))
-    for one in found:
+    for one in resources:
         created = moment(datetime.fromisoformat(one["created_at"]))
         rankers = plain(", ".join(one["rankers"]))
         shown.add_row(one["id"], plain(one["name"]), rankers, one["method"], created)
-    session.show(found, shown)
+    session.show(resources, shown)
 
 
 @interleavings.command("show")
@@ -74,11 +74,11 @@ def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) 
 
     Example: `rankery interleavings show itl_01k9x2m4q7c8v5n3b6r1`
     """
-    found = session.client.request("GET", f"{_PATH}/{interleaving}").json()
+    answer = session.client.request("GET", f"{_PATH}/{interleaving}").json()
     shown = table("", "")
-    for name, value in found.items():
+    for name, value in answer.items():
         shown.add_row(plain(name), plain(", ".join(value) if isinstance(value, list) else value))
-    session.show(found, shown)
+    session.show(answer, shown)
 
 
 @interleavings.command("send-clicks")
@@ -98,8 +98,8 @@ def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: 
     ]
     total = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0, "ignored": len(events) - len(clicks)}
     for batch in batches(clicks):
-        found = session.client.send_clicks(interleaving, batch).model_dump()
-        for name, count in found.items():
+        answer = session.client.send_clicks(interleaving, batch).model_dump()
+        for name, count in answer.items():
             total[name] += count
     session.show(total, format_event_counts(total))
 
@@ -111,14 +111,14 @@ def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> No
 
     Example: `rankery interleavings verdict itl_01k9x2m4q7c8v5n3b6r1`
     """
-    found = session.client.request("GET", f"{_PATH}/{interleaving}/verdict").json()
+    answer = session.client.request("GET", f"{_PATH}/{interleaving}/verdict").json()
     numbers = ("wins", "losses", "ties", "Δ", "p")
     shown = table("first", "second", *numbers, "conclusion", right=numbers)
-    for pair in found["pairs"]:
+    for pair in answer["pairs"]:
         counts = (plain(pair[name]) for name in ("wins", "losses", "ties"))
         values = (number(pair["delta"]), p_value(pair["sequential_p"]))
         shown.add_row(plain(pair["first"]), plain(pair["second"]), *counts, *values, pair["conclusion"])
-    session.show(found, plain(found["sentence"]), shown)
+    session.show(answer, plain(answer["sentence"]), shown)
 
 
 @interleavings.command("delete")

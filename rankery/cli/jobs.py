@@ -50,14 +50,14 @@ def list_jobs(
     """
     folded = True if kind is None else None
     listed = session.client.jobs(kind=kind, status=status, project=project, folded=folded)
-    found = list(islice(listed, limit))
+    resources = list(islice(listed, limit))
     shown = table(
         "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )
-    for job in found:
+    for job in resources:
         state = ", ".join(filter(None, [job.status, severity_counts(job)]))
         shown.add_row(job.id, job.kind, state, plain(job.title), _progress(job), age(job.created_at))
-    session.show(found, shown)
+    session.show(resources, shown)
 
 
 @jobs.command("show")
@@ -67,8 +67,8 @@ def show_job(session: ServiceConnection, job: _Job) -> None:
 
     Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
     """
-    found = session.client.job(job)
-    session.show(found, facts(_properties(found)), *findings_below(found))
+    resource = session.client.job(job)
+    session.show(resource, facts(_properties(resource)), *findings_below(resource))
 
 
 @jobs.command("wait")
@@ -86,12 +86,12 @@ def wait_for_jobs(
 
     Example: `rankery jobs wait job_01k9x2z4q7c8v5n3b6r1 --timeout 3600`
     """
-    found = [session.client.job(job) for job in jobs]
-    session.wait_all(found, timeout)
-    for job in found:
+    resources = [session.client.job(job) for job in jobs]
+    session.wait_all(resources, timeout)
+    for job in resources:
         say(ending(job), always=job.status != "succeeded" or bool(_errors(job)))
-    session.show(found)
-    endings = {job.status for job in found} - {"succeeded"}
+    session.show(resources)
+    endings = {job.status for job in resources} - {"succeeded"}
     if endings:
         raise typer.Exit(REFUSED if endings == {"refused"} else FAILED)
 
@@ -141,10 +141,10 @@ def show_candidates(session: ServiceConnection, job: _Job) -> None:
 
     Example: `rankery jobs candidates job_01k9x2z4q7c8v5n3b6r1`
     """
-    found = session.client.job(job)
-    candidates = found.leaderboard()
-    conclusion = [] if found.conclusion is None else [plain(found.conclusion.sentence)]
-    session.show(candidates, leaderboard(candidates, found.spec["metric"]), *conclusion)
+    resource = session.client.job(job)
+    candidates = resource.leaderboard()
+    conclusion = [] if resource.conclusion is None else [plain(resource.conclusion.sentence)]
+    session.show(candidates, leaderboard(candidates, resource.spec["metric"]), *conclusion)
 
 
 @jobs.command("describe")

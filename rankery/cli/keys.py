@@ -59,13 +59,13 @@ def list_keys(data_dir: DataDir = DEFAULT_DATA_DIR, json: Json = False) -> None:
     from rankery.keys import all_keys
 
     with problem_as_json(json=json):
-        found = all_keys(data_dir)
+        keys = all_keys(data_dir)
     if json:
-        show_json(found)
+        show_json(keys)
         return
     columns = ("id", "name", "secret", "scopes", "projects", "state", "created", "last used")
     shown = table(*columns, wrap=("name", "scopes", "projects"))
-    for key in found:
+    for key in keys:
         shown.add_row(
             key["id"],
             plain(key["name"]),

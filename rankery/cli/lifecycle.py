@@ -44,15 +44,15 @@ def list_trash(
 
     Example: `rankery trash list --kind model`
     """
-    found = list(islice(session.client.trash(kind), limit))
+    items = list(islice(session.client.trash(kind), limit))
     shown = table(
         "id", "kind", "name", "bytes", "deleted", "by", "purge at", right=("bytes",), wrap=("name",)
     )
-    for one in found:
+    for one in items:
         by = one.deleted_by or ""
         times = (moment(one.deleted_at), plain(by), moment(one.purge_at))
         shown.add_row(one.id, one.kind, plain(one.name), size(one.size_bytes), *times)
-    session.show(found, shown)
+    session.show(items, shown)
 
 
 @trash.command("restore")
@@ -66,10 +66,13 @@ def restore(
     """
     from rankery.client.display.texts import kinds
 
-    found = session.client.restore(*ids)
-    say(f"restored {kinds(found.restored) or 'nothing'}")
-    session.show(found, *([f"not in the trash: {plain(', '.join(found.missing))}"] if found.missing else []))
-    if found.missing:
+    restoration = session.client.restore(*ids)
+    say(f"restored {kinds(restoration.restored) or 'nothing'}")
+    session.show(
+        restoration,
+        *([f"not in the trash: {plain(', '.join(restoration.missing))}"] if restoration.missing else []),
+    )
+    if restoration.missing:
         raise typer.Exit(FAILED)
 
 
@@ -115,10 +118,10 @@ def show_storage(
 
     Example: `rankery storage show --refresh`
     """
-    found = session.client.storage(refresh=refresh)
+    storage = session.client.storage(refresh=refresh)
     numbers = ("objects", "size", "in the trash", "retention", "freed by retention")
     shown = table("kind", *numbers, right=numbers)
-    for kind in found.kinds:
+    for kind in storage.kinds:
         retention = (
             []
             if kind.retention_days is None
@@ -126,9 +129,11 @@ def show_storage(
         )
         row = (plain(kind.objects), size(kind.size_bytes), size(kind.trash_bytes), *retention)
         shown.add_row(plain(kind.label), *row)
-    free = "" if found.free_bytes is None else f", {size(found.free_bytes)} free on the disk"
+    free = "" if storage.free_bytes is None else f", {size(storage.free_bytes)} free on the disk"
     session.show(
-        found, shown, f"{size(found.total_bytes)} in all{free}; the trash keeps {found.trash_days:g} days"
+        storage,
+        shown,
+        f"{size(storage.total_bytes)} in all{free}; the trash keeps {storage.trash_days:g} days",
     )
 
 

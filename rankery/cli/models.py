@@ -82,8 +82,8 @@ def show_model(session: ServiceConnection, model: Reference) -> None:
 
     Example: `rankery models show web@champion`
     """
-    found = session.client.model(model)
-    session.show(found, facts(model_facts(found)), *findings_below(found))
+    resource = session.client.model(model)
+    session.show(resource, facts(model_facts(resource)), *findings_below(resource))
 
 
 @aliases.command("list")
@@ -211,11 +211,13 @@ def download_model(
 
     Example: `rankery models download web@champion web.txt`
     """
-    found = session.client.model(model)
-    stored, suffix = ("lightgbm", "txt") if found.kind == "trees" else ("safetensors", "safetensors")
-    target = session.client.export(found, stored, file or Path(f"{found.name}-{found.version}.{suffix}"))
-    say(f"wrote {found.reference} to {target}")
-    session.show({"model": found.id, "path": str(target), "format": stored})
+    resource = session.client.model(model)
+    stored, suffix = ("lightgbm", "txt") if resource.kind == "trees" else ("safetensors", "safetensors")
+    target = session.client.export(
+        resource, stored, file or Path(f"{resource.name}-{resource.version}.{suffix}")
+    )
+    say(f"wrote {resource.reference} to {target}")
+    session.show({"model": resource.id, "path": str(target), "format": stored})
 
 
 @models.command("describe")
@@ -247,16 +249,16 @@ def reproduce(session: ServiceConnection, model: Reference) -> None:
     Example: `rankery models reproduce web:3`
     """
     job: Job = session.wait(session.client.reproduce(model))
-    found = cast("dict[str, Any]", job.result)
-    if found["equal"]:
-        say(f"{model} was reproduced byte for byte: sha256 {found['sha256']}")
+    outcome = cast("dict[str, Any]", job.result)
+    if outcome["equal"]:
+        say(f"{model} was reproduced byte for byte: sha256 {outcome['sha256']}")
     else:
         changed = ", ".join(
-            f"{one['what']} was {one['then']} and is {one['now']}" for one in found["differences"] or ()
+            f"{one['what']} was {one['then']} and is {one['now']}" for one in outcome["differences"] or ()
         )
         say(f"{model} was not reproduced byte for byte; recorded differences: {changed or 'none'}")
-    session.show(found)
-    if not found["equal"]:
+    session.show(outcome)
+    if not outcome["equal"]:
         raise typer.Exit(FAILED)
 
 

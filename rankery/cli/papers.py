@@ -65,16 +65,16 @@ def show_paper(session: ServiceConnection, paper: _Paper) -> None:
 
     Example: `rankery papers show lambdaloss-2018`
     """
-    found = session.client.paper(paper)
+    resource = session.client.paper(paper)
     properties = [
-        ("title", found.title),
-        ("authors", found.authors),
-        ("year", str(found.year)),
-        ("corpora of the paper", ", ".join(found.corpora)),
-        ("synthetic data", found.data),
+        ("title", resource.title),
+        ("authors", resource.authors),
+        ("year", str(resource.year)),
+        ("corpora of the paper", ", ".join(resource.corpora)),
+        ("synthetic data", resource.data),
     ]
     shown: list[Any] = [facts(properties)]
-    for each in found.tables:
+    for each in resource.tables:
         shown += ["", f"[bold]{plain(each.name)}[/bold]: {plain(each.caption)}", plain(each.protocol)]
         methods = table(
             "row", "loss", "loss options", "hyperparameters", wrap=("loss options", "hyperparameters")
@@ -85,7 +85,7 @@ def show_paper(session: ServiceConnection, paper: _Paper) -> None:
             methods.add_row(plain(method.row), plain(name), _values(loss), _values(method.hyperparameters))
         claims = [f"claims ({plain(claim.source)}): {plain(claim.statement)}" for claim in each.claims]
         shown += [methods, *claims]
-    session.show(found, *shown)
+    session.show(resource, *shown)
 
 
 @experiments.command("run")
@@ -183,9 +183,9 @@ def cancel_experiment(session: ServiceConnection, experiment: _Experiment) -> No
 
     Example: `rankery experiments cancel exp_01k9x2z4q7c8v5n3b6r1`
     """
-    found = session.client.experiment(experiment).cancel()
-    say(f"{found.id} is {found.status}")
-    session.show(found)
+    resource = session.client.experiment(experiment).cancel()
+    say(f"{resource.id} is {resource.status}")
+    session.show(resource)
 
 
 add_delete(experiments, "experiments", "--paper lambdaloss-2018 --older-than 30 --yes")

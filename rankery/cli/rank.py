@@ -81,19 +81,22 @@ def rank(
 
     if trec and session.json:
         raise WrongUsage("--trec and --json exclude each other; choose one")
-    found = session.client.model(model)
+    resource = session.client.model(model)
     with _input_path(file) as path:
-        candidates = read_candidates(path, found.feature_names, columns_of(columns))
-    _report_absent_features(candidates, found.feature_names, found.reference)
+        candidates = read_candidates(path, resource.feature_names, columns_of(columns))
+    _report_absent_features(candidates, resource.feature_names, resource.reference)
     ranked: list[dict[str, Any]] = []
-    max_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
+    max_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(resource.feature_names))
     for batch in batches(candidates, max_documents, MAX_BYTES, MAX_QUERIES):
         answer = session.client.rank(
-            found, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
+            resource, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
         )
         ranked += [query.model_dump(mode="json", exclude_none=True) for query in answer.queries]
-    document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
-    run = trec_run(ranked, found.reference, is_interleaved=interleaving is not None) if trec else ""
+    document = {
+        "model": {"id": resource.id, "name": resource.name, "version": resource.version},
+        "queries": ranked,
+    }
+    run = trec_run(ranked, resource.reference, is_interleaved=interleaving is not None) if trec else ""
     if output is not None:
         _write(output, run if trec else json_text(document))
         say(f"wrote {len(ranked):,} ranked queries to {output}")

@@ -54,8 +54,8 @@ def show_evaluation(
 
     Example: `rankery evaluations show evl_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.client.evaluation(evaluation)
-    session.show(found, *evaluation_tables(found))
+    resource = session.client.evaluation(evaluation)
+    session.show(resource, *evaluation_tables(resource))
 
 
 @comparisons.command("list")
@@ -83,8 +83,8 @@ def show_comparison(
 
     Example: `rankery comparisons show cmp_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.client.comparison(comparison)
-    session.show(found, *comparison_tables(found))
+    resource = session.client.comparison(comparison)
+    session.show(resource, *comparison_tables(resource))
 
 
 @rankings.command("list")
@@ -148,8 +148,8 @@ def show_inspection(
 
     Example: `rankery inspections show ins_01k9x2m4q7c8v5n3b6r9 --top 10`
     """
-    found = session.client.inspection(inspection)
-    session.show(found, *inspection_tables(found, top))
+    resource = session.client.inspection(inspection)
+    session.show(resource, *inspection_tables(resource, top))
 
 
 add_delete(evaluations, "evaluations", "--model mdl_01k9x3a7d5f8g2h4j6k9 --dry-run")

@@ -59,8 +59,8 @@ def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit 
 
     Example: `rankery schedules show "nightly web"`
     """
-    found = _schedule_of(session, schedule)
-    runs = list(islice(found.runs(), limit))
+    resource = _schedule_of(session, schedule)
+    runs = list(islice(resource.runs(), limit))
     shown = table("due", "status", "detail", "job", "model", wrap=("detail",))
     for run in runs:
         words = (
@@ -71,7 +71,7 @@ def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit 
             run.model_id or "",
         )
         shown.add_row(*words)
-    session.show({"schedule": found, "runs": runs}, facts(_properties(found)), "", shown)
+    session.show({"schedule": resource, "runs": runs}, facts(_properties(resource)), "", shown)
 
 
 @schedules.command("create")
@@ -208,9 +208,9 @@ def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
 
     Example: `rankery schedules pause "nightly web"`
     """
-    found = _schedule_of(session, schedule).pause()
-    say(f"{found.name} is paused")
-    session.show(found)
+    resource = _schedule_of(session, schedule).pause()
+    say(f"{resource.name} is paused")
+    session.show(resource)
 
 
 @schedules.command("resume")
@@ -220,9 +220,9 @@ def resume_schedule(session: ServiceConnection, schedule: Reference) -> None:
 
     Example: `rankery schedules resume "nightly web"`
     """
-    found = _schedule_of(session, schedule).resume()
-    say(f"{found.name} runs next at {moment(found.next_run_at)} UTC")
-    session.show(found)
+    resource = _schedule_of(session, schedule).resume()
+    say(f"{resource.name} runs next at {moment(resource.next_run_at)} UTC")
+    session.show(resource)
 
 
 @schedules.command("run")
@@ -250,11 +250,11 @@ def delete_schedules(
 
     Example: `rankery schedules delete "nightly web"`
     """
-    found = [_schedule_of(session, schedule) for schedule in schedules]
-    for schedule in found:
+    resources = [_schedule_of(session, schedule) for schedule in schedules]
+    for schedule in resources:
         schedule.delete()
         say(f"deleted {schedule.id}, {schedule.name}")
-    session.show([schedule.id for schedule in found])
+    session.show([schedule.id for schedule in resources])
 
 
 def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":

@@ -70,8 +70,8 @@ def on_service(command: Callable[..., None]) -> Callable[..., None]:
         with ServiceConnection(url, api_key, data_dir, json=json, quiet=quiet) as session:
             command(session, **arguments)
 
-    _, *own = signature(command).parameters.values()
-    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own, *_OPTIONS)]
+    _session, *command_options = signature(command).parameters.values()
+    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*command_options, *_OPTIONS)]
     _declare(run, parameters)
     return run
 
@@ -80,12 +80,13 @@ def with_options(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], 
     """Replace the `**` parameter of a command by options of these names and annotations."""
 
     def replaced(command: Callable[..., None]) -> Callable[..., None]:
-        own = [one for one in signature(command).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        more = [
+        declared = signature(command).parameters.values()
+        kept = [one for one in declared if one.kind is not Parameter.VAR_KEYWORD]
+        added = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
             for name, annotation in options.items()
         ]
-        _declare(command, [*own, *more])
+        _declare(command, [*kept, *added])
         return command
 
     return replaced

@@ -280,8 +280,8 @@ def show_study(session: ServiceConnection, study: _Study) -> None:
 
     Example: `rankery studies show std_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.client.study(study)
-    session.show(study_as_json(found), *study_tables(found))
+    resource = session.client.study(study)
+    session.show(study_as_json(resource), *study_tables(resource))
 
 
 @studies.command("pause")
@@ -291,9 +291,9 @@ def pause_study(session: ServiceConnection, study: _Study) -> None:
 
     Example: `rankery studies pause std_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.client.study(study).pause()
-    say(f"{found.id} is {found.status}")
-    session.show(found)
+    resource = session.client.study(study).pause()
+    say(f"{resource.id} is {resource.status}")
+    session.show(resource)
 
 
 @studies.command("resume")
@@ -303,9 +303,9 @@ def resume_study(session: ServiceConnection, study: _Study) -> None:
 
     Example: `rankery studies resume std_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.client.study(study).resume()
-    say(f"{found.id} is {found.status}")
-    session.show(found)
+    resource = session.client.study(study).resume()
+    say(f"{resource.id} is {resource.status}")
+    session.show(resource)
 
 
 @studies.command("cancel")
@@ -315,9 +315,9 @@ def cancel_study(session: ServiceConnection, study: _Study) -> None:
 
     Example: `rankery studies cancel std_01k9x2m4q7c8v5n3b6r9`
     """
-    found = session.client.study(study).cancel()
-    say(f"{found.id} is {found.status}")
-    session.show(found)
+    resource = session.client.study(study).cancel()
+    say(f"{resource.id} is {resource.status}")
+    session.show(resource)
 
 
 add_delete(studies, "studies", "--status cancelled --yes")

@@ -116,8 +116,8 @@ def change_webhook(
     body = {key: value for key, value in values.items() if value is not None}
     if not body:
         raise WrongUsage("give a change: --receiver, --event, --description, --enable or --disable")
-    found = _request(session, "PATCH", f"/{webhook}", body)
-    session.show(found, facts(_properties(found)))
+    answer = _request(session, "PATCH", f"/{webhook}", body)
+    session.show(answer, facts(_properties(answer)))
 
 
 @webhooks.command("test")
@@ -127,11 +127,11 @@ def test_webhook(session: ServiceConnection, webhook: Reference) -> None:
 
     Example: `rankery webhooks test whk_01k9x2m4q7c8v5n3b6r9`
     """
-    found = _request(session, "POST", f"/{webhook}/test")
-    rows = [("delivered", "yes" if found["delivered"] else "no"), ("status", found.get("status"))]
-    rows += [("error", found.get("error")), ("response", found.get("answer") or None)]
-    session.show(found, facts([*rows, ("seconds", number(found.get("took_seconds")))]))
-    if not found["delivered"]:
+    answer = _request(session, "POST", f"/{webhook}/test")
+    rows = [("delivered", "yes" if answer["delivered"] else "no"), ("status", answer.get("status"))]
+    rows += [("error", answer.get("error")), ("response", answer.get("answer") or None)]
+    session.show(answer, facts([*rows, ("seconds", number(answer.get("took_seconds")))]))
+    if not answer["delivered"]:
         raise typer.Exit(FAILED)
 
 
@@ -158,8 +158,8 @@ def rotate(session: ServiceConnection, webhook: Reference) -> None:
 
     Example: `rankery webhooks rotate whk_01k9x2m4q7c8v5n3b6r9`
     """
-    found = _request(session, "POST", f"/{webhook}/rotate")
-    session.show(found, facts([("id", found["id"]), ("secret", found["secret"])]))
+    answer = _request(session, "POST", f"/{webhook}/rotate")
+    session.show(answer, facts([("id", answer["id"]), ("secret", answer["secret"])]))
 
 
 @webhooks.command("delete")

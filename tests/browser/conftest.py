@@ -1,4 +1,4 @@
-"""A real Chromium on a real service: API, worker and Redis in a temporary folder."""
+"""A real Chromium on a real service: API, worker and Valkey in a temporary folder."""
 
 import os
 from collections.abc import Iterator

@@ -15,7 +15,7 @@ from tests.browser.visit import Visit
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_the_workflow_by_keyboard(visit: Visit, tmp_path: Path) -> None:
+def test_the_workflow_needs_no_mouse(visit: Visit, tmp_path: Path) -> None:
     """Upload, train, train with another loss, compare, open a query, promote, export."""
     page = visit.open("/")
     keys = Keyboard(page)

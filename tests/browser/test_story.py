@@ -24,7 +24,7 @@ ITERATIONS = 120
 GRID = 4
 
 
-def test_the_whole_workflow(visit: Visit) -> None:
+def test_a_user_gets_from_upload_to_export(visit: Visit) -> None:
     """Upload data, read its findings, train twice, compare, promote, try and export a model."""
     page = visit.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Data", exact=True).click()
@@ -127,7 +127,7 @@ def _export(visit: Visit, page: Page) -> None:
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 
-def test_a_grid_a_refused_promotion_and_bulk_cancellation(visit: Visit) -> None:
+def test_a_user_selects_a_model_of_a_grid_and_cancels_jobs(visit: Visit) -> None:
     """Train a grid, select by validation, find the worst queries, fail a gate, and cancel six jobs."""
     page = upload(visit, file=("team.csv", judged_table(21)))
     wait_until_read(page)

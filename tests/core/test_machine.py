@@ -17,7 +17,7 @@ from core.machine import (
     limit_threads,
     peak_memory_bytes,
     process_memory_bytes,
-    return_memory,
+    release_heap,
 )
 
 
@@ -210,11 +210,11 @@ def test_the_peak_of_a_process_is_its_own() -> None:
 
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 def test_free_memory_is_returned() -> None:
-    """The C library keeps freed memory between pieces in use, until `return_memory`."""
+    """The C library keeps freed memory between pieces in use, until `release_heap`."""
     pieces = [np.zeros(1_000, np.uint8) for _ in range(100_000)]
     kept = pieces[::100]
     del pieces
     before = process_memory_bytes() or 0
-    return_memory()
+    release_heap()
     assert before - (process_memory_bytes() or 0) > 40 * 2**20
     assert len(kept) == 1_000

@@ -32,7 +32,9 @@ stop()
         (ENDPOINT | {"OTEL_TRACES_EXPORTER": "none"}, False),
     ],
 )
-def test_the_usual_variables_decide(environment: Mapping[str, str], wanted: bool) -> None:
+def test_opentelemetrys_variables_turn_traces_on_and_off(
+    environment: Mapping[str, str], wanted: bool
+) -> None:
     """Traces are sent where OpenTelemetry's own variables name a receiver and nothing turns them off."""
     assert is_tracing_wanted(environment) == wanted
 
@@ -46,7 +48,7 @@ def test_nothing_is_recorded_by_default() -> None:
 
 @pytest.mark.long
 def test_an_unreachable_receiver_does_not_stop_a_process() -> None:
-    """Spans are recorded nevertheless, and the process ends."""
+    """Spans are still recorded, and the process ends."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", RECORD],
         env=os.environ | ENDPOINT,

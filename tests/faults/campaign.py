@@ -27,7 +27,7 @@ class Campaign:
     Attributes:
         installation: A started installation.
         client: Client of the installation.
-        records: Its database.
+        records: Database of the installation.
         materials: Datasets, models and files that jobs use.
         seed: Seed of random moments and victims.
         reference: Outcomes of undisturbed jobs, by request.
@@ -58,8 +58,8 @@ class Campaign:
 
     def job_batch(self, name: str) -> JobBatch:
         """Return an empty batch; its random moments depend on the name."""
-        chance = random.Random(f"{self.seed} {name}")
-        return JobBatch(self.installation, self.client, self.materials, chance)
+        generator = random.Random(f"{self.seed} {name}")
+        return JobBatch(self.installation, self.client, self.materials, generator)
 
     def run_batch(self, fault: Fault, jobs: int, iterations: int = ITERATIONS) -> Row:
         """Run a batch of jobs under a fault.
@@ -86,7 +86,7 @@ class Campaign:
         return row
 
     def _forget_datasets(self, batch: JobBatch) -> None:
-        """Remove the ingested datasets, since the same content is not read again while its dataset exists."""
+        """Delete the ingested datasets, so that the next batch reads the same files again."""
         for job in batch.jobs():
             if job["kind"] == "ingest" and job["result"]:
                 self.client.delete(f"/v1/datasets/{job['result']['dataset_id']}")

@@ -13,7 +13,7 @@ from core.store.tables import AliasMove, Event, Job, Model, ModelAlias, Schedule
 
 
 def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> list[str]:
-    """Return the problems of a schedule without an active run, empty without any.
+    """Return the problems of a schedule, which must have no active run; an empty list if there are none.
 
     Args:
         engine: Engine of the database.

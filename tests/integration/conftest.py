@@ -1,4 +1,4 @@
-"""Real servers: Redis, the API and a worker, started once and shared, or started by a test for itself."""
+"""Real servers: Valkey, the API and a worker, started once and shared, or started for a single test."""
 
 import json
 import shutil

@@ -42,27 +42,27 @@ class RecordCounts:
 
     Attributes:
         jobs: Number of trainings that ended 60 days ago.
-        models: Number of them that have a model, with an evaluation and a ranking.
-        young_jobs: Number of trainings of today.
+        models: Number of these trainings that have a model, an evaluation and a ranking.
+        recent_jobs: Number of trainings that ended today.
         iterations: Number of points in the learning curve of each job.
     """
 
     jobs: int
     models: int
-    young_jobs: int = 200
+    recent_jobs: int = 200
     iterations: int = 20
 
 
-def fill(store: Store, settings: StoreSettings, numbers: RecordCounts) -> None:
+def fill(store: Store, settings: StoreSettings, counts: RecordCounts) -> None:
     """Add jobs, models and results, with their artifacts."""
     now = utc_now()
     folder = Path(urlsplit(settings.storage_url).path) if store.artifacts.is_local else None
     engine = open_engine(settings.database_url)
     with for_writing(engine).begin() as connection:
-        for number in range(0, numbers.jobs + numbers.young_jobs, _CHUNK):
-            end = min(number + _CHUNK, numbers.jobs + numbers.young_jobs)
-            _add(connection, folder, store, numbers, now, range(number, end))
-        connection.execute(insert(ModelName).values(name="nightly", last_version=numbers.models))
+        for number in range(0, counts.jobs + counts.recent_jobs, _CHUNK):
+            end = min(number + _CHUNK, counts.jobs + counts.recent_jobs)
+            _add(connection, folder, store, counts, now, range(number, end))
+        connection.execute(insert(ModelName).values(name="nightly", last_version=counts.models))
     engine.dispose()
 
 
@@ -70,50 +70,50 @@ def _add(
     connection: Connection,
     folder: Path | None,
     store: Store,
-    numbers: RecordCounts,
+    counts: RecordCounts,
     now: datetime,
-    places: range,
+    indices: range,
 ) -> None:
     rows: dict[Any, list[dict[str, Any]]] = {
         table: [] for table in (Job, JobAttempt, JobIteration, Model, Evaluation, Ranking, ArtifactDigest)
     }
-    for place in places:
-        is_old = place < numbers.jobs
-        made_at = now - timedelta(days=OLD_DAYS if is_old else 0, seconds=numbers.jobs - place)
-        job_id, result = id_of(ids.JOB, made_at), {}
-        if place < numbers.models:
+    for index in indices:
+        is_old = index < counts.jobs
+        made_at = now - timedelta(days=OLD_DAYS if is_old else 0, seconds=counts.jobs - index)
+        job_id, result = new_id_at(ids.JOB, made_at), {}
+        if index < counts.models:
             result = {
-                "model_id": id_of(ids.MODEL, made_at),
-                "evaluation_id": id_of(ids.EVALUATION, made_at),
-                "ranking_id": id_of(ids.RANKING, made_at),
+                "model_id": new_id_at(ids.MODEL, made_at),
+                "evaluation_id": new_id_at(ids.EVALUATION, made_at),
+                "ranking_id": new_id_at(ids.RANKING, made_at),
             }
-            _add_results(rows, folder, store, job_id, result, place, made_at)
-        rows[Job].append(_job(job_id, place, made_at, result))
+            _add_results(rows, folder, store, job_id, result, index, made_at)
+        rows[Job].append(_job(job_id, index, made_at, result))
         rows[JobAttempt].append(
             {"job_id": job_id, "token": 1, "attempt": 1, "worker": "w", "started_at": made_at}
             | {"ended_at": made_at, "ending": "succeeded"}
         )
         rows[JobIteration] += [
             {"job_id": job_id, "iteration": iteration, "values": {"train": _METRICS, "validation": _METRICS}}
-            for iteration in range(1, numbers.iterations + 1)
+            for iteration in range(1, counts.iterations + 1)
         ]
     for table, values in rows.items():
         if values:
             connection.execute(insert(table), values)
 
 
-def id_of(prefix: str, moment: datetime) -> str:
-    """Return a new id that is created at the given moment."""
-    begins = ids.first_id(prefix, moment)[:-_RANDOM_CHARACTERS]
-    return begins + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
+def new_id_at(prefix: str, moment: datetime) -> str:
+    """Return a new id, as if created at the given moment."""
+    head = ids.first_id(prefix, moment)[:-_RANDOM_CHARACTERS]
+    return head + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
 
 
-def _job(job_id: str, place: int, made_at: datetime, result: dict[str, Any]) -> dict[str, Any]:
+def _job(job_id: str, index: int, made_at: datetime, result: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": job_id,
         "kind": "train",
         "status": "succeeded",
-        "spec": {"kind": "train", "model_name": "nightly", "dataset_id": "ds_gone", "seed": place},
+        "spec": {"kind": "train", "model_name": "nightly", "dataset_id": "ds_gone", "seed": index},
         "title": "nightly",
         "attempt": 1,
         "token": 1,
@@ -134,20 +134,20 @@ def _add_results(
     store: Store,
     job_id: str,
     result: dict[str, Any],
-    place: int,
+    index: int,
     made_at: datetime,
 ) -> None:
     model_id, evaluation_id, ranking_id = result.values()
     shared = {"job_id": job_id, "dataset_id": "ds_gone", "created_at": made_at}
-    measured = {"system": f"nightly:{place + 1}", "model_id": model_id}
+    measured = {"system": f"nightly:{index + 1}", "model_id": model_id}
     rows[Model].append(
-        {"id": model_id, "name": "nightly", "version": place + 1, "feature_names": ["a"], **shared}
+        {"id": model_id, "name": "nightly", "version": index + 1, "feature_names": ["a"], **shared}
         | {"best_iteration": 1, "sha256": "0" * 64, "size_bytes": 4_000}
     )
     rows[Evaluation].append({"id": evaluation_id, "summaries": {}, **measured, **shared})
     rows[Ranking].append({"id": ranking_id, "queries": 1, "documents": 1, **measured, **shared})
     for key, size_bytes in (
-        (model_key(model_id), 4_000 + place),
+        (model_key(model_id), 4_000 + index),
         (validation_key(model_id), 900),
         (evaluation_key(evaluation_id), 1_100),
         (ranking_key(ranking_id), 2_300),
@@ -179,19 +179,19 @@ def wait_for_deletions(store: Store, seconds: float) -> bool:
         time.sleep(0.1)
 
 
-def faults(store: Store, settings: StoreSettings, numbers: RecordCounts) -> list[str]:
-    """Return the inconsistencies of the records of `fill`, some of which may have been deleted.
+def inconsistencies(store: Store, settings: StoreSettings, counts: RecordCounts) -> list[str]:
+    """Describe each inconsistency between the records of `fill`, some of which may have been deleted.
 
-    A job and its results exist together, or none of them exist; this applies to the trash, too.
+    A job and its results must all exist, all be in the trash, or all be deleted.
     """
     engine = open_engine(settings.database_url)
     with engine.connect() as connection:
-        inconsistencies = list(_faults(connection, store, numbers))
+        found = list(_inconsistencies(connection, store, counts))
     engine.dispose()
-    return inconsistencies
+    return found
 
 
-def _faults(connection: Connection, store: Store, numbers: RecordCounts) -> Iterator[str]:
+def _inconsistencies(connection: Connection, store: Store, counts: RecordCounts) -> Iterator[str]:
     jobs = {row.id: row for row in connection.execute(select(Job.id, Job.result, Job.deleted_at))}
     points = dict(
         iter(connection.execute(select(JobIteration.job_id, func.count()).group_by(JobIteration.job_id)))
@@ -199,7 +199,7 @@ def _faults(connection: Connection, store: Store, numbers: RecordCounts) -> Iter
     attempts = set(connection.scalars(select(JobAttempt.job_id)))
     if points.keys() != jobs.keys() or attempts != jobs.keys():
         yield "iterations or attempts without a job, or a job without them"
-    yield from (f"{job_id} has {n} iterations" for job_id, n in points.items() if n != numbers.iterations)
+    yield from (f"{job_id} has {n} iterations" for job_id, n in points.items() if n != counts.iterations)
     folders, needed = set(), set()
     for table, entry, plural in (
         (Model, "model_id", "models"),

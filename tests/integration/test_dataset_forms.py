@@ -84,7 +84,7 @@ def test_public_files_become_ready(
     assert len(shown.documents[0].features) == counts[2]
 
 
-def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
+def test_both_parts_of_one_upload_become_ready(client: Client, tmp_path: Path) -> None:
     """Both parts become ready and are linked; the findings of a job list shared queries and documents."""
     (tmp_path / "train.txt").write_text(_letor(ROWS))
     (tmp_path / "test.txt").write_text(_letor(ROWS[:80]))

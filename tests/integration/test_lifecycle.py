@@ -23,11 +23,11 @@ from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, e
 from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.trash.kinds import KINDS
-from tests.integration.lifecycle_records import RecordCounts, faults, fill, wait_for_deletions
+from tests.integration.lifecycle_records import RecordCounts, fill, inconsistencies, wait_for_deletions
 from tests.integration.services import Service
 
 KILLS = int(os.environ.get("RANKERY_TEST_KILLS", "2"))
-NUMBERS = RecordCounts(jobs=300, models=100, young_jobs=20, iterations=5)
+COUNTS = RecordCounts(jobs=300, models=100, recent_jobs=20, iterations=5)
 LATEST_SECONDS = 1.5
 DELETION_SECONDS = 60.0
 
@@ -53,7 +53,7 @@ def test_an_interrupted_deletion_leaves_no_half_deleted_object(
     shutil.copy(migrated_file, tmp_path)
     settings = StoreSettings(data_dir=tmp_path)
     store = Store.open(settings)
-    fill(store, settings, NUMBERS)
+    fill(store, settings, COUNTS)
     old, upkeep = _old_jobs(settings), Upkeep(RetentionPolicy.of(settings), 0.0)
     mode = DeletionMode(with_results=True, trash_days=7.0 if to_trash else 0.0)
     ended = False
@@ -64,7 +64,7 @@ def test_an_interrupted_deletion_leaves_no_half_deleted_object(
             ended = True
         while not wait_for_deletions(store, 0.0):
             upkeep.run(store, DELETION_SECONDS)
-        assert faults(store, settings, NUMBERS) == []
+        assert inconsistencies(store, settings, COUNTS) == []
         if ended:
             break
     assert commit > 2
@@ -108,7 +108,7 @@ def test_a_killed_deletion_leaves_nothing_half_done(
     settings = StoreSettings(data_dir=data_dir)
     store = Store.open(settings)
     store.migrate()
-    fill(store, settings, NUMBERS)
+    fill(store, settings, COUNTS)
     service = serve(data_dir)
     url = service.wait_for_url()
     # Every second deletion uses the trash, which is emptied immediately.
@@ -123,12 +123,12 @@ def test_a_killed_deletion_leaves_nothing_half_done(
     again = serve(data_dir)
     url = again.wait_for_url()
     assert wait_for_deletions(store, DELETION_SECONDS)
-    assert faults(store, settings, NUMBERS) == []
+    assert inconsistencies(store, settings, COUNTS) == []
     _delete(url, permanently=True)
-    assert faults(store, settings, NUMBERS) == []
+    assert inconsistencies(store, settings, COUNTS) == []
     with httpx.Client(base_url=url) as client:
         kinds = {kind["kind"]: kind for kind in client.get("/v1/storage?refresh=true").json()["kinds"]}
-    assert (kinds["jobs"]["objects"], kinds["models"]["objects"]) == (NUMBERS.young_jobs, 0)
+    assert (kinds["jobs"]["objects"], kinds["models"]["objects"]) == (COUNTS.recent_jobs, 0)
     inventory = take_inventory(store)
     assert (inventory.missing, inventory.damaged, inventory.orphaned) == ([], [], [])
     store.close()

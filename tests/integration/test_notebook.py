@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "notebook.md"
 LIMIT_SECONDS = 200
 
 
-def test_a_data_scientists_day(
+def test_the_notebook_of_the_guide_runs(
     stack: EmbeddedStack,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -147,7 +147,9 @@ def check_second_attempt(client: httpx.Client, dataset: dict[str, Any], content:
     assert len(job["attempts"]) == 2
 
 
-def test_https_killed_half_way(served: Served, content: bytes, record_property: Record) -> None:
+def test_an_https_download_resumes_after_a_kill(
+    served: Served, content: bytes, record_property: Record
+) -> None:
     """After a kill of the worker and dropped connections, the dataset has the bytes of the file."""
     client, stack, web, _, _ = served
     file = web.files["/train.txt"]
@@ -171,7 +173,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
     assert max(sizes) - sizes[0] < MAX_GROWTH_BYTES
 
 
-def test_s3_killed_half_way(served: Served, content: bytes, record_property: Record) -> None:
+def test_an_s3_download_resumes_after_a_kill(served: Served, content: bytes, record_property: Record) -> None:
     """The next attempt reads only the ranges that the killed process did not store."""
     client, stack, _, proxy, bucket = served
     before = proxy.passed_bytes

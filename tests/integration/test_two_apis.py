@@ -74,7 +74,7 @@ def _waiting(api: ApiProcess, webhook: dict[str, Any]) -> int:
 
 def _is_connected(api: ApiProcess, receiver: Receiver) -> bool:
     """Return whether a process has a connection to the receiver."""
-    psutil = importlib.import_module("psutil")  # which has no types
+    psutil = importlib.import_module("psutil")  # imported by name, since it has no types for mypy
     port = httpx.URL(receiver.url).port
     connections = psutil.Process(api.pid).net_connections()
     return any(

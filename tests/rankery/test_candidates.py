@@ -82,7 +82,7 @@ def test_scattered_rows_are_gathered(tmp_path: Path) -> None:
 
 
 def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None:
-    """A table in which no column can be the query is one query."""
+    """Every column has a usual name or is a feature, so that none can be the query."""
     (query,) = read(tmp_path, "document_id,bm25,label\na,2.5,1\nb,1.5,0\n")
     assert (query["id"], [one["id"] for one in query["documents"]]) == ("1", ["a", "b"])
     assert [one["features"] for one in query["documents"]] == [{"bm25": 2.5}, {"bm25": 1.5}]

@@ -64,7 +64,7 @@ def test_a_problem_becomes_one_sentence_with_every_place() -> None:
 
 
 def test_jobs_to_wait_for_may_come_from_a_generator() -> None:
-    """Each job of a generator is waited for and returned; ids are refused."""
+    """Waiting returns each job of a generator in its final state; ids are refused."""
     client = client_of(statuses("queued", "running", "succeeded"))
     ended = client.wait_all(client.job(job_id) for job_id in ["job_1"])
     assert [job.status for job in ended] == ["succeeded"]
@@ -187,7 +187,7 @@ def test_an_event_may_hold_any_line_separator() -> None:
 
 
 def test_an_unreachable_service_is_named() -> None:
-    """The error has its address."""
+    """The error has the address of the service."""
     with (
         Client("http://127.0.0.1:1", retries=0) as client,
         pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"),
@@ -240,7 +240,7 @@ def test_waiting_shows_every_state_and_returns_the_last() -> None:
 
 
 def test_waiting_for_a_job_that_fails_raises_its_problem() -> None:
-    """The error has the job's problem."""
+    """The error has the kind and id of the job, and the detail of its problem."""
     problem = {"title": "Dataset cannot be read", "detail": "line 3: expected a number"}
     client = client_of(statuses("running", "failed", problem=problem))
     with client, pytest.raises(JobFailed, match=r"the train job job_1 failed: line 3: expected a number"):

@@ -377,7 +377,7 @@ def test_features_are_rounded_as_the_service_rounds_them() -> None:
 
 
 def test_categories_of_other_types_have_the_texts_of_the_service() -> None:
-    """LightGBM writes truth values and numbers with fractions as JSON."""
+    """LightGBM writes booleans and numbers with fractions as JSON."""
     pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
     text = "[categorical_feature: 0,1]\npandas_categorical:[[36.5, 2.0], [false, true]]\n"
     categories = _categories(text, ["size", "new"])

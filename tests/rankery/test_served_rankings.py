@@ -80,7 +80,7 @@ def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
     assert log.statistics["clicks"] == 3
 
 
-def test_interleaved_lists_of_frames(client: Client) -> None:
+def test_frames_and_arrays_are_interleaved_alike(client: Client) -> None:
     """Frames and arrays get the same lists, with their rows and ids, and clicks on them are counted."""
     interleaving = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
     rows = FRAME.set_index(np.arange(len(FRAME)) * 2)

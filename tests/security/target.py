@@ -88,7 +88,7 @@ class Target:
 
 @contextmanager
 def running_target(data_dir: Path, **environment: str) -> Iterator[tuple[Target, EmbeddedStack]]:
-    """Start Redis, the API and a worker."""
+    """Start Valkey, the API and a worker."""
     with EmbeddedStack(data_dir, environment=environment) as stack:
         broker_url = _environment_of(stack.processes["api"])["RANKERY_BROKER_URL"]
         yield Target(stack.url, stack.data_dir, broker_url, stack.processes["worker"]), stack

@@ -61,7 +61,7 @@ def test_a_scope_grants_only_the_documented_operations(
 def test_operations_pages_and_files_require_a_key(
     target: Target, send: Send, operations: list[tuple[str, str]]
 ) -> None:
-    """Operations, pages and files are refused."""
+    """Without a key, each path answers 401, or 404 or 405 if it is not an operation."""
     others = [
         "/",
         "/jobs/x",

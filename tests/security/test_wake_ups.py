@@ -1,4 +1,4 @@
-"""Forged messages in Redis: none runs code, and none ends the worker."""
+"""Forged messages in Valkey: none runs code, and none ends the worker."""
 
 import base64
 import itertools

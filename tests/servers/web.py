@@ -21,8 +21,8 @@ class WebFile:
     """A file that the server has.
 
     Attributes:
-        content: Its bytes.
-        etag: Its entity tag, None if it has none.
+        content: Bytes of the file.
+        etag: Entity tag of the file, or None.
         declares_size: Whether `Content-Length` is sent; otherwise the connection ends with the file.
         takes_ranges: Whether `Range` is honoured.
         cut_after: Number of bytes after which the connection is cut, one for each of the next responses.

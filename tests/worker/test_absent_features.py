@@ -185,7 +185,7 @@ def test_absent_features_are_checked_before_a_training(
 
 
 def test_a_training_without_the_option_is_reproduced(inline_worker: InlineWorker) -> None:
-    """A stored specification without the option to allow absent features is reproduced nevertheless."""
+    """A specification stored before the option to allow absent features existed can be reproduced."""
     spec = {"validation": {"dataset_id": inline_worker.add(judged_queries(NUMBERED, 5, 2), "fewer")}}
     dataset_id = inline_worker.add(judged_queries(NUMBERED, N_FEATURES), "train")
     job = inline_worker.train(dataset_id, **spec, allow_absent_features=True)

@@ -91,12 +91,12 @@ def test_grades_become_an_ordinary_dataset(inline_worker: InlineWorker, log_id: 
     assert dataset.n_documents == job.result["judgments"]["judged"]
     assert set(COLUMNS) <= set(dataset.document_columns)
     for number in range(dataset.n_documents):
-        ends = [float(dataset.document_columns[name][number]) for name in COLUMNS[1:]]
-        assert ends[1] <= ends[0] <= ends[2]
+        relevance, lower, upper = (float(dataset.document_columns[name][number]) for name in COLUMNS[1:])
+        assert lower <= relevance <= upper
 
 
 def test_judged_pairs_without_features_are_reported(inline_worker: InlineWorker, log_id: str) -> None:
-    """Misspelt ids would otherwise leave grades out without a word."""
+    """Without the finding, misspelt ids would silently leave grades out."""
     features_id = inline_worker.add(FEATURES.select_queries([0]), "features")
     job = inline_worker.run_queued(judge(inline_worker, log_id, features_id).id)
     assert job.status == "succeeded", job.problem
@@ -131,10 +131,10 @@ def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: 
     assert store.artifacts.read_bytes(str(row.data_key)) == expected.getvalue()
 
 
-def test_a_job_without_enough_impressions_fails_with_its_dataset(
+def test_judgments_without_enough_impressions_make_the_dataset_invalid(
     inline_worker: InlineWorker, log_id: str
 ) -> None:
-    """The dataset is invalid, and the problem has the JSON pointer of the mistake."""
+    """The job fails, too; its problem has the pointer of the option to lower."""
     features_id = inline_worker.add(FEATURES, "features")
     job = judge(inline_worker, log_id, features_id, judgments={"min_impressions": 10_000})
     ended = inline_worker.run_queued(job.id)

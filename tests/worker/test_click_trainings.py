@@ -63,7 +63,7 @@ def test_an_absent_feature_is_named_by_its_position_in_the_request(inline_worker
     ]
 
 
-def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None:
+def test_a_corrected_model_is_better_than_the_naive_one(inline_worker: InlineWorker) -> None:
     """A log is simulated, propensities estimated, and a corrected model compared with the naive one."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, job = simulate_log(inline_worker, dataset_id)
@@ -140,7 +140,9 @@ def test_judged_validation_data_are_not_compared_with_clicks(inline_worker: Inli
 
 
 @pytest.mark.parametrize(("correction", "estimated"), [("ips", True), ("additive", False)])
-def test_without_judgments(inline_worker: InlineWorker, correction: str, estimated: bool) -> None:
+def test_without_judgments_held_out_clicks_estimate_the_metric(
+    inline_worker: InlineWorker, correction: str, estimated: bool
+) -> None:
     """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased.
 
     A query has many lists of clicks, so that the comparison counts lists.
@@ -223,7 +225,7 @@ def test_ranks_of_held_out_clicks_are_checked_before_the_training(inline_worker:
         assert not tx.jobs.iterations(job.id)
 
 
-def test_dual_learning(inline_worker: InlineWorker) -> None:
+def test_a_dual_training_reports_its_propensities(inline_worker: InlineWorker) -> None:
     """A job that learns propensities with the model reports them."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, simulation = simulate_log(inline_worker, dataset_id, "none")
@@ -239,7 +241,7 @@ def test_dual_learning(inline_worker: InlineWorker) -> None:
     assert result["naive"]["corrected"] > result["naive"]["naive"]
 
 
-def test_unidentified_propensities(inline_worker: InlineWorker) -> None:
+def test_a_job_on_a_log_without_movement_fails(inline_worker: InlineWorker) -> None:
     """A job on a log whose documents never change rank fails with the reason."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, _ = simulate_log(inline_worker, dataset_id, "none")

@@ -40,7 +40,7 @@ def test_progress_is_in_the_database_and_in_files(store: Store, settings: Worker
 
 
 def test_an_unavailable_database_does_not_stop_a_compilation(settings: WorkerSettings) -> None:
-    """The files show the progress nevertheless."""
+    """Without the database, the progress is still written to the health files."""
     settings = settings.model_copy(update={"database_url": f"sqlite:///{settings.data_dir}/none/x.db"})
     CompilationReport(settings, ["quick"])(Progress(1, 20))
     assert str(WorkerHealthFile(settings.data_dir, "quick").read()) == "compiling kernels: 1 of 20 parts"

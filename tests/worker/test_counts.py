@@ -69,7 +69,7 @@ def test_an_iteration_counts_once_when_it_is_measured_at_the_end(store: Store, c
     assert (row.iteration, row.milliseconds) == (3, {"tree": 6.0, "metrics": 1.0})
 
 
-def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
+def test_counters_add_up_over_trainings(store: Store, claim_job: Claim) -> None:
     """The counters are those of the service, not of a job."""
     for _ in range(2):
         run = claim_job()
@@ -78,7 +78,7 @@ def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
     assert _counters(store)["training_iterations"] == 2
 
 
-def test_caches(store: Store, claim_job: Claim) -> None:
+def test_hits_and_misses_are_counted_by_cache(store: Store, claim_job: Claim) -> None:
     """Hits and misses are counted by cache."""
     run = claim_job()
     assert run.caches.dataset("x") is None

@@ -192,7 +192,7 @@ def interrupted(inline_worker: InlineWorker, job_id: str, after: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("sampling", [{}, {"bagging_fraction": 0.7, "bagging_freq": 1}])
-def test_repeated_interruptions(
+def test_interruptions_do_not_change_the_result(
     inline_worker: InlineWorker, dataset: RankingDataset, sampling: dict[str, Any]
 ) -> None:
     """Model, values, curves and metrics equal those of an undisturbed job."""

@@ -237,8 +237,8 @@ def test_a_query_counts_once_by_its_latest_request(traffic: Traffic) -> None:
     traffic.send(judged(3), timedelta(hours=2))
     report = traffic.report(compare_with_previous=False)
     assert (report.requests, report.queries, report.verdict) == (240, 120, "none")
-    apart = traffic.report(compare_with_previous=False, queries_by="request")
-    assert (apart.requests, apart.queries, apart.verdict) == (240, 240, "drift")
+    by_request = traffic.report(compare_with_previous=False, queries_by="request")
+    assert (by_request.requests, by_request.queries, by_request.verdict) == (240, 240, "drift")
 
 
 def test_too_few_queries_are_not_compared(traffic: Traffic) -> None:
@@ -289,10 +289,10 @@ def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker)
     traffic.send(coloured(judged(3), [0.1, 0.3, 0.6], 0.5))
     report = traffic.report(compare_with_previous=False)
     (training,) = report.comparisons
-    colour, sent = by_name(training)["f2"], by_name(training)["f3"]
-    assert (colour["kind"], colour["verdict"], sent["verdict"]) == ("category", "drift", "drift")
+    colour, sparse = by_name(training)["f2"], by_name(training)["f3"]
+    assert (colour["kind"], colour["verdict"], sparse["verdict"]) == ("category", "drift", "drift")
     assert colour["profile"]["categories"] == ["red", "green", "blue", "others"]
-    assert sent["missing_after"] - sent["missing_before"] == pytest.approx(0.45, abs=0.05)
+    assert sparse["missing_after"] - sparse["missing_before"] == pytest.approx(0.45, abs=0.05)
     assert by_name(training)["f1"]["verdict"] == "none"
 
 

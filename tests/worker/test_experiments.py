@@ -65,7 +65,7 @@ class ExperimentWorker:
             run_jobs(self.store, self.inline_worker.settings, StopFlag(), "w1", RUNNERS)
             queued = bool(advance_all(self.store))
 
-    def end(self, experiment_id: str) -> Experiment:
+    def run_to_end(self, experiment_id: str) -> Experiment:
         """Run an experiment to its end and return it."""
         self.work()
         return self.row(experiment_id)
@@ -95,14 +95,14 @@ def experiments(inline_worker: InlineWorker) -> ExperimentWorker:
 @pytest.mark.long
 def test_folds_are_merged_and_trainings_are_shared(experiments: ExperimentWorker) -> None:
     """The values of all folds' queries count, and a later experiment on one of the folds trains nothing."""
-    row = experiments.end(experiments.add(folds=(1, 2)))
+    row = experiments.run_to_end(experiments.add(folds=(1, 2)))
     assert row.status == "succeeded", row.problem
     report = experiments.document(row)["report"]
     cells = report["tables"][0]["cells"]
     assert {cell["queries"] for cell in cells} == {2 * SIZES["train"]}
     with experiments.store.read() as tx:
         jobs = {state.row.fold: state.row.job_id for state in tx.experiments.trainings(row.id)}
-    alone = experiments.end(experiments.add(folds=(2,)))
+    alone = experiments.run_to_end(experiments.add(folds=(2,)))
     with experiments.store.read() as tx:
         shared = tx.experiments.trainings(alone.id)
     assert all(state.row.is_shared for state in shared)
@@ -145,7 +145,7 @@ def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(
     first, second = advance_all(experiments.store)
     with experiments.store.begin() as tx:
         tx.jobs.request_cancel(second.id)
-    row = experiments.end(experiment_id)
+    row = experiments.run_to_end(experiment_id)
     report = experiments.document(row)["report"]
     assert row.status == "succeeded"
     assert sorted(experiments.statuses(experiment_id)) == ["cancelled", "succeeded"]
@@ -154,7 +154,7 @@ def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(
     assert [cell["missing"] for cell in report["tables"][0]["cells"] if cell["ours"] is None] == ["cancelled"]
     with experiments.store.begin() as tx:
         tx.experiments.resume(experiment_id)
-    experiments.end(experiment_id)
+    experiments.run_to_end(experiment_id)
     with experiments.store.read() as tx:
         states = tx.experiments.trainings(experiment_id)
     assert [state.status for state in states] == ["succeeded", "succeeded"]
@@ -173,7 +173,7 @@ def test_cancelling_keeps_trainings_of_other_experiments(experiments: Experiment
         kept = {state.row.job_id for state in tx.experiments.trainings(narrow)}
     assert stopped
     assert kept.isdisjoint(job.id for job in stopped)
-    assert experiments.end(narrow).status == "succeeded"
+    assert experiments.run_to_end(narrow).status == "succeeded"
     assert experiments.row(wide).status == "cancelled"
 
 
@@ -204,7 +204,7 @@ def test_a_dry_run_trains_five_trees_of_each_loss(experiments: ExperimentWorker)
     """The estimate has all trainings and trees of the paper's protocol, and the hours of one worker."""
     tables = ["table-4"]
     planned = plan("lambdaloss-2018", tables, "paper", "folder")
-    row = experiments.end(experiments.add(tables, scale="paper", dry_run=True))
+    row = experiments.run_to_end(experiments.add(tables, scale="paper", dry_run=True))
     estimate = experiments.document(row)["estimate"]
     with experiments.store.read() as tx:
         specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
@@ -222,7 +222,9 @@ def test_a_dry_run_trains_five_epochs_of_each_network(experiments: ExperimentWor
     """Networks and trees of a loss are measured separately; epochs and trees are counted separately."""
     tables = ["figure-2"]
     planned = plan("lambdarank-2006", tables, "paper", "folder")
-    row = experiments.end(experiments.add(tables, paper="lambdarank-2006", scale="paper", dry_run=True))
+    row = experiments.run_to_end(
+        experiments.add(tables, paper="lambdarank-2006", scale="paper", dry_run=True)
+    )
     estimate = experiments.document(row)["estimate"]
     with experiments.store.read() as tx:
         specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
@@ -239,7 +241,7 @@ def test_a_dry_run_trains_five_epochs_of_each_network(experiments: ExperimentWor
 @pytest.mark.slow
 def test_networks_are_trained_and_times_are_measured_at_the_end(experiments: ExperimentWorker) -> None:
     """A table of linear scorers has the queries of both folds; a figure of times needs no training."""
-    row = experiments.end(experiments.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))
+    row = experiments.run_to_end(experiments.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))
     (table,) = experiments.document(row)["report"]["tables"]
     filled = [cell for cell in table["cells"] if cell["missing"] != "printed only"]
     assert {cell["queries"] for cell in filled} == {2 * SIZES["test"]}
@@ -247,7 +249,7 @@ def test_networks_are_trained_and_times_are_measured_at_the_end(experiments: Exp
         jobs = [tx.jobs.get(str(state.row.job_id)) for state in tx.experiments.trainings(row.id)]
         kinds = {tx.models.get((job.result or {})["model_id"]).kind for job in jobs}
     assert kinds == {"linear"}
-    timed = experiments.end(experiments.add(["figure-1"], paper="lambdarank-2006"))
+    timed = experiments.run_to_end(experiments.add(["figure-1"], paper="lambdarank-2006"))
     report = experiments.document(timed)["report"]
     assert timed.status == "succeeded", timed.problem
     assert len(report["timings"]) == len(plan("lambdarank-2006", ["figure-1"]).timings)
@@ -255,7 +257,7 @@ def test_networks_are_trained_and_times_are_measured_at_the_end(experiments: Exp
 
 
 def test_folds_are_averaged_at_their_common_iterations() -> None:
-    """A fold without a further split is measured at its end, where the other folds are not."""
+    """A fold whose trees find no further split is measured last at an iteration that other folds lack."""
 
     def fold(iterations: list[int], values: list[float]) -> RunResult:
         times = {"tree": [float(iteration) for iteration in iterations]}
@@ -305,7 +307,7 @@ def test_the_active_trainings_of_an_experiment_are_limited(experiments: Experime
 def test_an_experiment_without_its_datasets_fails_with_the_reason(experiments: ExperimentWorker) -> None:
     """A dataset does not exist when the trainings are planned."""
     missing = {"fold": 0, "name": "main", "part": "train", "dataset_id": "ds_none"}
-    row = experiments.end(experiments.add(datasets=[missing]))
+    row = experiments.run_to_end(experiments.add(datasets=[missing]))
     assert row.status == "failed"
     assert "ds_none" in str(row.problem)
     with experiments.store.read() as tx:

@@ -69,10 +69,10 @@ def test_a_resumed_job_logs_its_iteration(
     assert (resumed["iteration"], resumed["token"], resumed["worker"]) == (12, 2, "w2")
 
 
-def test_log_lines_of_the_heartbeat_have_the_id_of_the_job(
+def test_the_heartbeat_thread_logs_the_id_of_its_job(
     store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
 ) -> None:
-    """Log lines of the heartbeat thread also have the id of the job."""
+    """Context variables of the thread that runs the job are copied into the heartbeat's thread."""
     run = claim_job("train")
     with (
         structlog.contextvars.bound_contextvars(job_id=run.id),

@@ -49,9 +49,9 @@ def test_a_wake_up_that_names_other_tasks_is_refused(broker: BrokerServer) -> No
     wake_ups.close()
     with redis.Redis.from_url(broker.url) as client:
         message = json.loads(client.rpop(queue_of(Lane.TRAINING)))
-    arguments, named, followers = json.loads(b64decode(message["body"]))
-    followers["callbacks"] = [{"task": "os.system"}]
-    body = b64encode(json.dumps([arguments, named, followers]).encode()).decode()
+    args, kwargs, embed = json.loads(b64decode(message["body"]))
+    embed["callbacks"] = [{"task": "os.system"}]
+    body = b64encode(json.dumps([args, kwargs, embed]).encode()).decode()
     assert is_wake_up(message)
     assert not is_wake_up(message | {"body": body})
     assert not is_wake_up(message | {"body": "%%%"})

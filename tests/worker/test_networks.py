@@ -98,7 +98,7 @@ def test_a_network_is_validated_tested_and_stored(inline_worker: InlineWorker, d
 
 
 @pytest.mark.long
-def test_folds_of_a_network(inline_worker: InlineWorker, dataset_id: str) -> None:
+def test_a_network_is_cross_validated(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Each fold is held out once; the model has all queries and the epochs of the median fold."""
     folded = inline_worker.train(
         dataset_id, **NETWORK, validation={"folds": 3}, early_stopping={"metric": "ndcg@5", "rounds": 2}
@@ -130,7 +130,7 @@ def test_folds_of_a_network_are_trained_again_to_the_same_bytes(
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_study_of_a_network(inline_worker: InlineWorker, dataset_id: str) -> None:
+def test_a_study_tunes_a_network(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Trials vary the scorer; winner and default are refitted with their best numbers of epochs."""
     space = {
         "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},

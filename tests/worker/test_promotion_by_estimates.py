@@ -71,7 +71,9 @@ def test_the_alias_moves_by_an_estimate(inline_worker: InlineWorker, dataset: Ra
         assert "web@champion" in [each.name for each in refused.holders]
 
 
-def test_too_little_support_refuses(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
+def test_a_log_with_too_little_support_refuses_the_promotion(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """The gate refuses with a log of a few lists, and with a log of other queries."""
     dataset_id = inline_worker.add(dataset, "judged")
     for _ in range(2):

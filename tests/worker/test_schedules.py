@@ -468,7 +468,7 @@ def test_sizes_and_aliases_are_resolved_at_each_run(almanac: Almanac) -> None:
 
 
 def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
-    """The failed run names the missing dataset."""
+    """If no dataset has the name in the schedule, the run fails and its detail has the name."""
     schedule_id = almanac.add()
     with almanac.store.begin() as tx:
         dataset = tx.datasets.newest("clicks")

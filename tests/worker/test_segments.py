@@ -49,7 +49,7 @@ def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker
         assert members is not None
         with inline_worker.store.verified.open(values_key) as file:
             query_ids = pq.read_table(file)["query_id"].to_pylist()
-        assert [query_ids[place] for place in np.flatnonzero(members)] == list(data.query_ids[14:26])
+        assert [query_ids[row] for row in np.flatnonzero(members)] == list(data.query_ids[14:26])
 
 
 def test_unjudged_documents_of_a_run_do_not_change_the_segments(inline_worker: InlineWorker) -> None:

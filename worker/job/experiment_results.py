@@ -18,7 +18,7 @@ _Column = list[float | None]
 
 
 def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunResult]:
-    """Load the results of all trainings that have ended; merge the folds of a digest.
+    """Load the results of all trainings that have ended; merge the folds of each run.
 
     Raises:
         ArtifactDamaged: The checksum of stored values does not match.
@@ -94,7 +94,7 @@ def _curves(iterations: Sequence[JobIteration]) -> dict[str, dict[str, _Column]]
 def merge_folds(folds: Sequence[RunResult]) -> RunResult:
     """Merge the results of several folds: concatenate queries, average curves at their common iterations.
 
-    A fold without a further split ends at an iteration at which the others are not measured.
+    A fold whose trees find no further split ends early, at an iteration that other folds may not measure.
     """
     first = folds[0]
     failure = next((fold.failure for fold in folds if fold.failure), None)

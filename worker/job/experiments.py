@@ -85,7 +85,7 @@ def _counts(statistics: Mapping[str, Any]) -> Counts:
 def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     """Choose the runs that a dry run measures.
 
-    Runs of one loss and kind of scorer on one dataset take similar time. Of these, the run with the most
+    Runs of one loss and kind of scorer on one dataset take similar time. Among them, the run with the most
     leaves is measured, so that the estimate is an upper bound.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Warn of metrics on queries that a model was trained on, as far as its lineage tells."""
+"""Warn of metrics on queries that a model was trained on, according to its lineage."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,9 +51,9 @@ def _held_out(job: BaseTrainingJob, *parts: str) -> MeasuredQueries:
 
 
 def has_seen(tx: Transaction, model: Model, queries: MeasuredQueries) -> bool | None:
-    """Return whether a model, or a model that it contains, was trained on queries.
+    """Return whether a model, or a model that it contains, was trained on these queries.
 
-    None if this is unknown, since a model that it contains was deleted.
+    None if this is unknown because a contained model was deleted.
     """
     lineage = model.lineage or {}
     contained = {each["id"] for each in (lineage.get("init_model"), *(lineage.get("members") or ())) if each}
@@ -69,7 +69,7 @@ def has_seen(tx: Transaction, model: Model, queries: MeasuredQueries) -> bool | 
 
 
 def _was_trained_on(tx: Transaction, model: Model, dataset_id: str) -> bool:
-    """Return whether the training dataset of a model is a dataset, or another upload of the same file."""
+    """Return whether a model was trained on a dataset, or on another upload of the same content."""
     trained = ((model.lineage or {}).get("datasets") or {}).get("train") or {}
     digests = {trained.get("digest"), tx.datasets.get(dataset_id).digest}
     return model.dataset_id == dataset_id or (len(digests) == 1 and None not in digests)

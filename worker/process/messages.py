@@ -64,11 +64,11 @@ def is_wake_up(message: Any) -> bool:
     """Return whether a message is a wake-up in the format of `WakeUps`."""
     try:
         headers, properties = message["headers"], message["properties"]
-        (job_id,), named, followers = json.loads(b64decode(message["body"], validate=True))
+        (job_id,), keyword_arguments, callbacks = json.loads(b64decode(message["body"], validate=True))
         return (
             isinstance(job_id, str)
-            and not named
-            and not any(followers.values())
+            and not keyword_arguments
+            and not any(callbacks.values())
             and headers["task"] == RUN_JOB
             and isinstance(headers["id"], str)
             and headers.get("eta") is headers.get("expires") is None

@@ -7,7 +7,7 @@ import lightgbm
 import numpy as np
 
 from core.data import RankingDataset
-from core.machine import return_memory
+from core.machine import release_heap
 from core.ranges import use_threads
 from core.training.bin_edges import FeatureBlocks, progress_from
 from core.training.binning import writable_names
@@ -78,7 +78,7 @@ class ShardTraining:
             data.set_label(dataset.labels)
             self._binned[name] = data
             done += dataset.n_documents
-        return_memory()  # read buffers are a fifth of the memory of the rank
+        release_heap()  # read buffers are a fifth of the memory of the rank
 
     def start(
         self,
@@ -117,7 +117,7 @@ class ShardTraining:
 
     @property
     def grower(self) -> Grower:
-        """Return the booster.
+        """Return the grower of the trees.
 
         Raises:
             RuntimeError: `start` has not been called.
@@ -127,7 +127,10 @@ class ShardTraining:
         return self._grower
 
     def values(self) -> dict[str, dict[str, Float64Array]]:
-        """Return loss and metrics of each query, (n_queries,), by dataset and name."""
+        """Return values of each query, (n_queries,), by dataset and name.
+
+        The names are those of the metrics and, for the training data only, "loss".
+        """
         grower, values = self.grower, {}
         with grower.stopwatch.timing(METRICS):
             for name in self._datasets:
@@ -146,12 +149,12 @@ class ShardTraining:
         Features are read again; the binned documents and the booster are freed first.
         """
         self._grower, self._binned = None, {}
-        return_memory()
+        release_heap()
         return leaf_counts(model_text, self._datasets[TRAIN].features, self._threads)
 
 
 class _ShardPosition:
-    """Position of a shard in its training; see `core.training.grower.Shard`."""
+    """Implementation of `core.training.grower.Shard`."""
 
     def __init__(self, collectives: Collectives, part: Part, on_histograms: Callable[[], None]) -> None:
         self.n_ranks = collectives.n_ranks

@@ -89,7 +89,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
 
 
 def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDataset:
-    """Return the dataset with the queries that every ranking has; test queries are in no fold."""
+    """Return the dataset without the test queries, which no cross-validation ranking has."""
     ranked = set(dataset.query_ids)
     for system in spec.systems:
         if system.ranking_id is not None:
@@ -112,7 +112,15 @@ def _evaluate(run: JobRun, measures: Measures, ranked: ScoredDataset) -> Evaluat
 
 
 def values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:
-    """Return the table to store for a comparison's values, (n_queries, n_systems) by metric."""
+    """Return the table of a comparison's values to store.
+
+    Args:
+        query_ids: (n_queries,) ids of the queries.
+        values: (n_queries, n_systems) values by metric, NaN where undefined.
+
+    Returns:
+        The column `query_id`, and for each metric a column of lists with one value per system, or null.
+    """
     columns = {
         name: pa.FixedSizeListArray.from_arrays(pa.array(table.ravel(), from_pandas=True), table.shape[1])
         for name, table in values.items()

@@ -73,7 +73,7 @@ class FoldedTraining:
         iterations = job.training.iterations
         total = iterations * (data.folds.n_folds + refits)
         n_documents = data.training.dataset.n_documents if refits else None
-        self._so_far = CrossValidation.begun(data.folds, job.measures.metrics, n_documents)
+        self._so_far = CrossValidation.before_first_fold(data.folds, job.measures.metrics, n_documents)
         checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
         self._checkpoints = _FoldCheckpoints(checkpoints, iterations, total, checkpoint_reader(job.training))
         self._checkpoint: TrainingCheckpoint | None = None
@@ -85,7 +85,7 @@ class FoldedTraining:
         for number, fold in enumerate(self._so_far.folds):
             if after_fold is not None:
                 self._run.reporter.repeat([(at, dict(values)) for at, values in fold.history])
-                after_fold(number, self._so_far.until(number + 1))
+                after_fold(number, self._so_far.first_folds(number + 1))
         while not self._so_far.is_complete:
             number = len(self._so_far.folds)
             self._so_far = self._train_fold(number)

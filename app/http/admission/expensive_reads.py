@@ -31,7 +31,8 @@ class ExpensiveReads:
     Create and use it within one event loop.
 
     Args:
-        max_per_caller: Largest number of running and waiting reads of one caller, without joined ones.
+        max_per_caller: Largest number of running and waiting reads of one caller. A request that joins a read
+            of an equal request does not count.
     """
 
     def __init__(self, max_per_caller: int) -> None:

@@ -27,8 +27,8 @@ class MinimumSupport:
         effective_sample_size: Least effective sample size.
         unsupported: Largest share of the new ranking's metric weight without support in the log.
         largest_weight: Largest share of a single weight in the sum of all.
-        clusters: Least number of users, or of lists in a log without users. Of fewer, estimates have no
-            interval.
+        clusters: Least number of users, or of lists in a log without users. With fewer, estimates have
+            no interval.
     """
 
     effective_sample_size: float = 100.0

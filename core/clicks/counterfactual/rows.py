@@ -73,7 +73,7 @@ class Rows:
 
 def logged_rows(log: ClickLog, by_rank: Float64Array) -> Rows:
     """Return the rewards of the logged ranking times the weights of ranks, all with importance weight 1."""
-    top = log.down_to(len(by_rank))
+    top = log.up_to_rank(len(by_rank))
     values = top.rewards * by_rank[top.ranks.astype(np.int64) - 1]
     return _rows(top, values, np.ones(len(values)))
 
@@ -95,7 +95,7 @@ def slot_rows(
     Raises:
         InvalidInput: The log has no propensities, or a propensity is not in (0, 1].
     """
-    top = log.down_to(len(by_rank))
+    top = log.up_to_rank(len(by_rank))
     shown = (ranking.ranks[top.pairs] == top.ranks).astype(np.float64)
     ratios = shown / logged_probabilities(top.propensities)
     unclipped = importance_weights(estimator, ratios, top.list_boundaries)

@@ -1,4 +1,4 @@
-"""Builder of a click log: numbered names, columns of lists, and rows on disk."""
+"""Builder of a click log: codes of names, columns of lists, and rows on disk."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -66,10 +66,10 @@ class LogBuilder:
         first_rank: Rank of the first document of lists that have no ranks.
 
     Attributes:
-        keys: Numbers of the named lists; `forget_names` frees their names.
-        users: Numbers of the users; `forget_names` frees their names.
+        keys: Codes of the named lists; `forget_names` frees their names.
+        users: Codes of the users; `forget_names` frees their names.
         action_counts: Number of rows by the name of the action.
-        action_of: Numbers of the weighted actions by name, from 1.
+        action_codes: Codes of the weighted actions by name, from 1.
         n_lists: Number of lists.
         first_rank: Rank of the first document of lists that have no ranks.
         rank_counts: Number of events by rank, for formats whose events have ranks.
@@ -90,7 +90,7 @@ class LogBuilder:
         self.list_versions = ListColumn(np.int32, UNKNOWN)
         self.list_lengths = ListColumn(np.int64, 0)
         self.action_counts: Counter[str] = Counter()
-        self.action_of = {name: number for number, name in enumerate(actions, start=1)}
+        self.action_codes = {name: code for code, name in enumerate(actions, start=1)}
         self.n_lists = 0
         self.first_rank = first_rank
         self.rank_counts: Counter[int] = Counter()
@@ -99,14 +99,14 @@ class LogBuilder:
         self.has_propensities = self.has_teams = False
         self._buffer: list[tuple[int, int, int, int, float, int]] = []
 
-    def number_of_action(self, name: str) -> int:
-        """Return the index of a weighted action, `IMPRESSION` for impressions, or `UNWEIGHTED`."""
-        if name in self.action_of:
-            return self.action_of[name]
+    def action_code(self, name: str) -> int:
+        """Return the code of a weighted action, `IMPRESSION` for impressions, else `UNWEIGHTED`."""
+        if name in self.action_codes:
+            return self.action_codes[name]
         return IMPRESSION if name in IMPRESSION_ACTIONS else UNWEIGHTED
 
     def name_of(self, query: int, document: int) -> str:
-        """Return the query and the document with these numbers, as text for a message."""
+        """Return the query and the document with these codes, as text for a message."""
         name = "no query" if query == UNKNOWN else self.queries.text(query)
         return f"{name}: {self.documents.text(document)}"
 

@@ -1,4 +1,4 @@
-"""Numbering of texts in the order of their first appearance."""
+"""Integer codes of texts, in the order of their first appearance."""
 
 from collections import defaultdict
 from itertools import islice
@@ -12,7 +12,7 @@ from rankery.identifiers import normalise_ids
 
 
 class Codes:
-    """Numbers texts from 0 in the order of their first appearance."""
+    """Encodes texts as integers from 0, in the order of their first appearance."""
 
     def __init__(self) -> None:
         self._codes: defaultdict[str, int] = defaultdict()
@@ -30,22 +30,22 @@ class Codes:
         return self._codes.get(text, -1)
 
     def of_array(self, texts: Any) -> Int32Array:
-        """Return the numbers of an Arrow array of texts without nulls, (n,)."""
+        """Return the codes of an Arrow array of texts without nulls, (n,)."""
         encoded = texts.dictionary_encode()
         codes = [self.of(text) for text in encoded.dictionary.to_pylist()]
         return cast("Int32Array", pa.array(codes, pa.int32()).take(encoded.indices).to_numpy())
 
-    def text(self, number: int) -> str:
-        """Return the text of a number, in time linear in the number."""
-        return next(islice(self._codes, number, None))
+    def text(self, code: int) -> str:
+        """Return the text of a code, in time linear in the code."""
+        return next(islice(self._codes, code, None))
 
     def texts(self) -> Texts:
-        """Return all texts by number."""
+        """Return all texts, in the order of their codes."""
         return Texts.of(list(self._codes))
 
 
 class IdCodes(Codes):
-    """Numbers ids of queries or documents; `7` and `7.0` are one id, as in datasets."""
+    """Encodes ids of queries or documents; `7` and `7.0` are one id, as in datasets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,8 +55,8 @@ class IdCodes(Codes):
         """Return the code of an id; a new id gets the next code."""
         if ".0" not in text:
             return super().of(text)
-        number = self._respelled.get(text)
-        if number is None:
+        code = self._respelled.get(text)
+        if code is None:
             normalised = normalise_ids([text]).texts[0].as_py()
-            number = self._respelled[text] = super().of(normalised)
-        return number
+            code = self._respelled[text] = super().of(normalised)
+        return code

@@ -60,7 +60,7 @@ class MetarankReader:
         builder, action_name = self._builder, required_text(value, "type", "the type of an interaction")
         builder.action_counts[action_name] += 1
         ranking = text_of(value, "ranking")
-        action = builder.number_of_action(action_name)  # actions with a weight are numbered from 1
+        action = builder.action_code(action_name)  # actions with a weight are numbered from 1
         if action > IMPRESSION and ranking:
             item = required_text(value, "item", "the id of an item")
             builder.add_row(builder.named_list(ranking), item, NO_RANK, action)

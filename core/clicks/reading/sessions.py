@@ -87,9 +87,9 @@ class SessionReader:
     def _add_action(self, number: int, document: str, action: str) -> None:
         builder = self._builder
         builder.action_counts[action] += 1
-        action_number = builder.number_of_action(action)
-        if action_number > IMPRESSION:
-            builder.add_row(number, document, 0, action_number)
+        action_code = builder.action_code(action)
+        if action_code > IMPRESSION:
+            builder.add_row(number, document, 0, action_code)
 
 
 def _is_clicked(document: Json) -> bool:

@@ -50,8 +50,8 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 
     Raises:
         InvalidInput: A requested column does not exist.
-        DatasetError: There is no column for the document, or none for clicks or actions; or the columns have
-            numbers of clicks and impressions.
+        DatasetError: There is no column for the document, or none for clicks or actions; or each row has
+            the total clicks and impressions of a document.
     """
     column_by_name = {name.lower(): column for column, name in reversed(list(enumerate(table.names)))}
     roles = {}
@@ -110,10 +110,11 @@ class TableReader:
 
         Raises:
             DatasetError: With up to 100 problems by line and column.
-            InvalidInput: A requested column does not exist, or clicks have no weight.
+            InvalidInput: A requested column does not exist, or the table has a column of clicks and
+                `options` has no weight for the action `click`.
         """
         roles = column_roles(table, columns)
-        if "click" in roles and _CLICK not in self._builder.action_of:
+        if "click" in roles and _CLICK not in self._builder.action_codes:
             raise InvalidInput.at(
                 "/actions", f"must have a weight for {_CLICK}, since the file has a click column"
             )
@@ -153,7 +154,7 @@ class TableReader:
             cells.teams(),
         )
         clicked = rows[cells.clicks()]
-        clicked["action"] = builder.action_of.get(_CLICK, IMPRESSION)
+        clicked["action"] = builder.action_codes.get(_CLICK, IMPRESSION)
         if "click" in cells.roles:
             builder.action_counts[_CLICK] += len(clicked)
         builder.spool.add(np.concatenate([rows[rows["action"] >= 0], clicked]))
@@ -190,7 +191,11 @@ class TableReader:
         return list_numbers
 
     def _named_lists(self, cells: "_Block", queries: Int32Array) -> Int32Array:
-        """Return the index of each row's list, by name, and also by a query that is not the list's first."""
+        """Return the index of each row's list.
+
+        Rows with the name of a list and the query of its first row, or no query, are that list. Rows with
+        another query are a separate list for each query.
+        """
         builder, names = self._builder, cells.texts("list")
         lists = builder.keys.of_array(names).copy()
         builder.n_lists = len(builder.keys)
@@ -274,18 +279,18 @@ class _Block:
         return empty
 
     def queries(self, builder: LogBuilder) -> Int32Array:
-        """Return the numbers of the queries."""
+        """Return the codes of the queries."""
         if "query" not in self.roles:
             return np.full(self.n_rows, builder.queries.of(ONE_QUERY), np.int32)
         return builder.queries.of_array(self.ids("query"))
 
     def codes(self, role: str, codes: Codes) -> Int32Array:
-        """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""
-        numbers_of_rows = np.full(self.n_rows, UNKNOWN, np.int32)
+        """Return the codes of the texts of a role, `UNKNOWN` for missing cells."""
+        codes_of_rows = np.full(self.n_rows, UNKNOWN, np.int32)
         if role in self.roles:
             has_text = ~self._are_empty(role)
-            numbers_of_rows[has_text] = codes.of_array(self.texts(role).filter(has_text))
-        return numbers_of_rows
+            codes_of_rows[has_text] = codes.of_array(self.texts(role).filter(has_text))
+        return codes_of_rows
 
     def ranks(self) -> Int64Array:
         """Return the ranks, `NO_RANK` for missing or invalid cells."""
@@ -295,15 +300,15 @@ class _Block:
         return self._whole_numbers("rank", "not_a_rank", expected, _RANK_BOUND, NO_RANK)
 
     def clicks(self) -> Any:
-        """Return whether the click column of each row is above 0."""
+        """Return the mask of the rows whose click column is above 0, all false without the column."""
         if "click" not in self.roles:
             return np.zeros(self.n_rows, np.bool_)
         return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0
 
     def actions_in_lists(self, builder: LogBuilder) -> Int32Array:
-        """Return the index of each row's action, `UNWEIGHTED` where the cell of the list is empty.
+        """Return the code of each row's action, `UNWEIGHTED` for rows without a list id.
 
-        Count such actions, and record a problem for each such impression.
+        Count actions without a list id; record a problem for each impression without one.
         """
         actions = self._actions(builder)
         if "list" not in self.roles:
@@ -315,18 +320,18 @@ class _Block:
         return np.where(empty, UNWEIGHTED, actions)
 
     def _actions(self, builder: LogBuilder) -> Int32Array:
-        """Return the index of each row's action, `IMPRESSION`, or `UNWEIGHTED`."""
+        """Return the code of each row's action, `IMPRESSION` for impressions, or `UNWEIGHTED`."""
         if "action" not in self.roles:
             builder.action_counts[IMPRESSION_ACTIONS[0]] += self.n_rows
             return np.full(self.n_rows, IMPRESSION, np.int32)
         encoded = self.texts("action").dictionary_encode()
         names = encoded.dictionary.to_pylist()
-        codes = encoded.indices.to_numpy()
-        for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+        positions = encoded.indices.to_numpy()
+        for name, count in zip(names, np.bincount(positions, minlength=len(names)).tolist(), strict=True):
             builder.action_counts[name] += count
-        numbers_by_code = np.array([builder.number_of_action(name) for name in names], np.int32)
-        actions: Int32Array = numbers_by_code[codes]
-        return actions
+        codes_of_names = np.array([builder.action_code(name) for name in names], np.int32)
+        codes: Int32Array = codes_of_names[positions]
+        return codes
 
     def propensities(self) -> Any:
         """Return the propensities, NaN without a column."""
@@ -360,12 +365,13 @@ class _Block:
         return np.where(is_whole, np.where(is_whole, values, 0).astype(np.int64), missing)
 
     def _numbers(self, role: str, cause: str, expected: str) -> tuple[Float64Array, Int64Array]:
+        """Return numbers, NaN for missing or invalid cells, and the rows of the invalid cells."""
         values, wrong = numbers(self._cells[role])
         self._refuse(role, cause, wrong, expected)
         return values, wrong
 
     def _refuse(self, role: str, cause: str, rows: Int64Array, expected: str) -> None:
-        """Record a problem for each of some cells."""
+        """Record a problem for the cell of a role in each of these rows."""
         position = self.roles[role]
         column = self._table.names[position]
         for done, row in enumerate(rows.tolist()):

@@ -69,11 +69,11 @@ class UbiReader:
         rank = whole_number(object_in(attributes, "position"), "ordinal")
         if rank is not None:
             builder.rank_counts[rank] += 1
-        action_number = builder.number_of_action(action)
+        action_code = builder.action_code(action)
         query = text_of(value, "user_query")
         builder.without_query += query is None
         if not text_of(value, "query_id"):
-            builder.without_list += action_number >= IMPRESSION
+            builder.without_list += action_code >= IMPRESSION
             return
         number = self._list(value)
         if query is None:
@@ -84,13 +84,13 @@ class UbiReader:
             time=time_of(value.get("timestamp")),
             user=name_of(value, "client_id", "user_id"),
         )
-        if action_number < IMPRESSION:
+        if action_code < IMPRESSION:
             return
         document = text_of(object_in(attributes, "object"), "object_id")
         if not document:
             builder.without_document += 1
             return
-        builder.add_row(number, document, NO_RANK if rank is None else rank, action_number)
+        builder.add_row(number, document, NO_RANK if rank is None else rank, action_code)
 
     def _list(self, value: Json) -> int:
         return self._builder.named_list(required_text(value, "query_id", "the id of a query"))

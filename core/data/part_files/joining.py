@@ -48,14 +48,14 @@ def join_parts(
         DatasetError: The parts contradict each other, or the joined dataset would be too large.
         InvalidInput: `feature_names` names a feature that no part has.
     """
-    grouping, scattered = _groupings(parts)
+    grouping, scattered = _grouping_and_scattered(parts)
     _check_size(parts, limits)
     if scattered and options.non_contiguous_queries == "error":
         raise _scattered_error(parts, grouping, scattered)
     join = _Join(parts, grouping)
     done = 0
     for number, part in enumerate(parts):
-        join.take(number)
+        join.add_part(number)
         done += part.n_documents
         if on_progress is not None:
             on_progress(done, len(join.labels))
@@ -69,11 +69,17 @@ def join_parts(
     )
 
 
-def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
-    """Gather the queries of all parts; return also the queries that are not contiguous in the files.
+def _grouping_and_scattered(
+    parts: Sequence[Part],
+) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
+    """Return the queries of the joined dataset, and those that are not contiguous in the files.
 
-    The rows of each part are already sorted by query. Its runs, in the order of the file, show which queries
-    were not contiguous.
+    The rows of each part are already sorted by query. Queries that were not contiguous in a file are found
+    by the part's runs, which are in the order of the file.
+
+    Returns:
+        The grouping; and for each query that is not contiguous: its index, the row after its first run, and
+        the row at which it continues.
     """
     grouping = _grouped(parts, [(part.query_boundaries[:-1], part.query_ids) for part in parts])
     if not any(part.has_scattered_queries for part in parts):
@@ -151,8 +157,8 @@ class _Join:
         self._categories: dict[str, dict[str, None]] = {}
         self._query_values = QueryValues(len(grouping.query_ids))
 
-    def take(self, number: int) -> None:
-        """Copy the rows of a part, given by its number from 0, to their target rows."""
+    def add_part(self, number: int) -> None:
+        """Copy the rows of a part to their target rows; parts are numbered from 0."""
         part = self._parts[number]
         dataset = read_parquet(pa.BufferReader(pa.py_buffer(part.rows)))  # type: ignore[arg-type]
         first, last = self._first_rows[number : number + 2]

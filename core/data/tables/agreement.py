@@ -14,7 +14,7 @@ _KIND_NAMES = {
     "number": "numbers",
     "text": "text",
     "list": "lists of numbers",
-    "neither": "values of another type",
+    "other": "values of another type",
 }
 
 

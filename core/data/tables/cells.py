@@ -11,7 +11,7 @@ import pyarrow.types as types
 
 from core.types import Float64Array, Int64Array
 
-Kind = Literal["number", "text", "list", "neither"]  # list: a list of numbers
+Kind = Literal["number", "text", "list", "other"]  # list: a list of numbers
 
 # Missing values as pandas, R and SQL write them; an empty cell is missing, too.
 _MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT")
@@ -48,9 +48,9 @@ def kind_of(type: Any) -> Kind:
     """Return the kind of cells of an Arrow type."""
     if types.is_dictionary(type):
         kind = kind_of(type.value_type)
-        return "neither" if kind == "list" else kind
+        return "other" if kind == "list" else kind
     if any(is_list(type) for is_list in _LISTS):
-        return "list" if kind_of(type.value_type) == "number" else "neither"
+        return "list" if kind_of(type.value_type) == "number" else "other"
     if (
         types.is_integer(type)
         or types.is_floating(type)
@@ -59,7 +59,7 @@ def kind_of(type: Any) -> Kind:
         or types.is_null(type)
     ):
         return "number"
-    return "text" if any(is_text(type) for is_text in _TEXTS) else "neither"
+    return "text" if any(is_text(type) for is_text in _TEXTS) else "other"
 
 
 def kind_of_texts(column: Any) -> Kind:
@@ -67,9 +67,9 @@ def kind_of_texts(column: Any) -> Kind:
     trimmed = pc.utf8_trim_whitespace(column)
     filled = trimmed.filter(pc.invert(pc.fill_null(pc.is_in(trimmed, _missing_texts()), True)))
     # Numbers with a decimal comma count as numbers, to be refused later with a specific message.
-    numeric = [pc.match_substring_regex(filled, form) for form in (_NUMBER_OR_WORD, _DECIMAL_COMMA)]
-    truths = pc.is_in(pc.utf8_lower(filled), pa.array(["true", "false"]))
-    matching = pc.sum(pc.or_(pc.or_(*numeric), truths)).as_py() or 0
+    numeric = [pc.match_substring_regex(filled, pattern) for pattern in (_NUMBER_OR_WORD, _DECIMAL_COMMA)]
+    boolean = pc.is_in(pc.utf8_lower(filled), pa.array(["true", "false"]))
+    matching = pc.sum(pc.or_(pc.or_(*numeric), boolean)).as_py() or 0
     return "number" if matching * 2 >= len(filled) else "text"
 
 
@@ -94,7 +94,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     try:
         values, wrong = _float64(pc.cast(column, pa.float64())), np.empty(0, np.int64)
     except pa.ArrowInvalid:
-        values, wrong = _numbers_one_by_one(column)
+        values, wrong = _numbers_with_exceptions(column)
     for position in np.flatnonzero(np.isinf(values)).tolist():
         if "i" not in column[position].as_py().lower():  # overflow of a finite number, not "inf"
             values[position] = np.copysign(_MAX_FLOAT64, values[position])
@@ -160,7 +160,8 @@ def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
+def _numbers_with_exceptions(column: Any) -> tuple[Float64Array, Int64Array]:
+    """Convert texts as `numbers` does, if some are blank, missing, true, false or no numbers."""
     trimmed = pc.utf8_trim_whitespace(column)
     lower = pc.utf8_lower(trimmed)
     for word, digit in (("true", "1"), ("false", "0")):

@@ -99,7 +99,7 @@ class CheckedCells:
         Raises:
             DatasetError: The column has such values.
         """
-        if kind_of(column.type) in ("list", "neither"):
+        if kind_of(column.type) in ("list", "other"):
             raise DatasetError.at(
                 f"expected {expected}, but column {self._table.names[position]!r} holds {column.type}",
                 file=self._table.file,

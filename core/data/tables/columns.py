@@ -83,7 +83,7 @@ def find_columns(
                 line=table.header_line,
             )
         roles = replace(roles, by_role={**roles.by_role, "label": 0}, rest=roles.rest[1:])
-    nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
+    nested = [table.names[p] for p in roles.rest if kinds[p] == "other"]
     if nested:
         raise DatasetError.at(
             f"expected columns of numbers, text or lists of numbers, but {listed(nested)} have"

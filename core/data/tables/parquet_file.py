@@ -77,7 +77,7 @@ class ParquetTable:
         """Classify numbers, texts and lists of numbers by the types of the columns."""
         kinds = [kind_of(field.type) for field in self.schema]
         return [
-            "neither" if kind == "list" and not width else kind
+            "other" if kind == "list" and not width else kind
             for kind, width in zip(kinds, self.widths(), strict=True)
         ]
 

@@ -6,7 +6,7 @@ from core.export.networks.target import Engine, NetworkSource, centres_of
 from core.export.thresholds import LARGEST
 from core.types import Float32Array
 
-_DEVIATIONS = (1.0, 8.0, 1000.0)  # distances from the mean
+_DEVIATIONS = (1.0, 8.0, 1000.0)  # distances from the centre, in standard deviations of the feature
 _SHARE_CHANGED, _SHARE_MISSING = 0.5, 0.3
 
 
@@ -67,7 +67,7 @@ def _values(source: NetworkSource, engine: Engine) -> Float32Array:
     constants = [np.float32(0.0), np.float32(-0.0), smallest, -smallest, np.float32(1e-10)]
     if not engine.single:
         constants += [LARGEST, -LARGEST]
-    if not engine.finite:
+    if not engine.finite_only:
         constants += [np.float32(np.inf), np.float32(-np.inf)]
     rows = [values, np.repeat(np.array(constants, np.float32)[:, np.newaxis], inputs.n_features, axis=1)]
     if inputs.kind == "rank-gauss":

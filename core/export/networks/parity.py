@@ -55,7 +55,7 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
 
 def without_excluded_values(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Float32Array:
     """Return rows with 0 in place of the values for which the engine does not guarantee parity."""
-    if engine.finite:
+    if engine.finite_only:
         rows = np.where(np.isinf(rows), np.float32(0.0), rows)
     if export.source.options.never_missing:
         rows = np.where(np.isfinite(rows), rows, np.float32(0.0))

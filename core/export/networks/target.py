@@ -53,14 +53,14 @@ class Engine:
         name: Name of the engine.
         arithmetic: Description of its arithmetic.
         single: Whether sums are computed in float32, not float64.
-        finite: Whether the parity guarantee excludes infinite values, which the model treats as missing.
+        finite_only: Whether the parity guarantee excludes infinite values, which the model treats as missing.
         score: Returns the scores, (n_documents,), of float32 documents, by the numbers in the file.
     """
 
     name: str
     arithmetic: str
     single: bool
-    finite: bool
+    finite_only: bool
     score: Callable[[Float32Array], Float64Array]
 
 

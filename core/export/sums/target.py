@@ -186,7 +186,12 @@ class MembersTarget(SumTarget):
             # A linear leaf multiplies features, so that an infinite one gives no finite score.
             finite = any(tree.linear is not None for tree in source.text.trees)
             return [
-                (Engine(self.reader, "LightGBM's own", single=False, finite=finite, score=forest.score), None)
+                (
+                    Engine(
+                        self.reader, "LightGBM's own", single=False, finite_only=finite, score=forest.score
+                    ),
+                    None,
+                )
             ]
         nodes = self.of_trees.read(written.content, source)
         loaded = loaded_trees(self.of_trees, source, nodes)
@@ -204,7 +209,7 @@ class MembersTarget(SumTarget):
             name,
             describe_arithmetics(engine.arithmetic for engine, _ in members),
             single=False,
-            finite=any(engine.finite for engine, _ in members),
+            finite_only=any(engine.finite_only for engine, _ in members),
             score=lambda rows: _sum_of(terms, rows),
             trees=tuple(trees),
         )
@@ -238,7 +243,7 @@ def _engine_of(trees: LoadedTrees) -> Engine:
         arithmetic.engine,
         arithmetic.description,
         single=arithmetic.single,
-        finite=arithmetic.finite,
+        finite_only=arithmetic.finite_only,
         score=score,
     )
 

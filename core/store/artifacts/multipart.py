@@ -101,7 +101,7 @@ def receive_parts(path: str, size_bytes: int, target: Path, run: Run) -> None:
 
     Args:
         path: The remote file.
-        size_bytes: Its size.
+        size_bytes: Size of the remote file.
         target: The local file.
         run: Runs an action on the file system with retries, see `send_to_s3`.
     """

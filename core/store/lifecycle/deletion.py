@@ -170,7 +170,7 @@ def preview(
     Args:
         store: Store of the objects.
         kind: Kind of the objects.
-        object_ids: Their ids.
+        object_ids: Ids of the objects.
         mode: Options of the deletion.
         gone: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.

@@ -84,7 +84,7 @@ class RetentionPolicy:
             settings.retention_interleaved_lists_days,
         )
 
-    def before(self, kind: str, now: datetime) -> datetime:
+    def oldest_kept(self, kind: str, now: datetime) -> datetime:
         """Return the time before which objects of a kind have expired."""
         return now - timedelta(days=self.days[kind])
 
@@ -105,12 +105,12 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
 
 
 def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
-    before = policy.before(name, utc_now())
+    before = policy.oldest_kept(name, utc_now())
     for page in _pages(store, lambda tx, after: tx.trash.past_retention(KINDS[name], before, after, CHUNK)):
         yield from page
 
 
-def _expired(store: Store, before: datetime) -> Iterator[list[str]]:
+def _overdue_trash(store: Store, before: datetime) -> Iterator[list[str]]:
     """Yield pages of ids of objects that were moved to the trash before a moment.
 
     Jobs come before models, and models before their results, so that objects that were deleted together are
@@ -120,10 +120,10 @@ def _expired(store: Store, before: datetime) -> Iterator[list[str]]:
         if not tx.trash.has_overdue_trash(before):
             return
     for kind in OWNERS_FIRST:
-        yield from _pages(store, partial(_expired_page, kind, before))
+        yield from _pages(store, partial(_overdue_page, kind, before))
 
 
-def _expired_page(kind: Kind, before: datetime, tx: Transaction, after: str) -> list[str]:
+def _overdue_page(kind: Kind, before: datetime, tx: Transaction, after: str) -> list[str]:
     return tx.trash.overdue_trash(kind, before, after, CHUNK)
 
 
@@ -152,7 +152,7 @@ class Upkeep:
         self._interval_seconds = interval_seconds
         self._due_at = 0.0
         self._remaining: list[tuple[str, Iterator[str]]] = []
-        self._expired: Iterator[list[str]] | None = None
+        self._overdue_pages: Iterator[list[str]] | None = None
 
     def run(self, store: Store, seconds: float) -> None:
         """Do the due work until the time limit; the rest waits for the next call.
@@ -168,7 +168,7 @@ class Upkeep:
                 tx.uploads.delete_expired()
                 pending = tx.trash.pending(CHUNK)
         delete_folders(store, pending, FolderSizes(store.artifacts))
-        if not self._purge_expired(store, deadline) or time.monotonic() < self._due_at:
+        if not self._purge_overdue(store, deadline) or time.monotonic() < self._due_at:
             return
         if self._expire(store, deadline) and self._forget_rows(store, deadline):
             self._due_at = time.monotonic() + self._interval_seconds
@@ -191,16 +191,16 @@ class Upkeep:
             self._remaining.pop(0)
         return True
 
-    def _purge_expired(self, store: Store, deadline: float) -> bool:
+    def _purge_overdue(self, store: Store, deadline: float) -> bool:
         """Purge objects whose time in the trash is over; return whether all were handled."""
-        if self._expired is None:
-            self._expired = _expired(store, utc_now() - timedelta(days=self._policy.trash_days))
-        for page in self._expired:
-            # This keeps objects that an object outside the trash depends on.
+        if self._overdue_pages is None:
+            self._overdue_pages = _overdue_trash(store, utc_now() - timedelta(days=self._policy.trash_days))
+        for page in self._overdue_pages:
+            # `empty_trash` keeps objects on which an object outside the trash depends.
             empty_trash(store, page, DeletionMode(seconds=1), UPKEEP)
             if time.monotonic() > deadline:
                 return False
-        self._expired = None
+        self._overdue_pages = None
         return True
 
     def _forget_rows(self, store: Store, deadline: float) -> bool:

@@ -252,7 +252,7 @@ class Aliases:
         """Delete the promotion gate of an alias.
 
         Raises:
-            NotFound: It has no gate.
+            NotFound: The alias has no gate.
         """
         self._lock(name, alias)
         self._session.delete(self.gate(name, alias))

@@ -96,7 +96,7 @@ class ApiKeys(Repository[ApiKey]):
         """Revoke a key and end its sessions. Idempotent.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The key does not exist.
         """
         key = self.get(id)
         key.revoked_at = key.revoked_at or utc_now()

@@ -90,7 +90,7 @@ class DataRepository(Repository[Data]):
             files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The row does not exist.
         """
         row = self.get(id)
         row.source = {**row.source, "read": list(files)}
@@ -195,7 +195,7 @@ class Datasets(DataRepository[Dataset]):
                 new `data_key`.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The dataset does not exist.
         """
         if digest is not None and data_key is not None and replaces is not None:
             self._replace(digest, replaces, data_key)
@@ -239,8 +239,8 @@ class Datasets(DataRepository[Dataset]):
         """Make an invalid dataset pending again, with other options.
 
         Raises:
-            NotFound: It does not exist.
-            WrongState: It is not invalid.
+            NotFound: The dataset does not exist.
+            WrongState: The dataset is not invalid.
         """
         dataset = self.locked(id)
         if dataset.status != "invalid":
@@ -254,7 +254,7 @@ class Datasets(DataRepository[Dataset]):
         """Mark a dataset as invalid.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The dataset does not exist.
         """
         dataset = self.get(id)
         dataset.status, dataset.problem = "invalid", problem
@@ -306,8 +306,8 @@ class ClickLogs(DataRepository[ClickLog]):
         """Return a log that can be used.
 
         Raises:
-            NotFound: It does not exist.
-            WrongState: It has not been read, or could not be.
+            NotFound: The log does not exist.
+            WrongState: The log has not been read, or could not be.
         """
         log = self.get(id)
         if log.status != "ready" or log.folder is None:
@@ -318,7 +318,7 @@ class ClickLogs(DataRepository[ClickLog]):
         """Protect a log from deletion until the transaction ends.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The log does not exist.
         """
         self._existing(self._session.get(ClickLog, id, with_for_update={"read": True}), id)
 
@@ -341,7 +341,7 @@ class ClickLogs(DataRepository[ClickLog]):
             format: Detected format of the files, None for a log that was not read.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The log does not exist.
         """
         log = self.get(id)
         log.status, log.problem, log.folder = "ready", None, folder

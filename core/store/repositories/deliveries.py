@@ -68,7 +68,7 @@ class Deliveries(Repository[Webhook]):
         """Return one delivery of a webhook, locked until the transaction ends if `locked`.
 
         Raises:
-            NotFound: It has no such delivery.
+            NotFound: The webhook has no such delivery.
         """
         delivery = self._session.get(WebhookDelivery, id, with_for_update=locked, populate_existing=True)
         if delivery is None or delivery.webhook_id != webhook_id:

@@ -177,8 +177,8 @@ class Experiments(Repository[Experiment]):
             The experiment, and the jobs that were cancelled or got a cancellation request.
 
         Raises:
-            NotFound: It does not exist.
-            WrongState: It has ended.
+            NotFound: The experiment does not exist.
+            WrongState: The experiment has ended.
         """
         experiment = self.locked(id)
         if experiment.status not in ACTIVE_EXPERIMENTS:
@@ -193,8 +193,8 @@ class Experiments(Repository[Experiment]):
         """Resume an experiment that was cancelled, failed, or has unsuccessful trainings.
 
         Raises:
-            NotFound: It does not exist.
-            WrongState: It is active, or it has no trainings left to run.
+            NotFound: The experiment does not exist.
+            WrongState: The experiment is active, or has no trainings left to run.
         """
         experiment = self.locked(id)
         if experiment.status in ACTIVE_EXPERIMENTS:

@@ -41,8 +41,8 @@ _lock = threading.Lock()
 _last = 0
 
 
-def is_possible(text: str) -> bool:
-    """Return whether a text may be an id: no id has NUL, which PostgreSQL refuses to compare."""
+def may_exist(text: str) -> bool:
+    """Return whether the database can be asked for an id: PostgreSQL refuses to compare NUL characters."""
     return "\0" not in text
 
 

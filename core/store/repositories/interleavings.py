@@ -54,7 +54,7 @@ class Interleavings(SimpleRepository[Interleaving]):
         """Delete an interleaving with its lists.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The interleaving does not exist.
         """
         row = self.locked(id)
         self._session.execute(delete(ShownList).where(ShownList.interleaving_id == id))
@@ -78,10 +78,10 @@ class Interleavings(SimpleRepository[Interleaving]):
         """Return a list of an interleaving, locked until the transaction ends.
 
         Raises:
-            NotFound: It does not exist, or is one of another interleaving.
+            NotFound: The interleaving has no such list.
         """
         row = None
-        if ids.is_possible(list_id):
+        if ids.may_exist(list_id):
             row = self._session.get(ShownList, list_id, with_for_update=True, populate_existing=True)
         if row is None or row.interleaving_id != id:
             raise NotFound("list", list_id)

@@ -72,7 +72,7 @@ class Jobs(JobClaims, JobRecovery):
 
         Args:
             kind: Kind of the job.
-            spec: Its specification.
+            spec: Specification of the job, as JSON.
             dataset_ids: The datasets that it reads or makes.
             id: Its id, None for a new one.
             priority: Jobs of a higher priority are claimed first.
@@ -190,7 +190,7 @@ class Jobs(JobClaims, JobRecovery):
 
         Raises:
             NotFound: There is no such job.
-            WrongState: It has already ended.
+            WrongState: The job has already ended.
         """
         job = self.locked(id)
         if job.status == QUEUED:

@@ -114,7 +114,7 @@ class Models(Repository[Model]):
         Raises:
             NotFound: There is no such model.
         """
-        model = self._find(ref) if ids.is_possible(ref) else None
+        model = self._find(ref) if ids.may_exist(ref) else None
         if model is None:
             raise NotFound("model", ref)
         return model
@@ -142,7 +142,7 @@ class Models(Repository[Model]):
         """Raise if there is no model of a name.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: No model has the name.
         """
         if self._latest(name) is None:
             raise NotFound("model", name)

@@ -50,15 +50,15 @@ class Repository(Generic[Row]):
         """Return one row.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: No row has the id.
         """
-        return self._existing(self._session.get(self.table, id) if ids.is_possible(id) else None, id)
+        return self._existing(self._session.get(self.table, id) if ids.may_exist(id) else None, id)
 
     def locked(self, id: str) -> Row:
         """Return one current row, locked until the transaction ends.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: No row has the id.
         """
         row = self._session.get(self.table, id, with_for_update=True, populate_existing=True)
         return self._existing(row, id)
@@ -125,7 +125,7 @@ class SimpleRepository(Repository[Row]):
         """Delete a row.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: No row has the id.
         """
         self._session.delete(self.locked(id))
         self._session.flush()

@@ -44,7 +44,7 @@ class ServedRankings(Repository[ServedRanking]):
 
     def documents(self, ranking_ids: Iterable[str]) -> dict[str, list[str]]:
         """Return the documents of rankings by id, without the rankings that do not exist."""
-        possible = set(filter(ids.is_possible, ranking_ids))
+        possible = set(filter(ids.may_exist, ranking_ids))
         wanted = select(ServedRanking.id, ServedRanking.content).where(ServedRanking.id.in_(possible))
         return {row.id: row.content["documents"] for row in self._session.execute(wanted)}
 

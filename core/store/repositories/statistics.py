@@ -52,9 +52,9 @@ class ActiveJobCount:
     """The number of active jobs by kind, status and priority.
 
     Attributes:
-        kind: Their kind.
+        kind: Kind of the jobs.
         status: `queued` or `running`.
-        priority: Their priority.
+        priority: Priority of the jobs.
         number: Number of jobs.
         oldest_at: Time at which the oldest was submitted.
     """

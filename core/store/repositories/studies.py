@@ -44,7 +44,7 @@ class TrialResult:
         folds: `[{"fold", "value", "best_iteration"}]` of the completed folds.
         interval: `[lower, upper]` of the value, or None.
         curve: `[[iteration, value], …]` of the first fold.
-        best_iteration: Median over the completed folds, None without one.
+        best_iteration: Median over the completed folds; None if no fold was completed.
     """
 
     status: str
@@ -89,10 +89,11 @@ class Studies(Repository[Study]):
 
         Args:
             spec: The resolved specification.
-            budget: Its budget.
+            budget: Budget of the study.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
-            project: Its project; None for the project of its models, else that of `origin` or its dataset.
+            project: Project of the study; None for the project of its models, else that of `origin` or
+                its dataset.
             origin: The study that it clones, or None.
 
         Raises:
@@ -136,7 +137,7 @@ class Studies(Repository[Study]):
         """Return one trial.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The study has no trial with this number.
         """
         return trial_of(self._session, study_id, number)
 
@@ -185,7 +186,7 @@ class Studies(Repository[Study]):
         """Pause a study: queue no further trials; queued and running trials finish.
 
         Raises:
-            WrongState: It is not running.
+            WrongState: The study is not running.
         """
         study = self.locked(study_id)
         if study.status != RUNNING:
@@ -198,7 +199,7 @@ class Studies(Repository[Study]):
         """Resume a paused study and queue its next trials.
 
         Raises:
-            WrongState: It is not paused.
+            WrongState: The study is not paused.
         """
         study = self.locked(study_id)
         if study.status != PAUSED:
@@ -216,7 +217,7 @@ class Studies(Repository[Study]):
         """Cancel a study; the caller cancels `active_jobs` in another transaction.
 
         Raises:
-            WrongState: It has ended.
+            WrongState: The study has ended.
         """
         study = self.locked(study_id)
         if study.status in ENDED:

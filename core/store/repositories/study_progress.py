@@ -221,7 +221,7 @@ def trial_of(session: Session, study_id: str, number: int) -> Trial:
     """Return the current row of a trial.
 
     Raises:
-        NotFound: It does not exist.
+        NotFound: The study has no such trial.
     """
     trial = session.get(Trial, (study_id, number), populate_existing=True)
     if trial is None:

@@ -56,7 +56,7 @@ class Uploads:
         """Return an upload of an API key.
 
         Raises:
-            NotFound: It does not exist, has expired or belongs to another key.
+            NotFound: The upload does not exist, has expired or belongs to another key.
         """
         upload = self._session.get(Upload, id)
         if upload is None or upload.key_id != key_id or upload.expires_at <= utc_now():
@@ -67,7 +67,7 @@ class Uploads:
         """Raise if an upload does not exist, whatever API key created it.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The upload does not exist.
         """
         if self._session.get(Upload, id) is None:
             raise NotFound("upload", id)
@@ -102,7 +102,7 @@ class Uploads:
 
         Raises:
             UploadTakenOver: Another request has taken the upload over, or it was deleted.
-            WrongState: It has too many parts.
+            WrongState: The upload has too many parts.
         """
         first, last = parts[0], parts[-1]
         own_upload = update(Upload).where(
@@ -127,7 +127,7 @@ class Uploads:
         The row stays until its expiry, so that the same request can be repeated.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The upload does not exist.
             WrongState: The upload was used before.
         """
         upload = self.get(id, key_id)
@@ -142,7 +142,7 @@ class Uploads:
         """Delete an upload, and mark its parts to be deleted.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The upload does not exist.
         """
         self.get(id, key_id)
         self._delete([id])

@@ -85,7 +85,7 @@ class Webhooks(Deliveries):
         receives these and all events from now on.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The webhook does not exist.
         """
         webhook = self.locked(id)
         if webhook.enabled and values.get("enabled") is False:
@@ -141,7 +141,7 @@ class Webhooks(Deliveries):
         """Replace the secret of a webhook; the former secret signs as well for another 24 hours.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The webhook does not exist.
         """
         webhook = self.locked(id)
         now = utc_now()
@@ -154,7 +154,7 @@ class Webhooks(Deliveries):
         """Delete a webhook with its deliveries.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The webhook does not exist.
         """
         self.locked(id)
         self._session.execute(delete(Webhook).where(Webhook.id == id))

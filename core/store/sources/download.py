@@ -25,8 +25,8 @@ class Downloaded:
 
     Attributes:
         version: Version of the file.
-        size_bytes: Its size.
-        sha256: Checksum of its bytes.
+        size_bytes: Size of the file.
+        sha256: Checksum of the file.
     """
 
     version: FileVersion

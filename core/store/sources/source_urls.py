@@ -105,7 +105,7 @@ def parse_source_url(text: str, pointer: str = "/source") -> SourceUrl:
         pointer: JSON pointer of the URL in the payload, for errors.
 
     Raises:
-        InvalidInput: It is not a valid URL, has `..` or encoded slashes, or holds credentials.
+        InvalidInput: The text is not a valid URL, has `..` or encoded slashes, or holds credentials.
     """
     return _parse(text, pointer, is_prefix=False)
 
@@ -114,7 +114,7 @@ def parse_redirect(text: str) -> SourceUrl:
     """Parse the URL that a web server redirects to, which may be signed.
 
     Raises:
-        InvalidInput: It is not a URL of a web server, or ambiguous.
+        InvalidInput: The text is not a URL of a web server, or is ambiguous.
     """
     return _parse_web(text, "/source", may_be_signed=True)
 
@@ -149,7 +149,7 @@ def parse_prefix(text: str) -> SourceUrl:
     """Parse an entry of the allow-list.
 
     Raises:
-        InvalidInput: It is not a valid URL.
+        InvalidInput: The entry is not a valid URL.
     """
     return _parse(text.strip(), f"/{SETTING}", is_prefix=True)
 

@@ -53,7 +53,7 @@ class WebFile:
             with contextlib.ExitStack() as stack:
                 response = self._response(headers, stack)
                 if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and "Range" in headers:
-                    if version is not None and _size_of(response) == start:  # only the end was unknown
+                    if version is not None and _size_of(response) == start:  # all bytes were read before
                         yield ByteStream(replace(version, size_bytes=start), start, iter(()))
                         return
                     del headers["Range"], headers["If-Range"]

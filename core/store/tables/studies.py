@@ -22,7 +22,7 @@ class Study(InProject, Trashable, Base):
         parallel_trials: Number of concurrently queued or running trials.
         key_id: The API key that submitted it, None without authentication.
         best_number: Number of the best successful trial, or None.
-        best_value: Its value.
+        best_value: Value of the best successful trial, or None.
         default_value: Value of trial 0, or None.
         default_job_id: The training that refits the default; None until it is queued.
         winner_job_id: The training that refits the winner; None until it is queued, or if the default won.
@@ -80,7 +80,7 @@ class Trial(Base):
         interval: `[lower, upper]` of the value over queries, or None.
         curve: `[[iteration, value], …]` of the first fold, or None.
         best_iteration: Median over the folds, or None.
-        job_id: Its job.
+        job_id: Job that runs the trial, or None.
         problem: `{"title", "detail"}` of a trial that failed, or None.
     """
 

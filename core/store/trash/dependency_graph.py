@@ -19,9 +19,9 @@ class Node:
 
     Attributes:
         kind: Kind of the object.
-        id: Its id.
+        id: Id of the object.
         name: Display name.
-        project: Its project, or None.
+        project: Project of the object, or None.
         deleted_at: Time at which it was moved to the trash, or None.
         status: Status of a job, an experiment or a study, else None.
         needs: Ids of the objects that it requires, by their kind.

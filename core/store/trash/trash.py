@@ -149,7 +149,7 @@ class Trash(ExpiredObjects):
         object of another project requires is refused.
 
         Args:
-            object_ids: Their ids.
+            object_ids: Ids of the objects to restore.
             gone: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """

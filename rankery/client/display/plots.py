@@ -74,7 +74,8 @@ def evaluation(found: answers.Evaluation) -> Any:
 
 def differences(values: answers.Differences, a: str, b: str, metric: str) -> Any:
     """Draw the differences of all queries, in ascending order."""
-    figure = _figure(f"{metric}: {b} − {a}, {values.queries:,} queries", "queries, worst first", "difference")
+    title = f"{metric}: {b} − {a}, {values.queries:,} queries"
+    figure = _figure(title, "queries, by ascending difference", "difference")
     colours = [_COLOURS[0] if value > 0 else _COLOURS[1] for value in values.differences]
     figure.add_bar(y=values.differences, marker_color=colours, marker_line_width=0)
     figure.update_layout(bargap=0)

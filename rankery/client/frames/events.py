@@ -23,8 +23,9 @@ def event_tuples(events: Any, max_size: int) -> list[tuple[Any, ...]]:
         max_size: Largest number of values of a tuple.
 
     Raises:
-        DataUnusable: An event is no such tuple, or a column is missing; the message has the position.
-        WrongType: The events are neither.
+        DataUnusable: An event is not a tuple of these sizes, or has an id of another type, and the message
+            has its position; or the data frame lacks a column.
+        WrongType: The events are not iterable, or are a string or bytes.
     """
     events = collected(events)
     if is_frame(events):

@@ -52,7 +52,7 @@ def table_of_columns(columns: Mapping[str, Any]) -> "pa.Table":
     """Return a dictionary of lists or arrays as a table.
 
     Raises:
-        DataUnusable: They are not columns, or are of different lengths.
+        DataUnusable: The values are not columns, or are of different lengths.
     """
     from rankery.client.frames.arrow import pa
 

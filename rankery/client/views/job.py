@@ -86,7 +86,7 @@ class History(Displayable, answers.JobHistory, Tabular):
 
     @property
     def times(self) -> str:
-        """Text on the median time of an iteration by part; empty if no times were recorded.
+        """Median time of an iteration by part, as text; empty if no times were recorded.
 
         Example: "tree 92 ms, objective 8.1 ms (medians)".
         """

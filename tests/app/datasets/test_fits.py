@@ -108,7 +108,9 @@ def test_a_dataset_that_cannot_be_measured_on_has_the_reason(
     }
 
 
-def test_several_systems(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+def test_most_tested_dataset_of_several_systems_is_proposed(
+    client: TestClient, store: Store, add: Callable[..., str]
+) -> None:
     """The dataset that most systems were tested on is proposed; a ranking needs no features."""
     one, other = add(FEATURES), add(FEATURES)
     first = finished_grid(store, name="a", size=1, test_id=one).references[0]
@@ -138,7 +140,9 @@ def test_several_systems(client: TestClient, store: Store, add: Callable[..., st
     assert fits_and_proposal(client, first, alone.id)[0][bare]["reason"] == "has judgments without features"
 
 
-def test_a_model_without_test_data(client: TestClient, store: Store, add_model: Callable[..., Model]) -> None:
+def test_without_test_data_the_last_evaluated_dataset_is_proposed(
+    client: TestClient, store: Store, add_model: Callable[..., Model]
+) -> None:
     """The dataset of the latest evaluation is proposed, but never the training data."""
     model = add_model("web")
     assert fits_and_proposal(client, "web")[1] is None
@@ -158,10 +162,10 @@ def test_a_model_without_test_data(client: TestClient, store: Store, add_model: 
     assert fits_and_proposal(client, "web")[1] == evaluated.id
 
 
-def test_an_unknown_model_and_a_request_without_systems(
+def test_an_unknown_model_is_not_found_and_systems_are_optional(
     client: TestClient, ready_dataset: Callable[[], str]
 ) -> None:
-    """An unknown model is 404; a request without systems has no fit."""
+    """An unknown model is answered by 404; without systems, datasets have neither a fit nor a default."""
     dataset_id = ready_dataset()
     assert client.get("/v1/datasets?for=nothing").status_code == 404
     assert client.get("/v1/datasets?for=rnk_nothing").status_code == 404

@@ -64,7 +64,7 @@ def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
 
 
 def test_presets_are_listed_with_their_conventions(client: TestClient) -> None:
-    """The listed conventions create the preset."""
+    """Conventions built from a listed preset equal those of the library."""
     presets = client.get("/v1/metrics").json()["presets"]
     assert {name: conventions(listed) for name, listed in presets.items()} == PRESETS
 

@@ -25,7 +25,7 @@ def _ids(client: TestClient, query: str) -> list[int]:
     return [event["id"] for event in answer.json()["items"]]
 
 
-def test_fields_of_an_event(client: TestClient) -> None:
+def test_an_event_has_its_kind_object_data_and_key(client: TestClient) -> None:
     """An event has its kind, its object, its data and the key that caused it."""
     event = client.get("/v1/events").json()["items"][0]
     at = event.pop("at")
@@ -40,7 +40,7 @@ def test_fields_of_an_event(client: TestClient) -> None:
     }
 
 
-def test_order_and_filters(client: TestClient) -> None:
+def test_events_are_ordered_and_filtered(client: TestClient) -> None:
     """The newest event is first by default; filters are kind, object and the id of the last known event."""
     assert _ids(client, "") == [5, 4, 3, 2, 1]
     assert _ids(client, "order=asc&after=2") == [3, 4, 5]
@@ -49,7 +49,7 @@ def test_order_and_filters(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_pages(client: TestClient, order: str) -> None:
+def test_pages_are_contiguous_in_both_orders(client: TestClient, order: str) -> None:
     """Pages are contiguous in both orders, and no event is repeated."""
     ids: list[int] = []
     cursor = ""
@@ -63,7 +63,7 @@ def test_pages(client: TestClient, order: str) -> None:
 @pytest.mark.parametrize(
     "query", ["kind=job.begun", "after=-1", f"after={2**63}", "cursor=x", "limit=0", "order=up", "object="]
 )
-def test_bad_queries(client: TestClient, query: str) -> None:
+def test_an_invalid_parameter_is_refused_with_its_pointer(client: TestClient, query: str) -> None:
     """422 points at the invalid parameter."""
     answer = client.get(f"/v1/events?{query}")
     assert answer.status_code == 422
@@ -71,7 +71,7 @@ def test_bad_queries(client: TestClient, query: str) -> None:
 
 
 @pytest.mark.parametrize("last", ["x", "-1", "1.5"])
-def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
+def test_an_invalid_last_event_id_is_refused(client: TestClient, last: str) -> None:
     """An invalid Last-Event-ID is refused."""
     headers = {"Accept": "text/event-stream", "Last-Event-ID": last}
     answer = client.get("/v1/events", headers=headers)
@@ -79,7 +79,7 @@ def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
     assert "Last-Event-ID" in answer.json()["errors"][0]["pointer"]
 
 
-def test_a_kind_of_a_later_version(client: TestClient, store: Store) -> None:
+def test_kinds_of_a_later_version_are_listed(client: TestClient, store: Store) -> None:
     """During an upgrade, the API lists kinds that only newer workers record."""
     with store.begin() as tx:
         tx.events.after(4, 1)[0].kind = "moon.full"

@@ -54,7 +54,7 @@ def test_generated_datasets_are_made_once(client: TestClient) -> None:
     assert "report" not in listed[0]
 
 
-class TestOfAQuota:
+class TestQuota:
     """Experiments that need more jobs than the quota allows."""
 
     @pytest.fixture
@@ -63,7 +63,9 @@ class TestOfAQuota:
         return settings.model_copy(update={"max_active_jobs": 2})
 
     @pytest.mark.parametrize("data", [{}, {"data": "web/Fold1"}])
-    def test_jobs_of_the_datasets_count(self, client: TestClient, data: dict[str, Any]) -> None:
+    def test_jobs_of_the_datasets_count_towards_the_quota(
+        self, client: TestClient, data: dict[str, Any]
+    ) -> None:
         """Three datasets need three jobs; a refused experiment creates none of them."""
         refused = client.post("/v1/experiments", json=REQUEST | data)
         assert (refused.status_code, refused.json().get("type")) == (409, "/problems/job-quota-too-small")
@@ -161,7 +163,7 @@ def test_unusable_datasets_of_a_folder_are_refused_at_the_folder(client: TestCli
 def test_an_invalid_dataset_is_refused(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """409 names the dataset; one that is still read is waited for."""
+    """An invalid dataset is refused with 409; an experiment waits for a pending dataset."""
     ids = {part: ready_dataset() for part in ("train", "validation", "test")}
     request = {"paper": "lambdaloss-2018", "dataset_ids": ids}
     for status, expected in (("pending", 202), ("invalid", 409)):

@@ -280,7 +280,7 @@ def test_a_large_body_is_refused(client: TestClient) -> None:
         ("/v1/rankings/rnk_1?format=xml", "/format"),
     ],
 )
-def test_a_bad_parameter_is_pointed_at_by_name(client: TestClient, path: str, pointer: str) -> None:
+def test_the_error_of_a_bad_parameter_has_its_name(client: TestClient, path: str, pointer: str) -> None:
     """Query parameters are checked like members of a body."""
     response = client.get(path)
     assert response.status_code == 422

@@ -190,7 +190,7 @@ def _rank(documents: list[int], features: Any) -> dict[str, Any]:
         ([7, 7, 7], "/queries: at most 20 documents are scored in one request"),
     ],
 )
-def test_too_many_candidates(
+def test_too_many_candidates_are_refused(
     client: TestClient, add_model: Callable[[str], Model], documents: list[int], detail: str
 ) -> None:
     """Settings limit the number of queries and the number of documents over all queries."""

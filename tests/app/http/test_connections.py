@@ -263,7 +263,7 @@ def test_far_too_many_connections_are_closed(connect: Connect, server: uvicorn.S
 def test_the_connection_of_a_client_that_reads_no_answer_is_closed(
     connect: Connect, server: uvicorn.Server
 ) -> None:
-    """An answer that the client does not read is discarded, and its connection is closed."""
+    """Otherwise such clients would hold the memory of their answers, and connections up to the limit."""
     connection = connect()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     # A hundred OpenAPI documents exceed the buffers of both sides.

@@ -33,7 +33,7 @@ def test_a_url_below_the_limit_is_accepted(client: TestClient) -> None:
     ],
 )
 def test_too_many_or_too_long_headers_are_refused(client: TestClient, headers: dict[str, str]) -> None:
-    """Too many headers, a header that is too long, and too many bytes in all get 431."""
+    """The answer is 431 for the number of headers, the length of one, and the length of all together."""
     answer = client.get("/v1/jobs", headers=headers)
     assert answer.status_code == 431
     assert answer.json()["type"] == "/problems/headers-too-large"

@@ -42,7 +42,7 @@ def test_a_key_is_not_reused_for_something_else(client: TestClient) -> None:
 
 
 def test_a_key_belongs_to_its_endpoint(client: TestClient) -> None:
-    """A key applies to one endpoint."""
+    """The same key at another endpoint creates a second dataset instead of a replay."""
     client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)
     assert client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY).status_code == 202
     assert _count(client, "datasets") == 2

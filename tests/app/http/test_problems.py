@@ -59,7 +59,7 @@ def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
 
 
 def test_the_problem_of_an_unknown_id_names_the_missing_object(client: TestClient) -> None:
-    """404 names the object that does not exist."""
+    """The answer is 404, and its detail has the kind and the id."""
     body = client.get("/v1/jobs/job_1").json()
     assert (body["type"], body["status"]) == ("/problems/not-found", 404)
     assert body["detail"] == "there is no job 'job_1'"

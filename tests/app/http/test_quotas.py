@@ -44,7 +44,7 @@ def test_jobs_beyond_the_quota_are_refused(client: TestClient) -> None:
     assert _synthetic(client).status_code == 202
 
 
-def test_training_jobs_count(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_training_jobs_count_towards_the_quota(client: TestClient, train_request: dict[str, Any]) -> None:
     """Jobs of `/v1/jobs` count like those of datasets."""
     assert [client.post("/v1/jobs", json=train_request).status_code for _ in range(3)] == [202, 202, 429]
     assert len(client.get("/v1/jobs").json()["items"]) == 2
@@ -86,7 +86,7 @@ def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
     assert _upload(client, "file").status_code == 202
 
 
-def test_files_of_query_sizes_count(client: TestClient) -> None:
+def test_files_of_query_sizes_count_towards_the_quota(client: TestClient) -> None:
     """The file of query sizes is part of the size of its dataset."""
     sizes = {"file": ("1.txt", LETOR), "file_query": ("1.txt.query", b"1\n" * len(LETOR))}
     for size_bytes in (3 * len(LETOR), None):

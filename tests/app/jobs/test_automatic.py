@@ -77,7 +77,9 @@ def test_repeats_differ_by_their_seed(client: TestClient, train_request: dict[st
     assert len({spec["tags"]["grid"] for spec in specs}) == 1
 
 
-def test_repeats_by_seed_need_a_random_choice(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_repeats_are_refused_if_each_seed_gives_the_same_model(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
     """Repeats are refused if every seed gives the same model; a query fraction below 1 is enough."""
     body = {"jobs": [train_request], "repeats": {"count": 2, "by": "seed"}}
     refused = client.post("/v1/jobs/batch", json=body)

@@ -28,7 +28,7 @@ def errors_of(client: TestClient, body: dict[str, Any]) -> list[tuple[str, str]]
 def test_propensities_need_features_for_some_methods(
     client: TestClient, log_id: str, ready_dataset: Callable[[], str]
 ) -> None:
-    """Options have defaults; a dataset is required where a method needs features, and dropped elsewhere."""
+    """A dataset is required by methods that need features, and ignored by others; options have defaults."""
     body = {"kind": "propensity", "click_log_id": log_id}
     job = client.post("/v1/jobs", json=body | {"dataset_id": ready_dataset()}).json()
     defaults = {"method": "all-pairs", "positions": 10, "resamples": 100, "dataset_id": None}
@@ -45,7 +45,7 @@ def test_propensities_need_features_for_some_methods(
 def test_simulated_clicks_are_recorded_with_their_user_model(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """A pending log is recorded with its job; presets are spelled out in the specification."""
+    """The log is pending until the job ends; a preset is stored as its options."""
     body = {"kind": "simulate-clicks", "dataset_id": ready_dataset(), "log_name": "simulated"}
     assert errors_of(client, body)[0][0] == "/models"
     answer = client.post(
@@ -66,8 +66,8 @@ def test_simulated_clicks_are_recorded_with_their_user_model(
     assert own.json()["spec"]["user_model"]["kind"] == "trust"
 
 
-def test_a_feature_that_ranks_simulated_lists_is_one_of_the_dataset(client: TestClient, store: Store) -> None:
-    """An absent feature is refused at its position in the request."""
+def test_simulated_clicks_refuse_a_feature_that_the_dataset_lacks(client: TestClient, store: Store) -> None:
+    """The error has the pointer of the feature."""
     with store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "synthetic"})
         tx.datasets.mark_ready(dataset.id, statistics={"features": 2}, feature_names=["f1", "f2"])
@@ -76,10 +76,10 @@ def test_a_feature_that_ranks_simulated_lists_is_one_of_the_dataset(client: Test
     assert absent == [("/features/1", "'f9' is not a feature of the dataset")]
 
 
-def test_an_estimator_needs_a_log_with_its_propensities(
+def test_a_counterfactual_estimate_needs_a_log_with_propensities(
     client: TestClient, log_id: str, ready_dataset: Callable[[], str]
 ) -> None:
-    """The refusal of a log without propensities is at the estimator."""
+    """For a log without propensities, the error has the pointer of the estimator."""
     body = {
         "kind": "counterfactual",
         "click_log_id": log_id,
@@ -89,10 +89,10 @@ def test_an_estimator_needs_a_log_with_its_propensities(
     assert [pointer for pointer, _ in errors_of(client, body)] == ["/estimator"]
 
 
-def test_a_correction_is_checked_with_its_loss(
+def test_a_correction_takes_propensities_of_a_finished_job(
     client: TestClient, store: Store, log_id: str, ready_dataset: Callable[[], str]
 ) -> None:
-    """A correction is checked with its loss, and takes the propensities of a finished job."""
+    """A job that has not finished, or has no intercepts for an affine correction, is refused."""
     with store.begin() as tx:
         job = tx.jobs.add("propensity", {"click_log_id": log_id})
         running = tx.jobs.claim(job.id, "w1", 15)

@@ -41,7 +41,9 @@ def test_a_distribution_is_stored_whole(
     assert submit(client, train_request | {"distribution": distribution})["spec"]["distribution"] == stored
 
 
-def test_an_ordinary_training_stores_none(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_a_training_by_one_process_stores_no_distribution(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
     """The specification equals that of releases without distribution."""
     assert "distribution" not in submit(client, train_request | {"distribution": None})["spec"]
 
@@ -58,10 +60,10 @@ def test_an_ordinary_training_stores_none(client: TestClient, train_request: dic
         (4, "/distribution"),
     ],
 )
-def test_numbers_out_of_bounds_are_named(
+def test_invalid_fields_of_a_distribution_are_refused(
     client: TestClient, train_request: dict[str, Any], distribution: Any, pointer: str
 ) -> None:
-    """Each number is reported at its place."""
+    """The error has the pointer of the field."""
     assert list(refusal_reasons(client, train_request | {"distribution": distribution})) == [pointer]
 
 
@@ -96,7 +98,7 @@ def test_networks_are_not_distributed(client: TestClient, train_request: dict[st
 
 
 def test_a_grid_is_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Each training of a grid is distributed; a mistake has its place in the list."""
+    """Each training of a grid is distributed; the pointer of a mistake begins with the training's index."""
     jobs = [train_request | {"distribution": DISTRIBUTION, "seed": seed} for seed in (1, 2)]
     queued = client.post("/v1/jobs/batch", json={"jobs": jobs}).json()["jobs"]
     assert [job["spec"]["distribution"] for job in queued] == [DISTRIBUTION, DISTRIBUTION]
@@ -111,7 +113,7 @@ def test_ranks_are_shown_while_they_train(
     train_request: dict[str, Any],
     ready_dataset: Callable[[], str],
 ) -> None:
-    """Progress has what the driver reported last; ordinary jobs have neither ranks nor restarts."""
+    """Progress is the driver's last report; jobs without distribution have neither ranks nor restarts."""
     rank = {
         "rank": 0,
         "host": "10.0.0.12",

@@ -187,7 +187,7 @@ def test_a_job_holds_all_its_datasets(
 def test_an_unknown_dataset_is_named(
     client: TestClient, train_request: dict[str, Any], where: dict[str, Any]
 ) -> None:
-    """404 names the dataset that does not exist."""
+    """The answer is 404, and its detail has the id, whichever field names the dataset."""
     response = client.post("/v1/jobs", json=train_request | where)
     assert response.status_code == 404
     assert response.json()["detail"] == "there is no dataset 'ds_none'"

@@ -185,7 +185,7 @@ def test_an_archive_has_the_parity_report(
         ("export/archive?dataset_id=%00", 422, "/dataset_id"),
     ],
 )
-def test_a_bad_request_is_pointed_at(
+def test_the_error_of_a_bad_request_has_its_pointer(
     client: TestClient, add_model: AddModel, path: str, status: int, pointer: str | None
 ) -> None:
     """The error points at the name of the option."""
@@ -207,7 +207,7 @@ def test_a_bad_request_is_pointed_at(
         ({"format": "solr", "feature_names": ["bm25"]}, "/feature_names"),
     ],
 )
-def test_a_bad_name_is_pointed_at(
+def test_the_error_of_a_bad_name_has_its_pointer(
     client: TestClient, add_model: AddModel, body: dict[str, Any], pointer: str
 ) -> None:
     """The error points at the name in the body."""

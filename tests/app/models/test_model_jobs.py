@@ -1,4 +1,4 @@
-"""Imports of models, and models that are trained again."""
+"""Jobs of models: imports and reproductions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,8 +23,8 @@ def send(client: TestClient, **fields: str) -> Any:
     return client.post("/v1/models", files=FILE, data=fields)
 
 
-def test_a_model_is_kept_until_a_job_has_tried_it(client: TestClient, store: Store) -> None:
-    """The job has the description and the location of the bytes; cancelling it removes the bytes."""
+def test_an_uploaded_model_is_kept_for_the_import_job(client: TestClient, store: Store) -> None:
+    """The job names the uploaded artifact; cancelling the job removes the artifact."""
     response = send(client, name="web", description="nightly\nnotebook", tags='{"team": "search"}')
     assert response.status_code == 202, response.text
     job = response.json()
@@ -38,8 +38,8 @@ def test_a_model_is_kept_until_a_job_has_tried_it(client: TestClient, store: Sto
     assert not store.artifacts.exists(key)
 
 
-def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, settings: ApiSettings) -> None:
-    """The bytes are stored once; the same key with other fields is refused."""
+def test_a_repeated_upload_is_queued_once(client: TestClient, settings: ApiSettings) -> None:
+    """The bytes are stored once; the same idempotency key with other fields is refused."""
     first, second = (
         client.post("/v1/models", files=FILE, data={"name": "web"}, headers=KEY) for _ in range(2)
     )
@@ -70,7 +70,7 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
 def test_an_invalid_form_field_is_named_and_no_file_is_kept(
     client: TestClient, settings: ApiSettings, fields: dict[str, str], pointer: str
 ) -> None:
-    """The error points at the part of the form, or into it."""
+    """The error's pointer names the form field, or a tag within it."""
     response = send(client, **fields)
     assert response.status_code == 422, response.text
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
@@ -78,7 +78,7 @@ def test_an_invalid_form_field_is_named_and_no_file_is_kept(
 
 
 def test_a_missing_empty_or_large_file_is_refused(client: TestClient, settings: ApiSettings) -> None:
-    """A missing, an empty and a too large file are refused."""
+    """The answer is 422 with the pointer of the file, or 413 for a file above the limit; nothing is kept."""
     missing = client.post("/v1/models", files={"name": (None, b"web")})
     assert missing.json()["errors"][0]["pointer"] == "/file"
     empty = client.post("/v1/models", files={"file": ("m", b"")}, data={"name": "web"})
@@ -97,10 +97,10 @@ _SCORERS: Any = {
 
 
 @pytest.mark.parametrize("scorer", _SCORERS.values(), ids=_SCORERS)
-def test_a_training_is_queued_again(
+def test_a_reproduction_is_queued(
     client: TestClient, store: Store, add_model: AddModel, scorer: dict[str, Any]
 ) -> None:
-    """The specification has the fields that decide the model; a repeated request is queued once."""
+    """Its specification has the fields that determine the model; a repeated request is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
     spec = {**CURRENT["train"], **changed, **scorer}
@@ -119,14 +119,14 @@ def test_a_training_is_queued_again(
     assert first.json() == second.json()
     job = first.json()
     assert first.headers["location"] == f"/v1/jobs/{job['id']}"
-    not_deciding = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority", "tags"}
-    deciding = {name: value for name, value in spec.items() if name not in not_deciding}
-    assert job["spec"] == {**deciding, "kind": "reproduce", "model_id": model.id, "system": "web:1"}
+    without_effect = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority", "tags"}
+    determining = {name: value for name, value in spec.items() if name not in without_effect}
+    assert job["spec"] == {**determining, "kind": "reproduce", "model_id": model.id, "system": "web:1"}
     assert client.delete(f"/v1/datasets/{model.dataset_id}").status_code == 409
     assert client.get("/v1/models/web").json()["lineage"]["spec"] == spec
 
 
-def test_models_that_cannot_be_trained_again_are_refused(
+def test_models_that_cannot_be_reproduced_are_refused(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
     """An imported model, a model whose dataset was deleted, and an automatic training are refused."""

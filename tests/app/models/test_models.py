@@ -320,7 +320,7 @@ PLACE = "/queries/0/documents/1"
         ([], PLACE),
     ],
 )
-def test_a_bad_document_is_pointed_at(
+def test_the_error_of_a_bad_document_has_its_pointer(
     client: TestClient, add_model: Callable[[str], Model], document: Any, pointer: str
 ) -> None:
     """The error names the document and the feature at fault."""

@@ -53,8 +53,8 @@ def test_an_archive_has_the_parity_report_and_scores(client: TestClient, add_net
     assert b'"rankery"' in packed.read("golden.jsonl")
 
 
-def test_formats_of_other_models_are_pointed_at(client: TestClient, add_network: AddNetwork) -> None:
-    """The error points at `format` and lists the suitable formats, also if the request names no format."""
+def test_formats_of_other_kinds_of_models_are_refused(client: TestClient, add_network: AddNetwork) -> None:
+    """The error has the pointer `/format` and lists the suitable formats, also if no format is requested."""
     add_network("net", random_network(3, (4,)))
     for query in ("", "?format=ranklib", "?format=elasticsearch-linear"):
         response = client.get(f"/v1/models/net/export{query}")

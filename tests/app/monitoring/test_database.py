@@ -29,7 +29,7 @@ Scrape = Callable[[], Samples]
 PATIENCE_SECONDS = 20.0
 
 
-def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
+def test_metrics_have_the_depth_and_age_of_each_queue(store: Store, scrape: Scrape) -> None:
     """The metrics have depth and age of the queue; kinds without waiting jobs are 0."""
     with store.begin() as tx:
         for _ in range(3):
@@ -44,7 +44,7 @@ def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
     assert values[sample_key("rankery_oldest_queued_job_age_seconds", **rank)] == 0
 
 
-def test_running_jobs(store: Store, scrape: Scrape) -> None:
+def test_a_claimed_job_counts_as_running(store: Store, scrape: Scrape) -> None:
     """A claimed job is running and no longer queued."""
     with store.begin() as tx:
         job = tx.jobs.add("evaluate", {})
@@ -56,7 +56,7 @@ def test_running_jobs(store: Store, scrape: Scrape) -> None:
     assert values[queued] == 0
 
 
-def test_jobs_of_a_later_release(client: TestClient, store: Store, scrape: Scrape) -> None:
+def test_kinds_of_a_later_release_are_counted(client: TestClient, store: Store, scrape: Scrape) -> None:
     """During an upgrade, an API counts the jobs of kinds that it does not know."""
     with store.begin() as tx:
         tx.jobs.add("evaluate", {}).kind = "later"
@@ -70,7 +70,7 @@ def test_jobs_of_a_later_release(client: TestClient, store: Store, scrape: Scrap
     assert client.get("/v1/counts").json()["waiting"]["quick"] == 1
 
 
-def test_live_workers(store: Store, scrape: Scrape) -> None:
+def test_live_workers_are_counted_by_lane(store: Store, scrape: Scrape) -> None:
     """Workers are counted by lane; expired workers and those that have left are not counted."""
     with store.begin() as tx:
         tx.workers.report("host-1:1", "training", 1, 60)
@@ -102,7 +102,7 @@ def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
     assert values[sample_key("rankery_job_duration_seconds_sum", kind="train", status="failed")] == 7
 
 
-def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
+def test_each_ending_of_an_attempt_is_counted(store: Store, scrape: Scrape) -> None:
     """Each ending is counted; the ending `lost` is a lost lease as well."""
     with store.begin() as tx:
         for ending in ("lost", "lost", "handed_back", "succeeded"):
@@ -114,7 +114,7 @@ def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
     assert values[sample_key("rankery_leases_lost_total", kind="ingest")] == 0
 
 
-def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
+def test_iterations_seconds_and_caches_are_counted(store: Store, scrape: Scrape) -> None:
     """Iterations and seconds are counters, and caches are distinguished by a label."""
     with store.begin() as tx:
         tx.counters.add(TRAINING_ITERATIONS, amount=120)
@@ -158,7 +158,7 @@ def test_the_database_is_read_at_most_once_per_interval(
 
 @pytest.mark.servers
 @pytest.mark.parametrize("make_unreachable", [TcpProxy.shut, TcpProxy.block])
-def test_without_a_database(
+def test_an_unreachable_database_is_reported_as_a_metric(
     store_arguments: StoreArguments, postgres: PostgresServer, make_unreachable: Callable[[TcpProxy], None]
 ) -> None:
     """An unreachable database is a metric, and metrics that need no database are returned soon."""

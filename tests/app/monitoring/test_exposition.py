@@ -13,14 +13,14 @@ from tests.app.conftest import TestClient
 from tests.app.monitoring.conftest import Samples, sample_key, samples
 
 
-def test_plain_text_by_default(client: TestClient) -> None:
+def test_the_default_format_is_plain_text(client: TestClient) -> None:
     """The default is the text format, which every reader accepts; the answer is not cached."""
     response = client.get("/metrics")
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert response.headers["cache-control"] == "no-store"
 
 
-def test_openmetrics_where_asked_for(client: TestClient) -> None:
+def test_a_reader_of_openmetrics_parses_the_answer(client: TestClient) -> None:
     """Prometheus asks for OpenMetrics, whose reader is strict about names, units and order."""
     accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2"
     response = client.get("/metrics", headers={"accept": accept})
@@ -53,7 +53,7 @@ def test_each_application_has_its_own_metrics(client: TestClient, settings: ApiS
         assert samples(other.get("/metrics").text)[counted] == 1
 
 
-def test_models_in_memory(
+def test_a_model_is_read_once_and_then_found_in_memory(
     client: TestClient, scrape: Callable[[], Samples], add_model: Callable[[str], Model]
 ) -> None:
     """The first request of a model reads it, and later ones find it in memory."""

@@ -163,7 +163,9 @@ def test_all_that_is_down_is_named() -> None:
 
 
 @pytest.mark.servers
-def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
+def test_unreachable_servers_are_named(
+    remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy
+) -> None:
     """Unreachable servers are named without addresses; they are ready again after they return."""
     assert remote.get("/readyz?for=scoring").status_code == 200
     database_gate.shut()
@@ -180,7 +182,9 @@ def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, stora
 
 @pytest.mark.long
 @pytest.mark.servers
-def test_servers_that_hang(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
+def test_a_server_that_hangs_is_reported_after_two_seconds(
+    remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy
+) -> None:
     """A database and a storage that do not respond are each reported after 2 s."""
     database_gate.block()
     storage_gate.block()

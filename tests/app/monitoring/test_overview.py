@@ -92,7 +92,9 @@ def test_refused_promotions_are_counted_apart(client: TestClient, store: Store) 
     assert client.get("/v1/jobs?status=failed").json()["items"] == []
 
 
-def test_the_trend_of_a_champion(client: TestClient, store: Store, add_model: AddModel) -> None:
+def test_the_trend_lists_versions_with_the_champions_test_data(
+    client: TestClient, store: Store, add_model: AddModel
+) -> None:
     """The trend has the main metric by version, oldest first, for versions with the champion's test data."""
     tests = ["ds_a", "ds_b", "ds_a", None, "ds_a"]
     models = [add_model("web") for _ in tests]

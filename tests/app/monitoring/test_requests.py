@@ -32,7 +32,7 @@ from tests.app.monitoring.conftest import Samples, sample_key
 def test_a_request_is_counted_by_its_route(
     client: TestClient, scrape: Callable[[], Samples], method: str, path: str, route: str, status: int
 ) -> None:
-    """The label is the declared route, which a caller cannot choose."""
+    """The label is the declared path of the route, not the path that the client sends."""
     assert client.request(method, path).status_code == status
     values = scrape()
     assert (
@@ -41,8 +41,8 @@ def test_a_request_is_counted_by_its_route(
     assert values[sample_key("rankery_http_request_duration_seconds_count", route=route, method=method)] == 1
 
 
-def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples]) -> None:
-    """Unknown paths and methods share one series, however many there are."""
+def test_paths_of_clients_add_no_time_series(client: TestClient, scrape: Callable[[], Samples]) -> None:
+    """All unknown paths share one time series, as do all unknown methods and all ids of a route."""
     scrape()
     before = len(scrape())
     for number in range(30):
@@ -79,7 +79,7 @@ def test_an_unhandled_exception_is_counted(
     )
 
 
-def test_requests_at_this_moment(client: TestClient, scrape: Callable[[], Samples]) -> None:
-    """Only the scrape itself is in progress."""
+def test_requests_in_progress_are_counted(client: TestClient, scrape: Callable[[], Samples]) -> None:
+    """A request that has ended does not count; the scrape itself does."""
     client.get("/healthz")
     assert scrape()[sample_key("rankery_http_requests_in_progress")] == 1

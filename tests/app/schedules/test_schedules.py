@@ -165,7 +165,7 @@ def test_a_schedule_has_one_active_run_at_a_time(client: TestClient, store: Stor
 
 
 def test_a_deleted_schedule_is_gone_with_its_runs(client: TestClient) -> None:
-    """The schedule and the list of its runs are 404."""
+    """Requests for the schedule and for its runs, and a second deletion, are answered by 404."""
     schedule = create(client)
     client.post(f"/v1/schedules/{schedule['id']}/run")
     assert client.delete(f"/v1/schedules/{schedule['id']}").status_code == 204
@@ -219,7 +219,7 @@ def test_a_dataset_name_does_not_find_data_of_another_project(
 def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
     client: TestClient, store: Store
 ) -> None:
-    """A model name of another project is refused when the schedule is created or changed."""
+    """Otherwise each run would fail, since the name of a model belongs to one project."""
     with store.begin() as tx:
         _, unbound = tx.api_keys.create("unbound", ["write"])
         _, bound = tx.api_keys.create("bound", ["write"], projects=["search"])

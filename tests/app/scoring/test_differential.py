@@ -26,7 +26,7 @@ def test_mutated_requests_are_scored_as_the_reference_scores_them(form: Form, tm
     """The status and, to the bit, the scores are the same, and no response is 5xx."""
     outcome = asyncio.run(_compare(form, tmp_path))
     assert outcome.differences == []
-    assert outcome.faults == 0
+    assert outcome.n_server_errors == 0
     assert outcome.bodies == outcome.accepted + outcome.refused == BODIES
     assert min(outcome.accepted, outcome.refused) > BODIES / 20
     assert outcome.scores > outcome.accepted / 2

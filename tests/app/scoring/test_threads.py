@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 30.0
 
 
 @pytest.mark.parametrize("fits_event_loop", [False, True])
-def test_functions_run_at_the_same_time(fits_event_loop: bool) -> None:
+def test_functions_run_in_parallel(fits_event_loop: bool) -> None:
     """Results are in order; the last function runs on the event loop if it is short."""
     together = threading.Barrier(3)
 

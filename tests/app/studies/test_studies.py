@@ -115,7 +115,7 @@ def test_a_parameter_of_one_loss_needs_its_condition(
 
 
 def test_a_study_needs_queries_for_its_conclusion(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """The conclusion of a study needs held-out queries."""
+    """Without a test part or a test dataset, the error has the pointer `/test`."""
     assert "/test" in error_pointers(client.post("/v1/studies", json=request_of(test=None)))
 
 

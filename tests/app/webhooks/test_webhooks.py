@@ -71,7 +71,7 @@ def _all_are(client: TestClient, webhook: dict[str, Any], *states: str) -> bool:
     return [each["state"] for each in reversed(_deliveries(client, webhook))] == list(states)
 
 
-def test_the_life_of_a_webhook(client: TestClient) -> None:
+def test_a_webhook_is_created_shown_changed_and_deleted(client: TestClient) -> None:
     """A webhook is created, shown, listed, changed and deleted; its secret is shown once."""
     answer = client.post("/v1/webhooks", json={"url": "http://127.0.0.1:1/", "events": ["job.ended"]})
     created = answer.json()
@@ -105,7 +105,9 @@ def test_the_life_of_a_webhook(client: TestClient) -> None:
         ({"url": "http://127.0.0.1/", "secret": "mine"}, "/secret"),
     ],
 )
-def test_bad_requests(client: TestClient, body: dict[str, Any], pointer: str) -> None:
+def test_an_invalid_field_is_refused_with_its_pointer(
+    client: TestClient, body: dict[str, Any], pointer: str
+) -> None:
     """422 points at the mistake."""
     answer = client.post("/v1/webhooks", json=body)
     assert answer.status_code == 422
@@ -178,7 +180,7 @@ def test_failures_are_tried_again(
 
 
 @pytest.mark.long
-def test_the_last_attempt(
+def test_an_event_is_dead_after_the_last_attempt(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, record_events: Callable[..., None]
 ) -> None:
     """After the last attempt, an event is dead and the next one is sent."""
@@ -245,7 +247,7 @@ def test_the_pause_that_a_receiver_requests(
 def test_redirects_and_error_statuses_are_failures(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, status: int, location: str, error: str
 ) -> None:
-    """Redirects are not followed, and statuses of errors are failures."""
+    """The test delivery reports the receiver's status, and no second request is sent."""
     receiver.answer(status, Location=location.format(port=receiver.url.rpartition(":")[2]))
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
     assert (answer["delivered"], answer["status"], answer["error"]) == (False, status, error)
@@ -253,7 +255,9 @@ def test_redirects_and_error_statuses_are_failures(
 
 
 @pytest.mark.long
-def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
+def test_an_answer_after_the_time_limit_is_a_failure(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver
+) -> None:
     """An answer after the time limit is a failure."""
     receiver.answer(200, seconds=2 * TIMEOUT_SECONDS)
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
@@ -354,7 +358,7 @@ def test_secrets_rotate(
     eventually(lambda: _all_are(client, webhook, "delivered"))
 
 
-def test_pages_of_deliveries(
+def test_deliveries_are_listed_in_pages_newest_first(
     client: TestClient, webhook: dict[str, Any], record_events: Callable[..., None]
 ) -> None:
     """Deliveries are listed newest first, in pages, and by state."""

@@ -60,7 +60,7 @@ def visit(browser: Browser, proxy: WebProxy, screenshots: Path | None) -> Iterat
     page.context.close()
 
 
-def test_the_first_half_of_the_workflow(visit: Visit, proxy: WebProxy, secret: str) -> None:
+def test_data_are_uploaded_and_trained_on_below_a_prefix(visit: Visit, proxy: WebProxy, secret: str) -> None:
     """Sign in, upload, read findings, train, search, read the guide and sign out, all under the prefix."""
     page = visit.open("/datasets")
     sign_in(page, secret)

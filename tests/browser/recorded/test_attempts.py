@@ -36,7 +36,9 @@ def test_a_job_that_killed_its_workers(visit: Visit, on_record: OnRecord) -> Non
 
 
 @pytest.mark.parametrize("title", ["Time limit", "Memory limit"])
-def test_a_job_that_exceeded_a_limit(visit: Visit, on_record: OnRecord, title: str) -> None:
+def test_a_job_that_exceeded_a_limit_shows_limits_and_advice(
+    visit: Visit, on_record: OnRecord, title: str
+) -> None:
     """Limits are shown at the top, advice below the problem, and a single attempt has no history."""
     limits = {"seconds": 5400.0, "memory_bytes": 4_000_000_000}
     job_id = on_record(title, lambda store: histories.failed(store, title, "It was too much.", limits))

@@ -215,7 +215,7 @@ def test_unknown_datasets_and_queries_have_a_message(visit: Visit, letor: str) -
 
 
 def test_a_failed_view_has_a_button_to_try_again(visit: Visit, letor: str) -> None:
-    """A view whose request fails has a button to try again."""
+    """The button sends the request again, and shows the view if it succeeds."""
     visit.refusals_expected = True
     page = visit.open(f"/datasets/{letor}")
     page.locator(".findings").wait_for()

@@ -123,7 +123,7 @@ def test_queries_are_read_page_after_page(visit: Visit, prepared: Prepared, eval
 
 
 def test_the_job_links_to_its_evaluation_with_downloads(visit: Visit, evaluation: Json) -> None:
-    """The job links to its evaluation, which has downloads of the ranking and the judgments."""
+    """The ranking is downloaded as a TREC run, and the judgments as TREC qrels."""
     page = visit.open(f"/jobs/{evaluation['job_id']}")
     page.get_by_role("link", name="Evaluation", exact=True).click()
     page.get_by_text("Download", exact=True).click()
@@ -138,7 +138,7 @@ def test_the_job_links_to_its_evaluation_with_downloads(visit: Visit, evaluation
 
 
 def test_a_tested_model_links_to_its_evaluation(visit: Visit, prepared: Prepared) -> None:
-    """The list of models links to the evaluation of each model."""
+    """The link is in the list of models, and opens the evaluation on the test data."""
     prepared.model(2)
     latest = prepared.get("/v1/model-names?contains=compared")["items"][0]["latest"]["version"]
     page = visit.open("/models?prefix=compared")
@@ -148,7 +148,7 @@ def test_a_tested_model_links_to_its_evaluation(visit: Visit, prepared: Prepared
 
 
 def test_an_unknown_evaluation_has_a_message(visit: Visit) -> None:
-    """The page of an unknown evaluation has a message."""
+    """The heading states that there is no such evaluation."""
     visit.refusals_expected = True
     page = visit.open("/evaluations/evl_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such evaluation")).to_be_visible()

@@ -45,7 +45,7 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
     expect(page.get_by_role("heading", name="No matching evaluations")).to_be_visible()
 
 
-def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
+def test_a_ranking_shows_its_queries_and_documents(visit: Visit, prepared: Prepared) -> None:
     """The list opens a query of a run, with labels, contributions of each document, and its features."""
     ranking_id, dataset_id = prepared.run(), prepared.test_data()
     page = visit.open(f"/rankings?dataset_id={dataset_id}")
@@ -113,7 +113,7 @@ def test_the_rank_of_a_document_is_explained(visit: Visit, prepared: Prepared) -
 
 
 def test_an_unknown_ranking_has_a_message(visit: Visit) -> None:
-    """The page of an unknown ranking has a message."""
+    """The heading states that there is no such ranking."""
     visit.refusals_expected = True
     page = visit.open("/rankings/rnk_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such ranking")).to_be_visible()

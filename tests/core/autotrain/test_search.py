@@ -109,7 +109,7 @@ def test_later_folds_are_trained_for_twice_the_best_iteration() -> None:
     assert lengths[n_folds] == 2 * best < 240
     assert lengths == sorted(lengths, reverse=True)
     assert tried.iterations <= lengths[-1]
-    stumps = replace(candidate, parts=1)
+    stumps = replace(candidate, complexity=1)
     trials.try_candidate(0, stumps, 2 * n_folds, time_left=lambda: np.inf, kept=kept)
     assert {int(scores.iterations[-1]) for scores in kept.folds.values()} == {240}
     repetitions, documents = tried.scores.shape

@@ -38,7 +38,7 @@ def clicked(seed: int = 0) -> RankingDataset:
     )
 
 
-def test_lightgbm_position() -> None:
+def test_the_additive_correction_grows_the_trees_of_lightgbm() -> None:
     """The additive correction grows the trees of LightGBM's `position`, bit for bit on one thread."""
     dataset = clicked()
     ranks = ClickCorrection().ranks_of(dataset)
@@ -95,7 +95,7 @@ def test_lightgbm_position() -> None:
     ("loss", "objective", "norm"),
     [("lambdarank", "rank:ndcg", 1.0), ("lambdarank", "rank:ndcg", 2.0), ("ranknet", "rank:pairwise", 1.0)],
 )
-def test_xgboost_unbiased(loss: str, objective: str, norm: float) -> None:
+def test_ratios_and_gradients_equal_those_of_xgboost(loss: str, objective: str, norm: float) -> None:
     """The ratios t⁺ and t⁻, and gradients by the trees that follow them, are XGBoost's to 1e-6."""
     dataset = clicked()
     boundaries = dataset.query_boundaries
@@ -173,7 +173,7 @@ def test_ratios_of_one_give_the_loss(name: str, options: dict[str, Any]) -> None
         np.testing.assert_allclose(getattr(found, term), getattr(expected, term), atol=1e-12)
 
 
-def test_ratio_of_shown_ranks() -> None:
+def test_pairs_are_divided_by_the_ratios_of_shown_ranks() -> None:
     """Each pair is divided by t⁺ of the clicked and t⁻ of the other document's shown rank."""
     bias = RatioBias(2, 1.0)
     queries = ShownQueries(np.array([0.0, 1.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))
@@ -193,7 +193,7 @@ def test_ratio_of_shown_ranks() -> None:
     assert bias.unclicked[1] == pytest.approx(((losses[1] / 1.0) / (losses[0] / 0.5)) ** 0.5, rel=1e-12)
 
 
-def test_ips_weights() -> None:
+def test_clicked_documents_have_inverse_propensity_weights() -> None:
     """Clicked documents weigh 1 / max(p, clip) times their own weight, others as before."""
     dataset = replace(clicked(), document_weights=np.full(QUERIES * DOCUMENTS, 2.0))
     correction = ClickCorrection("ips", propensities=tuple(1 / k for k in range(1, 9)), clip=0.2)
@@ -236,7 +236,7 @@ def test_affine_is_unbiased(name: str) -> None:
     np.testing.assert_allclose(expected, truth, atol=1e-12)
 
 
-def test_dual_objective() -> None:
+def test_the_dual_objective_alternates_propensities_and_scores() -> None:
     """Clicks weigh by the present propensities, and those are fitted to clicks divided by relevance."""
     loss, stream = make_loss("listnet", sigma=1.5), np.random.default_rng(5)
     sizes = np.array([3, 0, 2, 4])
@@ -276,7 +276,7 @@ def test_dual_objective() -> None:
         assert value(bias.logits + 0.1 * stream.normal(size=4)) > least - 1e-4
 
 
-def test_clipping() -> None:
+def test_the_report_counts_clipped_clicks() -> None:
     """The report counts clipped clicks, the weight that they lost, and the effective number."""
     dataset = RankingDataset.from_arrays(
         np.zeros((4, 1)), [1, 1, 0, 1], [0, 4], document_columns={"rank": ["1", "2", "3", "4"]}
@@ -290,7 +290,7 @@ def test_clipping() -> None:
     assert "No weight was clipped" in Clipping.of(replace(correction, clip=0.1), dataset).summary
 
 
-def test_refusals() -> None:
+def test_unusable_options_losses_and_datasets_are_refused() -> None:
     """Options that conflict, losses without a meaning and datasets without ranks are refused."""
     with pytest.raises(InvalidInput, match="/propensities: ips needs the propensity of each rank"):
         ClickCorrection("ips")

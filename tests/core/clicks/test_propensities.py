@@ -42,7 +42,7 @@ def simulated(
 
 
 @pytest.mark.parametrize("method", ["pivot", "adjacent", "all-pairs"])
-def test_propest(method: str) -> None:
+def test_harvested_propensities_equal_those_of_propest(method: str) -> None:
     """Harvested propensities are those of PropEst where both rankers show each query equally often."""
     found = estimate_propensities(
         log_of_two_rankers(), PropensityPlan(method=method, positions=6, resamples=0)
@@ -51,7 +51,7 @@ def test_propest(method: str) -> None:
     assert np.isnan(found.lower).all()
 
 
-def test_contrasts() -> None:
+def test_click_counts_of_moved_documents_equal_those_of_propest() -> None:
     """Clicks and skips of moved documents are PropEst's sums of weighted clicks, times one constant."""
     log = log_of_two_rankers()
     w, shown_at, clicks, skips = Counter(), {}, Counter(), Counter()  # type: ignore[var-annotated]
@@ -82,7 +82,9 @@ def test_all_pairs_recovers_propensities_from_expected_clicks() -> None:
     ("method", "swaps", "largest_error"),
     [("shuffled", "shuffle", 0.3), ("pivot", "first", 0.5), ("all-pairs", "adjacent", 0.5)],
 )
-def test_recovery(method: str, swaps: str, largest_error: float) -> None:
+def test_randomised_ranks_recover_the_true_propensities(
+    method: str, swaps: str, largest_error: float
+) -> None:
     """With randomised ranks, at least seven of eight true propensities are within their intervals."""
     log, truth, _ = simulated(40_000, swaps, users=3000)
     found = estimate_propensities(log, PropensityPlan(method=method, positions=8, resamples=40))
@@ -99,7 +101,7 @@ def test_recovery(method: str, swaps: str, largest_error: float) -> None:
     ("method", "swaps"),
     [("shuffled", "shuffle"), ("pivot", "first"), ("adjacent", "adjacent"), ("all-pairs", "first")],
 )
-def test_coverage(method: str, swaps: str) -> None:
+def test_intervals_contain_the_truth_as_often_as_their_level(method: str, swaps: str) -> None:
     """Over 200 logs, 95% ± 2 of the intervals contain the true propensity."""
     inside = []
     for seed in range(200):
@@ -111,7 +113,7 @@ def test_coverage(method: str, swaps: str) -> None:
 
 
 @pytest.mark.parametrize("classifier", ["trees", "logistic"])
-def test_regression_em(classifier: str) -> None:
+def test_regression_em_recovers_propensities_without_randomisation(classifier: str) -> None:
     """Without randomised ranks, the propensities are recovered by features that determine relevance."""
     log, truth, features = simulated(60_000, "none")
     plan = PropensityPlan(method="regression-em", positions=8, resamples=0, classifier=classifier)
@@ -153,7 +155,7 @@ def test_too_few_pairs_for_trees_are_refused() -> None:
     regression_em(shown, clicked, features, "logistic", iterations=1)
 
 
-def test_expected_relevance() -> None:
+def test_an_em_iteration_follows_the_formula() -> None:
     """An iteration is PBM's E-step, then θ_k = clicks / expected relevant documents."""
     shown = np.array([[10.0, 4.0], [6.0, 8.0]])
     clicked = np.array([[5.0, 1.0], [2.0, 1.0]])
@@ -167,7 +169,7 @@ def test_expected_relevance() -> None:
     assert found.propensities[1] == pytest.approx(2.0 / relevant, rel=1e-12)
 
 
-def test_resampled_users() -> None:
+def test_intervals_over_users_are_wider_than_over_lists() -> None:
     """Intervals over users are wider than over lists where a user's lists are alike."""
     log, _, _ = simulated(4_000, "shuffle")
     copies = log.take_lists(np.repeat(np.arange(log.n_lists), 4))
@@ -211,7 +213,7 @@ def test_ordered_lists_are_reported() -> None:
     assert "order" not in estimate_propensities(shuffled, plan).summary
 
 
-def test_versions() -> None:
+def test_lists_of_other_versions_are_left_out() -> None:
     """Lists of other versions are left out, and unknown versions refused."""
     log = log_of_two_rankers()
     one = PropensityPlan(method="pivot", positions=3, versions=("one",), resamples=0)
@@ -225,7 +227,7 @@ def test_versions() -> None:
         estimate_propensities(log, replace(one, versions=("three",)))
 
 
-def test_refusals() -> None:
+def test_logs_that_identify_no_propensities_are_refused() -> None:
     """Logs that cannot identify propensities are refused, with a solution if there is one."""
     log, _, features = simulated(2_000, "none")
     for method in ("pivot", "adjacent", "all-pairs", "shuffled"):

@@ -49,7 +49,7 @@ def expected_rates(users: UserModel, labels: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["pbm", "trust"])
-def test_independent_ranks(kind: str) -> None:
+def test_click_rates_of_independent_ranks_follow_the_formula(kind: str) -> None:
     """Ranks are clicked with θ_k (ε⁺_k a + ε⁻_k (1 − a)), within four standard errors."""
     users = UserModel(kind, severity=0.5)
     log, truth = simulate(DATASET, [SCORES], users, SimulationPlan(lists=LISTS))
@@ -68,7 +68,7 @@ def test_independent_ranks(kind: str) -> None:
     "users",
     [PRESETS["ultra-cascade"], PRESETS["navigational"], replace(PRESETS["informational"], continuation=0.7)],
 )
-def test_sequential_ranks(users: UserModel) -> None:
+def test_click_rates_of_cascade_and_dbn_follow_the_formula(users: UserModel) -> None:
     """Click rates of cascade and DBN users equal the sums over all patterns of clicks."""
     log, truth = simulate(DATASET, [SCORES], users, SimulationPlan(lists=LISTS))
     for query, labels in enumerate((LABELS[:4], LABELS[4:])):

@@ -37,7 +37,7 @@ def affine_truth(log: ClickLog, truth: Truth, share: float = 0.1) -> tuple[np.nd
     return slopes / slopes[0], intercepts + slopes * irrelevant
 
 
-def test_recovery() -> None:
+def test_true_slopes_and_intercepts_are_recovered() -> None:
     """All true slopes, except one at most, are within their narrow intervals; intercepts are close."""
     log, truth, features = simulated(40_000)
     found = estimate_propensities(
@@ -67,7 +67,7 @@ def test_features_without_information_do_not_lower_intercepts() -> None:
     np.testing.assert_allclose(found.values, slopes, atol=0.4)
 
 
-def test_without_trust_bias() -> None:
+def test_without_trust_bias_intercepts_are_0() -> None:
     """Without trust bias, intercepts are the click rates of the least attractive documents, here 0."""
     stream = np.random.default_rng(1)
     gamma = np.repeat([0.0, 0.5, 1.0], 200)
@@ -79,7 +79,7 @@ def test_without_trust_bias() -> None:
     np.testing.assert_allclose(found.intercepts, 0.0, atol=0.01)
 
 
-def test_expected_relevance() -> None:
+def test_expected_relevance_follows_bayes_theorem() -> None:
     """An impression is relevant by Bayes' theorem, with a click and without."""
     shown, clicked = np.array([[10.0, 4.0], [6.0, 8.0]]), np.array([[5.0, 1.0], [2.0, 1.0]])
     gamma, upper, lower = np.array([0.3, 0.6]), np.array([0.9, 0.5]), np.array([0.4, 0.1])
@@ -92,7 +92,7 @@ def test_expected_relevance() -> None:
     np.testing.assert_allclose(expected_relevance(shown, clicked, gamma, upper, lower), expected, rtol=1e-12)
 
 
-def test_scoring_step() -> None:
+def test_a_scoring_step_is_weighted_least_squares() -> None:
     """A step is weighted least squares of click rates on γ; repeated, it ends where the score vanishes."""
     stream = np.random.default_rng(2)
     gamma, shown = stream.random(50), stream.integers(20, 60, size=(50, 2)).astype(float)
@@ -112,7 +112,7 @@ def test_scoring_step() -> None:
     np.testing.assert_allclose([score.sum(axis=0), (score * gamma[:, np.newaxis]).sum(axis=0)], 0, atol=1e-6)
 
 
-def test_refusals() -> None:
+def test_unusable_logs_are_refused() -> None:
     """Ranks without clicks, clicks that fall with relevance, and logs without features are refused."""
     gamma = np.repeat([0.1, 0.9], 60)
     features, shown = gamma[:, np.newaxis].astype(np.float32), np.full((120, 2), 100.0)

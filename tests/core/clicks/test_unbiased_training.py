@@ -115,7 +115,7 @@ def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: s
         pytest.param("dual", "mlp", marks=pytest.mark.slow),
     ],
 )
-def test_resumed(correction: str, scorer: str) -> None:
+def test_a_resumed_training_gives_the_same_bytes(correction: str, scorer: str) -> None:
     """Trainings resumed from checkpoint files give the same bytes, which differ without the correction."""
     judged, log, truth = logged(lists=800)
     data = training_data(log, judged).dataset
@@ -162,7 +162,7 @@ def test_impressions_of_documents_without_features_are_reported() -> None:
         assert set(finding.examples) <= set(queries[absent])
 
 
-def test_training_data() -> None:
+def test_each_list_with_a_click_becomes_a_query() -> None:
     """Each list with a click becomes a query with its clicks, shown ranks and the documents' features."""
     judged, log, _ = logged(lists=300)
     log = log.take_lists(np.arange(40))

@@ -23,7 +23,7 @@ _LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(is_normalised)
 _ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(is_normalised)
 
 
-_LETOR_KEY = st.from_regex("[A-Za-z][a-z0-9_.-]{0,3}", fullmatch=True)
+_LETOR_COLUMN = st.from_regex("[A-Za-z][a-z0-9_.-]{0,3}", fullmatch=True)
 
 
 @st.composite
@@ -32,7 +32,7 @@ def datasets(
     ids: st.SearchStrategy[str] = _ANY_ID,
     weighted: bool = False,
     named: bool = True,
-    keys: st.SearchStrategy[str] = _ANY_ID,
+    column_names: st.SearchStrategy[str] = _ANY_ID,
 ) -> RankingDataset:
     """Draw datasets of 1 to 5 queries; features are any finite float32, with subnormals and -0.0, or NaN."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
@@ -48,23 +48,23 @@ def datasets(
         query_weights=draw(hnp.arrays(np.float64, len(lengths), elements=st.floats(0, 1e300)))
         if weighted
         else None,
-        document_columns=draw(_document_columns(keys, ids, rows)),
+        document_columns=draw(_document_columns(column_names, ids, rows)),
         categories=draw(_categories(feature_names)) if feature_names else None,
     )
 
 
 def letor_datasets() -> st.SearchStrategy[RankingDataset]:
     """Return a strategy for datasets that LETOR text can hold: ids without blanks, features f1, f2, ..."""
-    return datasets(_LETOR_ID, named=False, keys=_LETOR_KEY)
+    return datasets(_LETOR_ID, named=False, column_names=_LETOR_COLUMN)
 
 
 def _document_columns(
-    keys: st.SearchStrategy[str], texts: st.SearchStrategy[str], rows: int
+    column_names: st.SearchStrategy[str], texts: st.SearchStrategy[str], rows: int
 ) -> st.SearchStrategy[dict[str, list[str]]]:
     """Return a strategy for up to three columns, empty for some documents, but not for the first."""
     value, some = texts.filter(bool), st.one_of(st.just(""), texts)
     columns = st.tuples(value, st.lists(some, min_size=rows - 1, max_size=rows - 1))
-    return st.dictionaries(keys, columns.map(lambda column: [column[0], *column[1]]), max_size=3)
+    return st.dictionaries(column_names, columns.map(lambda column: [column[0], *column[1]]), max_size=3)
 
 
 def _categories(feature_names: list[str]) -> st.SearchStrategy[dict[str, list[str]]]:

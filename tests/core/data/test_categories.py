@@ -67,7 +67,7 @@ def test_categorical_features_follow_the_named_features(tmp_path: Path) -> None:
         (pa.array([7, 1001, None, 7], pa.int32()).dictionary_encode(), ("7", "1001")),
         (pa.array([False, True, None, False]), ("false", "true")),
     ],
-    ids=["text", "dictionary", "whole", "float", "decimal", "dictionary of whole numbers", "truth"],
+    ids=["text", "dictionary", "whole", "float", "decimal", "dictionary of whole numbers", "boolean"],
 )
 def test_columns_of_parquet_become_codes(tmp_path: Path, column: Any, values: tuple[str, ...]) -> None:
     """Texts and whole numbers become the same values, whatever their Parquet type."""
@@ -159,6 +159,14 @@ def test_numbers_with_fractions_are_looked_up_as_numbers() -> None:
     for dtype in (np.float64, np.float32):
         np.testing.assert_array_equal(sizes.codes_of_numbers(np.array(numbers, dtype)), expected)
     np.testing.assert_array_equal([sizes.code_of_number(number) for number in numbers], expected)
+
+
+def test_a_decimal_beyond_float64_is_a_text() -> None:
+    """Its value as a number would be infinite, which is the value of no text."""
+    digits = "1" * 400 + ".5"
+    categories = Categories((digits, "2"))
+    assert not categories.are_numbers
+    assert categories.codes([digits, "2"]).tolist() == [0.0, 1.0]
 
 
 def test_numbers_that_float32_rounds_are_unknown() -> None:

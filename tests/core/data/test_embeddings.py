@@ -82,7 +82,7 @@ def test_blocks_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_column_of_lists_can_be_ignored_and_renamed(tmp_path: Path) -> None:
-    """A column of lists is ignored or renamed by its name, as any column."""
+    """The name of the column applies to all features that its lists become."""
     columns = {"bm25": [1.0, 2, 3, 4], "emb": pa.array(LISTS)}
     assert _read(tmp_path, columns, columns={"ignore": ["emb"]}).feature_names == ("bm25",)
     renamed = _read(tmp_path, columns, feature_names={"emb": "title"})

@@ -17,8 +17,8 @@ def dataset(*names: str) -> RankingDataset:
     return RankingDataset.from_arrays([row, -row], [1, 0], [0, 2], feature_names=names)
 
 
-def test_the_same_features_are_left_as_they_are() -> None:
-    """Nothing is copied where nothing has to change."""
+def test_a_dataset_with_the_features_of_the_model_is_not_copied() -> None:
+    """The same object is returned."""
     same = dataset("a", "b")
     assert align_features(same, ("a", "b")) is same
 
@@ -66,8 +66,8 @@ def test_unseen_numbers_are_shown_with_all_digits() -> None:
 
 
 @pytest.mark.parametrize(("absent", "refused"), [(0, False), (2, False), (3, True), (4, True)])
-def test_more_than_half_of_the_used_features_may_not_be_absent(absent: int, refused: bool) -> None:
-    """The share is counted over the features that are used, whatever else the dataset has."""
+def test_a_dataset_that_lacks_most_used_features_is_refused(absent: int, refused: bool) -> None:
+    """Half of the features that the model uses may be absent; other features of the dataset do not count."""
     used = ("a", "b", "c", "d")
     found = AbsentFeatures.of(dataset(*used[absent:], "extra"), used)
     assert (found.names, found.used, found.are_majority) == (used[:absent], 4, refused)

@@ -67,7 +67,7 @@ def test_absent_columns_have_one_value() -> None:
 
 
 def test_blocks_hold_all_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each block has a few rows."""
+    """Blocks of a limited number of cells have the rows of the matrix, in order."""
     monkeypatch.setattr(matrices, "_BLOCK_CELLS", 2 * N_COLUMNS)
     blocks = list(row_blocks(MATRIX))
     assert [len(block) for _, block in blocks] == [2, 2, 2, 1]

@@ -30,7 +30,7 @@ def _labels(*labels: float) -> Any:
         ([NAN, NAN], LabelRange(None, None, 2, True)),
     ],
 )
-def test_the_range_of_labels(labels: list[float], expected: LabelRange) -> None:
+def test_the_label_range_has_bounds_and_missing_labels(labels: list[float], expected: LabelRange) -> None:
     """The range has the least and greatest label, the number of missing labels, and whether all are whole."""
     assert LabelRange.of(_labels(*labels)) == expected
 

@@ -414,7 +414,7 @@ def test_public_files_read_as_a_plain_parser_reads_them(
     assert dataset.labels.tolist() == labels
 
 
-def test_public_file_document_ids(shared_data: Path) -> None:
+def test_docid_comments_become_document_ids(shared_data: Path) -> None:
     """The docid comments of LightGBM's example become the document ids."""
     dataset = read_dataset(shared_data / "lightgbm-rank/test.letor.txt")
     assert dataset.document_ids[:2] == ("test-1-0", "test-1-1")

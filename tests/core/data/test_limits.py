@@ -111,7 +111,7 @@ def test_features_are_bounded(tmp_path: Path, content: bytes, found: str) -> Non
         _read(tmp_path, content, Limits(features=11))
 
 
-def test_only_features_count(tmp_path: Path) -> None:
+def test_only_features_count_towards_the_limit(tmp_path: Path) -> None:
     """Columns with other roles and ignored columns do not count."""
     names = [f"f{n}" for n in range(30)]
     _read(tmp_path, _table(11), Limits(features=11))
@@ -275,7 +275,7 @@ def test_an_endless_line_of_a_table(tmp_path: Path, start: bytes, expected: str)
     assert peak_bytes < 16 * MEBIBYTE  # half of the file
 
 
-def test_a_long_first_row_and_a_long_name(tmp_path: Path) -> None:
+def test_names_of_columns_are_bounded_like_rows(tmp_path: Path) -> None:
     """The names of the columns are bounded like rows, one by one and together."""
     with pytest.raises(DatasetError, match="expected a first row of at most 4,194,304 bytes"):
         _read(tmp_path, b"label,query,f" + b",f" * 2_500_000 + b"\n1,q,1\n")

@@ -42,7 +42,7 @@ def test_each_query_is_described(index: QueryIndex) -> None:
     ]
 
 
-def test_a_page_of_queries(index: QueryIndex) -> None:
+def test_pages_follow_the_order_of_the_dataset(index: QueryIndex) -> None:
     """Queries have the order of the dataset; a page after the last query is empty."""
     assert len(index) == 3
     assert [entry.query_id for entry in index.entries(1, 1)] == ["web 2"]
@@ -56,7 +56,7 @@ def test_one_query_by_its_id(index: QueryIndex) -> None:
         index.find("web")
 
 
-def test_texts_of_some_queries() -> None:
+def test_texts_are_found_by_query_id() -> None:
     """Texts are found by id; queries without a text, and unknown ids, are left out."""
     dataset = RankingDataset.from_arrays(
         np.zeros((3, 1)),

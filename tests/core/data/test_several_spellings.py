@@ -94,7 +94,7 @@ def test_the_library_warns_of_several_spellings(kind: Callable[[Any], Any]) -> N
         evaluate([0.5, 0.4, 0.3], [0, 1, 1], query_ids=kind(["1", "1.0", "2.0"]), metrics=["mrr"])
 
 
-def test_runs_of_frames_warn() -> None:
+def test_a_run_from_a_frame_with_several_spellings_of_an_id_warns() -> None:
     """The client normalises ids before it sends a run, so that only the client can report the spellings."""
     columns = {"query": ["1", "1.0"], "document": ["a", "b"], "score": [0.5, 0.4]}
     with pytest.warns(DataWarning, match="column 'query': 1 id is spelled in several ways"):

@@ -108,7 +108,7 @@ def test_every_query_may_be_held_out(fraction: float) -> None:
     assert len(seen) == 11
 
 
-def test_the_seed_decides() -> None:
+def test_equal_seeds_give_equal_splits() -> None:
     """The same seed gives the same split, and another seed another split."""
     dataset = synthetic_dataset(40, seed=0, documents_per_query=2, n_features=2)
     halves = [split_queries(dataset, 0.5, seed)[1].query_ids for seed in (1, 1, 2)]

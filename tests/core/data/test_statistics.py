@@ -15,7 +15,7 @@ from core.data.statistics import QueryLabels
 NAN = np.nan
 
 
-def _of_lengths(lengths: list[int]) -> dict[str, Any]:
+def _documents_per_query(lengths: list[int]) -> dict[str, Any]:
     rows = sum(lengths)
     dataset = RankingDataset.from_arrays(np.zeros((rows, 1)), np.zeros(rows), np.cumsum([0, *lengths]))
     found: dict[str, Any] = dataset_statistics(dataset)["documents_per_query"]
@@ -23,7 +23,7 @@ def _of_lengths(lengths: list[int]) -> dict[str, Any]:
 
 
 def test_statistics_count_queries_documents_and_labels() -> None:
-    """Statistics of queries of 3, 2, 1 and 4 documents equal counts by hand."""
+    """Four queries of 3, 2, 1 and 4 documents have the statistics written out below."""
     dataset = RankingDataset.from_arrays(
         np.zeros((10, 2)), [0, 1, 2, 0, 0, 0.1, 4, 4, 4, 4], np.cumsum([0, 3, 2, 1, 4])
     )
@@ -134,14 +134,14 @@ def test_query_columns_are_counted_by_value() -> None:
 )
 def test_lengths_are_counted_in_round_ranges(lengths: list[int], ranges: list[tuple[int, int]]) -> None:
     """Ranges have equal widths, or bounds of 1, 2, 5, 10, … if a few queries are much longer than others."""
-    assert [(bar["from"], bar["to"]) for bar in _of_lengths(lengths)["histogram"]] == ranges
+    assert [(bar["from"], bar["to"]) for bar in _documents_per_query(lengths)["histogram"]] == ranges
 
 
 @pytest.mark.long
 @given(st.lists(st.one_of(st.integers(1, 30), st.integers(1, 3000)), min_size=1, max_size=40))
 def test_the_histogram_counts_every_query_once(lengths: list[int]) -> None:
     """A small number of ranges covers all lengths from the shortest to the longest without gaps."""
-    bars = _of_lengths(lengths)["histogram"]
+    bars = _documents_per_query(lengths)["histogram"]
     assert len(bars) <= 20
     assert bars[0]["from"] <= min(lengths) <= bars[0]["to"]
     assert bars[-1]["from"] <= max(lengths) <= bars[-1]["to"]

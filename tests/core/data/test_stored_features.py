@@ -101,7 +101,7 @@ def test_stored_features_read_as_the_matrix_does(key: Any, path: Path, matrix: F
     _same(np.asarray(_all_features(path)[key]), np.asarray(matrix[key]))
 
 
-def test_chosen_rows_and_columns(path: Path, matrix: Float32Array) -> None:
+def test_rows_and_columns_are_read_in_any_order(path: Path, matrix: Float32Array) -> None:
     """Rows may be in any order and twice, columns in any order, and some absent from the file."""
     rows = np.random.default_rng(2).integers(0, DOCUMENTS, 500)
     columns = np.array([6, -1, 0, 3, -1, 3])

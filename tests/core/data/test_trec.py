@@ -180,8 +180,8 @@ def test_a_malformed_run_is_refused_with_line_and_column(
     assert message in str(caught.value)
 
 
-def test_of_many_mistakes_a_hundred_are_listed(tmp_path: Path) -> None:
-    """The error indicates that there are more."""
+def test_at_most_a_hundred_mistakes_are_listed(tmp_path: Path) -> None:
+    """The error has a flag for further mistakes."""
     with pytest.raises(DatasetError) as caught:
         read_run(_file(tmp_path, b"q Q0 d\n" * 150))
     assert (len(caught.value.problems), caught.value.more) == (100, True)

@@ -38,7 +38,7 @@ def _queries() -> list[RankedQuery]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BOUNDS)
-def test_the_bound_holds(name: str) -> None:
+def test_the_lower_side_is_at_most_the_upper_side(name: str) -> None:
     """On every query, the lower side of the bound is at most the upper side."""
     sides = np.array([BOUNDS[name].sides(query) for query in _queries()])
     assert np.isfinite(sides).all()

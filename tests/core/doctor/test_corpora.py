@@ -49,7 +49,7 @@ def test_each_part_is_recognised_by_its_counts(printed: PrintedCounts) -> None:
 
 @pytest.mark.parametrize("change", [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)])
 def test_one_more_of_anything_is_another_dataset(change: tuple[int, ...]) -> None:
-    """Queries, documents, features and grades all decide."""
+    """A dataset is recognised only if queries, documents, features and largest label all match."""
     counts = (np.array([6_306, 753_611, 136, 4]) + change).tolist()
     found = recognise({"test": Counts(*counts)})
     assert (found.corpus, found.as_printed) == (None, False)

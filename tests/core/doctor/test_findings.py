@@ -389,7 +389,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_finding(case: Case) -> None:
+def test_a_finding_has_a_sentence_numbers_and_advice(case: Case) -> None:
     """A finding has its severity, sentence, numbers, examples and advice."""
     found = [
         finding

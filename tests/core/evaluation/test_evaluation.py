@@ -70,7 +70,7 @@ def test_one_query_of_a_metric_without_bounds_has_no_interval() -> None:
     assert found["ndcg"].lower is not None
 
 
-def test_no_defined_query_has_no_mean() -> None:
+def test_a_metric_that_is_undefined_for_all_queries_has_no_mean() -> None:
     """A mean of nothing is null, not zero and not NaN."""
     summary = summarise(np.array([np.nan]))
     assert (summary.mean, summary.lower, summary.queries, summary.skipped) == (None, None, 0, 1)

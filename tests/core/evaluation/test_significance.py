@@ -85,7 +85,7 @@ def test_equal_systems_are_no_evidence() -> None:
     assert verdict(compared.difference, 1.0) == "no evidence"
 
 
-def test_holm_and_verdicts() -> None:
+def test_holm_adjusts_p_values_and_the_sign_decides_the_verdict() -> None:
     """Adjusted p-values rise with the number of tests; the sign of the difference decides the verdict."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []

@@ -33,7 +33,9 @@ def judged(rule: Rule, values: dict[CellKey, CellValue], test: Test = "randomisa
 
 @pytest.mark.parametrize("test", ["randomisation", "t-test", "intervals"])
 @pytest.mark.parametrize(("shift", "verdict"), [(0.02, "held"), (0.0, "not-shown"), (-0.02, "contradicted")])
-def test_above(shift: float, verdict: str, test: Test) -> None:
+def test_a_significant_difference_shows_or_contradicts_a_claim(
+    shift: float, verdict: str, test: Test
+) -> None:
     """A difference with p < 0.05 shows or contradicts a claim; one without evidence does neither."""
     noise = NOISE - NOISE.mean()
     found = judged(Above(((A, B),)), {A: measured(BASE + noise + shift), B: measured(BASE)}, test)
@@ -84,7 +86,7 @@ def test_other_queries_are_not_compared() -> None:
     ("narrow", "wide", "verdict"),
     [(0.01, 0.05, "held"), (0.03, 0.03, "not-shown"), (0.05, 0.01, "contradicted")],
 )
-def test_narrower(narrow: float, wide: float, verdict: str) -> None:
+def test_relative_gaps_are_compared_over_the_same_queries(narrow: float, wide: float, verdict: str) -> None:
     """A relative gap is compared over the same queries."""
     other = NOISE[::-1]
     values = {
@@ -100,7 +102,7 @@ def test_narrower(narrow: float, wide: float, verdict: str) -> None:
     ("shift", "noise", "verdict"),
     [(0.0, 0.01, "held"), (0.0, 2.0, "not-shown"), (0.03, 0.01, "contradicted")],
 )
-def test_alike(shift: float, noise: float, verdict: str) -> None:
+def test_equality_needs_an_interval_within_the_margin(shift: float, noise: float, verdict: str) -> None:
     """The interval must lie within the margin; few or noisy queries cannot show it."""
     values = {A: measured(BASE + shift + noise * (NOISE - NOISE.mean())), B: measured(BASE)}
     assert judged(Alike(((A, B),), margin=0.005), values).verdict == verdict
@@ -136,7 +138,7 @@ def test_tests_run_together_equal_single_tests() -> None:
     assert together(other, BASE) == alone(other, BASE)
 
 
-def test_curves() -> None:
+def test_claims_about_curves_are_judged() -> None:
     """A curve rises where it ends above its early value, and reaches another's best in some trees."""
     fast, slow = curve(*np.linspace(0.4, 0.8, 20)), curve(*np.linspace(0.2, 0.5, 20))
     assert judged(Rises((A,)), {A: fast}).verdict == "held"

@@ -55,17 +55,17 @@ def engines_of(export: Export) -> list[tuple[Scores, tuple[type[np.floating], ty
     raise AssertionError(export.target.name)
 
 
-def rows_near(model_text: str, seed: int, *, doubles: bool, missing: bool, infinite: bool) -> Float64Array:
+def rows_near(model_text: str, seed: int, *, float64: bool, missing: bool, infinite: bool) -> Float64Array:
     """Draw documents from thresholds and their neighbours, limited to values that the engine supports."""
     random = np.random.default_rng(seed)
     thresholds = thresholds_of(model_text)
-    if not doubles:
+    if not float64:
         with np.errstate(over="ignore", under="ignore"):
             single = thresholds.astype(np.float32)
             around = [np.nextafter(single, np.float32(towards)) for towards in (-np.inf, np.inf)]
         thresholds = np.concatenate([single, *around]).astype(np.float64)
     rows = documents_near(random, thresholds, 60, N_FEATURES)
-    if not doubles:
+    if not float64:
         with np.errstate(over="ignore", under="ignore"):
             rows = rows.astype(np.float32).astype(np.float64)
     rows = rows if missing else np.where(np.isnan(rows), 0.25, rows)
@@ -78,7 +78,11 @@ def check(model_text: str, format: str, seed: int) -> None:
     export = export_trees(model_text, format, options=options)
     (first, *_) = export.target.arithmetics(options)
     rows = rows_near(
-        model_text, seed, doubles=first.doubles, missing=not options.never_missing, infinite=not first.finite
+        model_text,
+        seed,
+        float64=first.float64_exact,
+        missing=not options.never_missing,
+        infinite=not first.finite_only,
     )
     for score, (leaf, total) in engines_of(export):
         assert score(rows) == expected(model_text, rows, leaf, total)
@@ -142,7 +146,7 @@ def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path)
         folder = tmp_path / str(number)
         folder.mkdir()
         score = engines.c(export_model(text, "c", name="3 web-v1").content, folder, "model_3_web_v1")
-        rows = rows_near(text, seed, doubles=True, missing=True, infinite=True)
+        rows = rows_near(text, seed, float64=True, missing=True, infinite=True)
         assert by_row(score)(rows) == expected(text, rows, *DOUBLE)
 
 
@@ -154,7 +158,7 @@ def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
     for index, tree in enumerate(text.trees):
         tree.leaf_values[:] = np.arange(len(tree.leaf_values)) * 8.0**index
     written = text.write()
-    rows = rows_near(written, seed, doubles=False, missing=True, infinite=True)
+    rows = rows_near(written, seed, float64=False, missing=True, infinite=True)
     scores = engines.onnx(export_model(written, "onnx").content)(rows)
     assert scores.tolist() == expected(written, rows, *SINGLE)
 

@@ -185,7 +185,7 @@ def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: i
     text = special_forest(seed)
     options = ExportOptions(never_missing=format == "ranklib")
     export = export_trees(text, format, options=options)
-    rows = rows_near(text, seed, doubles=False, missing=True, infinite=True)
+    rows = rows_near(text, seed, float64=False, missing=True, infinite=True)
     for (score, _), arithmetic in zip(engines_of(export), export.target.arithmetics(options), strict=True):
         loaded = arithmetic.loaded(export.written)
         scores, engine_scores, _ = scores_of(rows, export.source.nodes, loaded, arithmetic)

@@ -35,7 +35,9 @@ def _lists(method: Method, rankings: Sequence[Ranking], length: int) -> dict[tup
         ([[1, 2], [3, 4], [5, 6]], 2, [(1, 3), (1, 5), (3, 1), (3, 5), (5, 1), (5, 3)]),
     ],
 )
-def test_team_draft(rankings: list[list[int]], length: int, lists: list[tuple[int, ...]]) -> None:
+def test_one_of_the_smallest_teams_drafts_at_each_step(
+    rankings: list[list[int]], length: int, lists: list[tuple[int, ...]]
+) -> None:
     """One of the smallest teams is drawn at each step and adds its best unused document."""
     found = exact_distribution(lambda draw: team_draft(rankings, length, draw))
     assert {tuple(shown.documents) for shown, _ in found} == set(lists)
@@ -59,7 +61,7 @@ def test_team_draft_lists_with_teams() -> None:
     assert [probability for _, probability in found] == [0.25] * 4
 
 
-def test_team_draft_credits() -> None:
+def test_a_click_credits_the_team_of_the_document() -> None:
     """A click credits the team that contributed the document."""
     teams = [0, 1, 1]
     shown = InterleavedList([1, 3, 4], teams, [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], [])
@@ -86,7 +88,9 @@ def test_common_top_ranks_have_no_credit() -> None:
         ([[1, 2], [3, 4]], 3, {(1, 3, 2): 0.5, (3, 1, 4): 0.5}),
     ],
 )
-def test_balanced(rankings: list[list[int]], length: int, expected: dict[tuple[int, ...], float]) -> None:
+def test_a_coin_decides_which_ranking_begins(
+    rankings: list[list[int]], length: int, expected: dict[tuple[int, ...], float]
+) -> None:
     """A coin decides which ranking begins."""
     assert _lists("balanced", rankings, length) == expected
 
@@ -108,7 +112,7 @@ def test_balanced(rankings: list[list[int]], length: int, expected: dict[tuple[i
         ),
     ],
 )
-def test_balanced_credits(
+def test_balanced_credits_are_clicks_in_the_top_k(
     documents: list[int], rankings: list[list[int]], credits: dict[tuple[int, ...], tuple[int, int]]
 ) -> None:
     """Clicks in the top k of each ranking are counted; k is the better rank of the lowest click."""
@@ -121,7 +125,7 @@ def test_balanced_credits(
             assert tuple(ours) == (first, second)
 
 
-def test_probabilistic_distribution() -> None:
+def test_probabilistic_lists_follow_their_distribution() -> None:
     """Ranks are drawn with P ∝ 1/r³, and rankers with replacement."""
     first = {0: 0.0, 1: 0.0, 2: 0.0}
     for documents, probability in _lists("probabilistic", [[0, 1], [1, 2]], 2).items():
@@ -131,7 +135,7 @@ def test_probabilistic_distribution() -> None:
     assert one == pytest.approx({(0,): 0.86056, (1,): 0.10757, (2,): 0.03187}, abs=1e-5)
 
 
-def test_probabilistic_assignments() -> None:
+def test_probabilities_of_assignments_are_products() -> None:
     """An assignment's probability is the product of P_r(d): vectors of two and of three rankers."""
     two = contribution_probabilities([[1, 2], [2, 3]], [1, 2])
     allocations = {(a, b): two[a][0] * two[b][1] for a in (0, 1) for b in (0, 1)}
@@ -146,7 +150,7 @@ def test_probabilistic_assignments() -> None:
     assert np.array(three) == pytest.approx(np.array(expected), abs=1e-15)
 
 
-def test_probabilistic_credits() -> None:
+def test_probabilistic_credits_are_expected_clicks() -> None:
     """The credit is the expected number of clicks over all assignments."""
     rankings = [[1, 2, 3, 4], [3, 1, 5, 2], [2, 5, 1, 3]]
     probabilities = np.array(contribution_probabilities(rankings, [1, 3, 2]))
@@ -171,14 +175,16 @@ def test_probabilistic_credits() -> None:
         ([[1, 2, 3, 4], [4, 3, 2, 1]], {(1, 4, 3, 2): 0.5, (4, 1, 2, 3): 0.5}),
     ],
 )
-def test_optimised_distribution(rankings: list[list[int]], expected: dict[tuple[int, ...], float]) -> None:
+def test_the_linear_programme_has_the_printed_solution(
+    rankings: list[list[int]], expected: dict[tuple[int, ...], float]
+) -> None:
     """The linear programme has the printed solution."""
     found = list_distribution(rankings, len(rankings[0]))
     shown = {key: p for key, p in zip(found.lists, found.probabilities, strict=True) if p > 1e-9}
     assert shown == pytest.approx(expected, abs=1e-6)
 
 
-def test_optimised_credits() -> None:
+def test_a_click_credits_each_ranking_by_inverse_rank() -> None:
     """A click adds 1/rank of the document in each ranking."""
     shown = optimised([[1, 2], [2, 3]], 2, lambda _: 0)
     assert shown.documents == [1, 2]
@@ -260,7 +266,7 @@ def test_lists_depend_on_the_key_alone(method: Method) -> None:
     assert all(len(set(shown.documents)) == 10 for shown in lists.values())
 
 
-def test_refusals() -> None:
+def test_unusable_numbers_of_rankers_and_lists_are_refused() -> None:
     """One ranker, a third ranker, too many lists and rankings without a fair distribution are refused."""
     with pytest.raises(InvalidInput, match="at least two rankers"):
         interleave("team_draft", [[1]], 1, seeded_draw(0))

@@ -34,7 +34,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (5, 0), (70, 30), (30, 70), (500, 480)])
-def test_mixture_of_likelihood_ratios(wins: int, losses: int) -> None:
+def test_the_p_value_bound_mixes_likelihood_ratios(wins: int, losses: int) -> None:
     """The bound is the inverse of the mean of both likelihood ratios, at most 1."""
     n, d = wins + losses, RULE.difference
     ratios = [stats.binom.pmf(wins, n, 0.5 + s * d) / stats.binom.pmf(wins, n, 0.5) for s in (1.0, -1.0)]
@@ -64,7 +64,7 @@ def test_many_units_of_equal_rankers_have_a_verdict(each: int, difference: float
     assert 0.5 < share < 0.5 + difference
 
 
-def test_sample_size() -> None:
+def test_the_sample_size_gives_the_power() -> None:
     """A fixed test with the computed number of units has the power 1 - `miss`."""
     n = sample_size(RULE)
     critical = stats.binom.ppf(0.025, n, 0.5)
@@ -121,7 +121,7 @@ def test_array_bounds_are_those_of_the_sequential_test() -> None:
 @pytest.mark.parametrize(
     "experiments", [1_000, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
-def test_error_under_a_look_after_each_unit(experiments: int) -> None:
+def test_a_look_after_each_unit_keeps_the_error_rate(experiments: int) -> None:
     """Without a difference, at most 5% ever name a better ranker; the test continues after `equal`."""
     rule = replace(RULE, difference=0.1)
     steps = _experiments(1, experiments, 5 * sample_size(rule), 0.5)
@@ -134,7 +134,7 @@ def test_error_under_a_look_after_each_unit(experiments: int) -> None:
 @pytest.mark.parametrize(
     "experiments", [300, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
-def test_sample_saved(experiments: int) -> None:
+def test_the_sequential_test_needs_a_smaller_sample(experiments: int) -> None:
     """The test saves over 2/5 of a fixed test at 1.5 times the smallest difference, and 3/5 at 2 times."""
     rule = replace(RULE, difference=0.1)
     n = sample_size(rule)
@@ -158,7 +158,7 @@ def test_the_mean_test_of_signs_is_the_test_of_likelihood_ratios(difference: flo
         assert found == replace(expected, p=found.p)
 
 
-def test_error_of_the_mean_test_under_a_look_after_each_unit() -> None:
+def test_a_look_after_each_unit_keeps_the_error_rate_of_the_mean_test() -> None:
     """Frequent small gains and rare large losses, 0 on average, name a winner in at most 5%."""
     rng, rule = np.random.default_rng(4), replace(RULE, difference=0.1)
     winners = 0
@@ -193,7 +193,7 @@ def _verdict(differences: list[float], users: Sequence[str | None], unit: str = 
     return verdict(["old", "new"], earned, users, RULE, unit=unit)  # type: ignore[arg-type]
 
 
-def test_statistic_and_interval() -> None:
+def test_delta_is_within_its_interval() -> None:
     """Δ = (wins + ½ ties) / all − ½, within its interval; the sentence names the better ranker."""
     differences = [-1.0] * 160 + [1.0] * 40 + [0.0] * 50
     found = _verdict(differences, [*(f"u{index}" for index in range(250))])
@@ -248,20 +248,20 @@ def test_few_users_give_no_interval(n_users: int) -> None:
     assert (pair.delta_lower, pair.delta_upper) == (None, None)
 
 
-def test_lists_without_users_are_units() -> None:
-    """Lists without a user are independent units."""
+def test_each_list_without_a_user_is_a_unit() -> None:
+    """Three lists without users are three decided units, as from three users."""
     (pair,) = _verdict([1.0, 1.0, -1.0], [None, None, None]).pairs
     assert pair.decided == 3
 
 
-def test_no_lists() -> None:
+def test_without_lists_the_verdict_is_undecided() -> None:
     """Without clicks the verdict is undecided, and the sentence has the reason."""
     found = _verdict([], [])
     assert (found.winner, found.pairs[0].delta) == (None, None)
     assert found.sentence == "Undecided between old and new: no user prefers either ranker yet."
 
 
-def test_three_rankers() -> None:
+def test_the_best_of_three_rankers_is_named() -> None:
     """The winner is better than both others; each of the three pairs gets a third of the error."""
     order = np.random.default_rng(0).permuted(np.tile([0.0, 1.0, 2.0], (400, 1)), axis=1)
     earned = np.column_stack([order[:, :2], np.full(400, 3.0)])
@@ -273,7 +273,7 @@ def test_three_rankers() -> None:
     assert found.pairs[1].path[-1].winning_share == expected
 
 
-def test_sign_test() -> None:
+def test_the_sign_test_equals_the_exact_binomial_test() -> None:
     """The p-value is SciPy's exact binomial test."""
     for wins, losses in ((9, 1), (50, 50), (3, 17), (0, 4)):
         assert sign_test(wins, losses) == pytest.approx(
@@ -282,7 +282,7 @@ def test_sign_test() -> None:
 
 
 @pytest.mark.parametrize("field", ["error", "miss", "difference"])
-def test_rules_out_of_range(field: str) -> None:
+def test_a_rule_out_of_range_is_refused(field: str) -> None:
     """A value of 0.5 is out of range and refused by name."""
     with pytest.raises(InvalidInput, match=f"/{field}: must be above 0"):
         SequentialRule(**{field: 0.5})

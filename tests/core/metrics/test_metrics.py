@@ -94,10 +94,17 @@ def test_a_list_of_gains_gives_unjudged_documents_nothing() -> None:
         {"gain": {}},
         {"relevance_threshold": math.nan},
         {"relevance_threshold": "1"},
+        {"max_label": "4"},
+        {"max_label": 2.5},
+        {"max_label": True},
+        {"max_documents": "3"},
+        {"max_documents": 1.5},
+        {"judged_only": "no"},
+        {"preset": ["trec_eval"]},
     ],
 )
-def test_contracts_without_numbers_are_refused(contract: dict[str, Any]) -> None:
-    """The error has the place of the convention, also where no service has checked the contract."""
+def test_conventions_of_a_wrong_type_are_refused(contract: dict[str, Any]) -> None:
+    """The error has the pointer of the convention, also where no service has checked the contract."""
     with pytest.raises(InvalidInput) as refused:
         conventions(contract)
     assert [problem.pointer for problem in refused.value.problems] == [f"/{name}" for name in contract]

@@ -50,7 +50,7 @@ def test_an_invalid_expression_is_refused_with_its_field_and_an_example(expressi
     "name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime", "Local"]
 )
 def test_an_unknown_time_zone_is_refused(name: str) -> None:
-    """A near name is suggested; paths are not names."""
+    """The error suggests a similar name; file paths and local zones are refused."""
     with pytest.raises(InvalidInput) as refused:
         Cron.parse("0 3 * * *", name)
     (problem,) = refused.value.problems

@@ -32,7 +32,7 @@ def test_scores_are_those_of_matrix_products(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("log1p", [False, True])
 @pytest.mark.parametrize("indicators", [False, True])
-def test_scores_of_any_inputs(kind: str, log1p: bool, indicators: bool) -> None:
+def test_scores_equal_those_of_numpy(kind: str, log1p: bool, indicators: bool) -> None:
     """Scores of missing and infinite values equal NumPy's, also for documents of 300 features."""
     features = random_features(20, 300, seed=2)
     if kind == "none":

@@ -45,7 +45,7 @@ def test_a_stored_sum_is_fitted_as_in_its_release() -> None:
     assert make_scorer(values, stored=True) == WeightedSum(("web:3",), shrinkage="none")
 
 
-def test_layers() -> None:
+def test_only_networks_have_hidden_layers() -> None:
     """A linear scorer has no hidden layers, and a network has those of `hidden`."""
     assert Linear().hidden_layers == ()
     assert Mlp(hidden=(7, 3)).hidden_layers == (7, 3)

@@ -32,7 +32,7 @@ def _write_half(file: BinaryIO) -> None:
     raise ZeroDivisionError
 
 
-def test_round_trip(artifacts: Artifacts) -> None:
+def test_written_bytes_are_read_by_all_methods(artifacts: Artifacts) -> None:
     """All methods that read an artifact return the written bytes."""
     content = bytes(range(256)) * 10_000
     artifacts.write_bytes(KEY, content)
@@ -75,7 +75,7 @@ def test_a_write_shows_when_complete(artifacts: Artifacts) -> None:
     assert artifacts.size(KEY) == 10_000_000
 
 
-def test_missing(artifacts: Artifacts) -> None:
+def test_a_missing_key_is_not_found(artifacts: Artifacts) -> None:
     """Reading a missing key raises `NotFound`."""
     assert not artifacts.exists(KEY)
     for read in (artifacts.read_bytes, artifacts.size, artifacts.open):
@@ -85,7 +85,7 @@ def test_missing(artifacts: Artifacts) -> None:
         pass
 
 
-def test_delete(artifacts: Artifacts) -> None:
+def test_a_key_or_folder_is_deleted(artifacts: Artifacts) -> None:
     """A key, or a folder with everything below it, is deleted; a second deletion is no error."""
     for key in ("datasets/ds_1/upload", "datasets/ds_1/data.parquet", "datasets/ds_10/upload"):
         artifacts.write_bytes(key, b"x")
@@ -135,7 +135,7 @@ def test_local_copies_are_removed() -> None:
     assert artifacts.exists(KEY)
 
 
-def test_fault(artifacts: Artifacts) -> None:
+def test_a_reachable_storage_has_no_fault(artifacts: Artifacts) -> None:
     """A storage that can be reached has no fault."""
     assert artifacts.fault() is None
 
@@ -148,7 +148,7 @@ def test_a_full_disk_is_a_fault_for_writes(tmp_path: Path, monkeypatch: pytest.M
     assert artifacts.read_fault() is None
 
 
-def test_unusable_storage(tmp_path: Path) -> None:
+def test_an_unusable_storage_is_unavailable(tmp_path: Path) -> None:
     """An unknown kind of URL, or a folder that cannot be made, is an unavailable store."""
     with pytest.raises(StoreUnavailable):
         Artifacts("nonsense://x")

@@ -25,7 +25,7 @@ def test_a_counter_grows_by_the_added_amounts(store: Store) -> None:
 
 
 def test_counters_differ_by_their_labels_in_any_order(store: Store) -> None:
-    """Counters of one name differ by their labels; the order of the labels does not matter."""
+    """The same labels in another order are the same counter."""
     with store.begin() as tx:
         tx.counters.add("job_attempts", {"kind": "train", "ending": "lost"})
         tx.counters.add("job_attempts", {"ending": "lost", "kind": "train"})

@@ -88,7 +88,7 @@ def test_the_content_is_deleted_with_the_last_dataset(store: Store, order: tuple
 
 @pytest.mark.long
 @pytest.mark.both_stores
-def test_datasets_deleted_at_the_same_time(store: Store) -> None:
+def test_one_of_several_deletions_deletes_the_content(store: Store) -> None:
     """Of datasets that are deleted together, exactly one deletes the content."""
     for key in map(str, range(10)):
         datasets = [make_ready(store, key), take_over(store), take_over(store)]
@@ -105,7 +105,7 @@ def test_datasets_deleted_at_the_same_time(store: Store) -> None:
 
 @pytest.mark.long
 @pytest.mark.both_stores
-def test_a_take_over_during_a_deletion(store: Store) -> None:
+def test_a_content_being_deleted_is_kept_or_not_taken_over(store: Store) -> None:
     """The content either stays for the new dataset, or is gone and not taken over."""
     for key in map(str, range(20)):
         first, taken, removed = make_ready(store, key), list[Dataset | None](), list[str]()
@@ -125,7 +125,7 @@ def test_a_take_over_during_a_deletion(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_contents_read_at_the_same_time(store: Store) -> None:
+def test_datasets_read_in_parallel_share_one_copy(store: Store) -> None:
     """Four datasets that are read with the same content refer to one copy."""
     together(*(lambda key=key: make_ready(store, key) for key in "abcd"))
     with store.read() as tx:

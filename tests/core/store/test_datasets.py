@@ -24,7 +24,7 @@ def test_a_new_dataset_is_pending(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
+def test_a_dataset_that_was_read_is_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
     """A dataset that was read is ready with its statistics and findings, and has the format of its file."""
     dataset, job = ingest
     with store.begin() as tx:
@@ -56,7 +56,7 @@ def test_parts_of_one_upload_are_recorded(store: Store) -> None:
         assert [tx.datasets.get(dataset_id).parts for dataset_id in parts.values()] == [parts, parts]
 
 
-def test_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:
+def test_a_dataset_that_cannot_be_read_is_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:
     """A dataset that cannot be read is invalid with its problem."""
     dataset, _ = ingest
     with store.begin() as tx:
@@ -64,7 +64,7 @@ def test_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:
     assert (invalid.status, invalid.problem) == ("invalid", {"title": "Bad file"})
 
 
-def test_unknown(store: Store, job: Job) -> None:
+def test_an_unknown_dataset_is_not_found(store: Store, job: Job) -> None:
     """Every action on an unknown dataset raises `NotFound`."""
     with store.begin() as tx:
         acts: list[Callable[[Datasets], object]] = [
@@ -81,7 +81,7 @@ def test_unknown(store: Store, job: Job) -> None:
             tx.datasets.attach_job(dataset.id, "job_none")
 
 
-def test_listing(store: Store) -> None:
+def test_datasets_are_listed_newest_first(store: Store) -> None:
     """Datasets are listed newest first; they can be filtered by status, name and SHA-256."""
     with store.begin() as tx:
         first, second = tx.datasets.add("a", {}), tx.datasets.add("b", {}, sha256="ab")

@@ -166,7 +166,7 @@ def test_gaps_are_found(store: Store) -> None:
         assert tx.events.latest_id() == last.id
 
 
-def test_pages_and_filters(store: Store) -> None:
+def test_events_are_filtered_and_listed_in_either_order(store: Store) -> None:
     """Lists are in either order, and are filtered by kind, object and lower bound."""
     for number in range(5):
         _add(store, number)

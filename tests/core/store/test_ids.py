@@ -8,7 +8,7 @@ import time
 from core.store.repositories import ids
 
 
-def test_form() -> None:
+def test_ids_are_a_prefix_and_20_characters() -> None:
     """An id is its prefix and 20 characters of Crockford's base32 in lower case."""
     assert re.fullmatch(r"ds_[0-9a-hjkmnp-tv-z]{20}", ids.new_id("ds_"))
 
@@ -33,18 +33,18 @@ def test_threads_never_share_an_id() -> None:
     assert len(set(created)) == 16_000
 
 
-def test_ids_carry_the_time() -> None:
+def test_ids_begin_with_their_creation_time() -> None:
     """The first nine characters are the milliseconds since 1970, so that processes agree on the order."""
     before = time.time_ns() // 1_000_000
     digits = ids.new_id("ds_")[3:12]
     milliseconds = 0
     for digit in digits:
         milliseconds = milliseconds * 32 + "0123456789abcdefghjkmnpqrstvwxyz".index(digit)
-    # Steps within a millisecond may carry a burst of ids a little ahead of the clock.
+    # Many ids within a millisecond are up to a second ahead of the clock, since each id is above the last.
     assert before <= milliseconds <= time.time_ns() // 1_000_000 + 1_000
 
 
-def test_is_id() -> None:
+def test_an_id_has_a_prefix_a_length_and_an_alphabet() -> None:
     """Only a text of the right prefix, length and alphabet is an id."""
     good = ids.new_id("ds_")
     assert ids.is_id(good, "ds_")

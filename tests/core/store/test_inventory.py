@@ -46,7 +46,9 @@ def test_an_intact_store_has_no_problems(store: Store, artifact_keys: dict[str, 
 
 @pytest.mark.both_stores
 @pytest.mark.parametrize("name", ["model", "data", "queries"])
-def test_damaged_and_missing_artifacts(store: Store, artifact_keys: dict[str, str], name: str) -> None:
+def test_damaged_and_missing_artifacts_are_found(
+    store: Store, artifact_keys: dict[str, str], name: str
+) -> None:
     """Each such artifact is named, and is recorded as damaged until its bytes are restored."""
     store.artifacts.write_bytes(artifact_keys[name], TEXT[:-1] + b"!")
     assert take_inventory(store) == Inventory(artifacts=3, damaged=[artifact_keys[name]])
@@ -80,7 +82,7 @@ def test_an_artifact_without_a_checksum_is_unverified(store: Store, artifact_key
 
 
 @pytest.mark.embedded
-def test_orphaned_files(store: Store, artifact_keys: dict[str, str]) -> None:
+def test_old_files_without_a_row_are_orphaned(store: Store, artifact_keys: dict[str, str]) -> None:
     """Old files without a row are orphaned, except those of a dataset or job in progress."""
     with store.begin() as tx:
         training = tx.jobs.add("train", {})

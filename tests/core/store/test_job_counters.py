@@ -51,7 +51,7 @@ def test_a_job_handed_back_has_not_ended(store: Store, claimed: Job) -> None:
     assert _jobs(store) == {}
 
 
-def test_lost_leases(store: Store, claimed: Job) -> None:
+def test_each_lost_lease_is_counted(store: Store, claimed: Job) -> None:
     """Each lost lease is counted; the job is counted once, when its last attempt is lost."""
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):

@@ -89,7 +89,7 @@ def test_exactly_the_designed_changes_are_allowed(source: str, target: str) -> N
     assert allows(source, target) == ((source, target) in ALLOWED)
 
 
-def test_terminal_statuses() -> None:
+def test_statuses_without_a_next_status_are_terminal() -> None:
     """A status is terminal when nothing follows it; the table cannot be changed."""
     assert {"succeeded", "refused", "failed", "cancelled"} == TERMINAL
     assert {"queued", "running"} == ACTIVE

@@ -19,7 +19,7 @@ from core.store.repositories.jobs import Jobs
 LATER = timedelta(minutes=1)
 
 
-def test_a_new_job(store: Store, job: Job) -> None:
+def test_a_new_job_is_queued(store: Store, job: Job) -> None:
     """A new job is queued and was never claimed; it has no progress and no results."""
     with store.read() as tx:
         found = tx.jobs.get(job.id)
@@ -31,7 +31,7 @@ def test_a_new_job(store: Store, job: Job) -> None:
     assert abs(utc_now() - found.created_at) < LATER
 
 
-def test_unknown_job(store: Store) -> None:
+def test_an_unknown_job_is_not_found(store: Store) -> None:
     """Reading, cancelling or listing the iterations of an unknown job raises `NotFound`."""
     with store.begin() as tx:
         for call in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
@@ -40,7 +40,7 @@ def test_unknown_job(store: Store) -> None:
         assert tx.jobs.claim("job_none", "w1", 15) is None
 
 
-def test_unknown_dataset(store: Store) -> None:
+def test_a_job_on_an_unknown_dataset_is_not_queued(store: Store) -> None:
     """A job cannot use a dataset that does not exist, and is not queued then."""
     with pytest.raises(NotFound, match="ds_none"), store.begin() as tx:
         tx.jobs.add("train", {}, ["ds_none"])
@@ -49,7 +49,7 @@ def test_unknown_dataset(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_claim(store: Store, job: Job) -> None:
+def test_a_job_is_claimed_once(store: Store, job: Job) -> None:
     """A claim starts an attempt with a lease and the next token; a second claim gets nothing."""
     now = utc_now()
     with store.begin() as tx:
@@ -91,7 +91,7 @@ def test_one_of_many_threads_claims(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_fencing(store: Store, claimed: Job) -> None:
+def test_writes_of_an_earlier_claim_are_refused(store: Store, claimed: Job) -> None:
     """After another worker has claimed a job, writes of the first worker are refused."""
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
@@ -116,7 +116,7 @@ def test_fencing(store: Store, claimed: Job) -> None:
         assert tx.jobs.succeed(claimed.id, 2, {"model_id": "mdl_1"}).result == {"model_id": "mdl_1"}
 
 
-def test_renew(store: Store, claimed: Job) -> None:
+def test_renewing_extends_the_lease(store: Store, claimed: Job) -> None:
     """Renewing moves the lease forward and returns whether a cancellation was requested."""
     now = utc_now()
     with store.begin() as tx:
@@ -141,7 +141,7 @@ def test_record_keeps_omitted_values(store: Store, claimed: Job) -> None:
 
 
 @pytest.mark.both_stores
-def test_iterations(store: Store, claimed: Job) -> None:
+def test_iterations_are_listed_in_order(store: Store, claimed: Job) -> None:
     """Iterations are listed in order above a given one; one recorded twice keeps its last values."""
     with store.begin() as tx:
         tx.jobs.record(claimed.id, claimed.token, iterations=[(2, {"v": 0.2}), (1, {"v": 0.1})])
@@ -172,7 +172,7 @@ def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> Non
         assert tx.jobs.iterations(claimed.id) == []
 
 
-def test_cancelling_a_queued_job(store: Store, job: Job) -> None:
+def test_a_queued_job_is_cancelled_immediately(store: Store, job: Job) -> None:
     """A queued job is cancelled immediately, and no worker can claim it."""
     with store.begin() as tx:
         cancelled = tx.jobs.request_cancel(job.id)
@@ -184,7 +184,7 @@ def test_cancelling_a_queued_job(store: Store, job: Job) -> None:
     assert cancelled.finished_at is not None
 
 
-def test_cancelling_a_running_job(store: Store, claimed: Job) -> None:
+def test_a_running_job_gets_a_cancellation_request(store: Store, claimed: Job) -> None:
     """A running job gets a cancellation request, which can be repeated, and its worker ends it."""
     with store.begin() as tx:
         assert tx.jobs.request_cancel(claimed.id).status == "running"
@@ -272,7 +272,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
         assert [job.id for job in tx.jobs.to_wake(utc_now(), 60)] == [claimed.id]
 
 
-def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
+def test_a_job_lost_in_its_last_attempt_fails(store: Store, claimed: Job) -> None:
     """A job lost as often as allowed has failed, with the reason."""
     with store.begin() as tx:
         lost = tx.jobs.recover(claimed, 1)
@@ -344,7 +344,7 @@ def test_a_wake_up_time_in_the_future_is_ignored(store: Store) -> None:
         assert woken(tx, now - timedelta(hours=1)) == [job_id]
 
 
-def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
+def test_pages_are_filtered_by_status_and_kind(store: Store, claimed: Job) -> None:
     """Jobs are listed by status and by kind."""
     with store.begin() as tx:
         other = tx.jobs.add("rank", {})
@@ -376,7 +376,7 @@ def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
 
 @pytest.mark.both_stores
 @pytest.mark.parametrize("limit", [1, 2, 10])
-def test_jobs_in_another_order(store: Store, limit: int) -> None:
+def test_each_sort_order_pages_through_all_jobs(store: Store, limit: int) -> None:
     """Each order pages through every job; equal values have the newest first, and unknown values are last."""
     values = [0.4, 0.6, None, 0.6, 0.5]
     with store.begin() as tx:
@@ -414,7 +414,9 @@ class TestIngestJobsThatEndEarly:
             row = tx.datasets.get(dataset.id)
             return row.status, row.problem
 
-    def test_cancelled_while_queued(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_queued_ingestion_that_is_cancelled_makes_its_dataset_invalid(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """Cancelling a queued ingestion makes its dataset invalid."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -424,7 +426,9 @@ class TestIngestJobsThatEndEarly:
             {"title": "Cancelled", "detail": "The job was cancelled."},
         )
 
-    def test_cancelled_while_running(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_cancelled_ingestion_makes_its_dataset_invalid(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """A worker that stops on request makes the dataset invalid, too."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -435,7 +439,9 @@ class TestIngestJobsThatEndEarly:
             tx.jobs.end_cancelled(job.id, 1)
         assert self._problem(store, dataset)[0] == "invalid"
 
-    def test_worker_lost(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_an_ingestion_lost_in_its_last_attempt_makes_its_dataset_invalid(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """A lost worker leaves the dataset pending while attempts remain, then invalid, with its problem."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -452,7 +458,7 @@ class TestIngestJobsThatEndEarly:
             {"title": "Worker lost", "detail": "The worker w2 stopped answering in the last of 2 attempts."},
         )
 
-    def test_an_existing_problem_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_recorded_problem_of_a_dataset_is_kept(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
         """The worker's problem with the data is not replaced by the job's own problem."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -461,7 +467,9 @@ class TestIngestJobsThatEndEarly:
             tx.jobs.fail(job.id, 1, {"title": "Bad file", "detail": "line 3"})
         assert self._problem(store, dataset) == ("invalid", {"title": "Bad file", "line": 3})
 
-    def test_other_kinds_leave_datasets_alone(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_a_failed_training_does_not_change_its_dataset(
+        self, store: Store, ingest: tuple[Dataset, Job]
+    ) -> None:
         """A training that fails does not change the dataset that it used."""
         dataset, _ = ingest
         with store.begin() as tx:
@@ -618,7 +626,7 @@ def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Jo
         assert tx.jobs.succeed(again.id, again.token, {}).checkpoint is None
 
 
-def test_cancellation_requested(store: Store, claimed: Job) -> None:
+def test_a_requested_cancellation_is_returned_to_the_current_claim(store: Store, claimed: Job) -> None:
     """The query returns whether a cancellation is requested, and raises `LeaseLost` for an old token."""
     with store.begin() as tx:
         assert not tx.jobs.cancellation_requested(claimed.id, claimed.token)

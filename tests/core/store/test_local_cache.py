@@ -100,7 +100,7 @@ def test_the_least_recently_used_entries_are_evicted(folder: Path) -> None:
     assert hidden_folders(folder) == []
 
 
-def test_the_bound_holds(folder: Path) -> None:
+def test_all_entries_together_stay_below_the_bound(folder: Path) -> None:
     """All entries together never take more than the bound."""
     generator, cache = random.Random(1), LocalCache(folder, 10 * KIB)
     for number in range(60):

@@ -52,7 +52,7 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
 @pytest.mark.both_stores
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_processes_that_start_together(unmigrated_settings: StoreSettings) -> None:
+def test_two_processes_may_migrate_at_the_same_time(unmigrated_settings: StoreSettings) -> None:
     """Two processes that migrate a new database at the same time both find it ready."""
     context = multiprocessing.get_context("fork")  # imports take longer than migrations
     arguments = unmigrated_settings, context.Barrier(2)
@@ -112,6 +112,6 @@ def test_a_database_of_another_release_is_refused(store: Store, schema: str, mes
         store.migrate()
 
 
-def test_one_head() -> None:
+def test_the_migrations_have_one_head() -> None:
     """The migrations form one line, whose end is known without Alembic by the names of the files."""
     assert ScriptDirectory.from_config(migrations_config()).get_heads() == [newest_revision()]

@@ -14,12 +14,12 @@ AddModel = Callable[[str], Model]
 
 
 def test_versions_count_within_a_name(add_model: AddModel) -> None:
-    """The versions of each name are counted from 1."""
+    """Versions of another name do not advance the count, which begins at 1."""
     assert [add_model(name).version for name in ("web", "web", "ads", "web")] == [1, 2, 1, 3]
 
 
 @pytest.mark.both_stores
-def test_versions_of_concurrent_writers(add_model: AddModel) -> None:
+def test_concurrent_writers_get_different_versions(add_model: AddModel) -> None:
     """Concurrent writers get different versions, without a gap."""
     versions: list[int] = []
     threads = [
@@ -47,7 +47,7 @@ def test_everything_is_kept(store: Store, add_model: AddModel) -> None:
     assert (found.best_iteration, found.sha256, found.size_bytes, found.metrics) == (7, "0" * 64, 10, None)
 
 
-def test_resolve(store: Store, add_model: AddModel) -> None:
+def test_references_are_resolved(store: Store, add_model: AddModel) -> None:
     """A reference is an id, a name for its latest version, name:version or name@alias."""
     first, second = add_model("web.v1-a_b"), add_model("web.v1-a_b")
     with store.begin() as tx:
@@ -65,7 +65,7 @@ def test_resolve(store: Store, add_model: AddModel) -> None:
      "web:99999999999999999999", "web:1:1", "web:٣", "web@none", "web@", "@champion", ":1", "WEB",
      "web@champion:1"],
 )  # fmt: skip
-def test_resolve_nothing(store: Store, add_model: AddModel, ref: str) -> None:
+def test_unknown_references_are_not_found(store: Store, add_model: AddModel, ref: str) -> None:
     """A reference that means no model, however odd, is not found."""
     add_model("web")
     with store.begin() as tx:
@@ -75,7 +75,7 @@ def test_resolve_nothing(store: Store, add_model: AddModel, ref: str) -> None:
     assert raised.value.id == ref
 
 
-def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
+def test_a_moved_alias_refers_to_the_new_version(store: Store, add_model: AddModel) -> None:
     """A moved alias refers to the new version alone; each model lists its aliases."""
     first, second = add_model("web"), add_model("web")
     with store.begin() as tx:
@@ -94,7 +94,7 @@ def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
         }
 
 
-def test_alias_of_nothing(store: Store, add_model: AddModel) -> None:
+def test_an_alias_needs_an_existing_version(store: Store, add_model: AddModel) -> None:
     """An alias can refer only to a version that exists."""
     add_model("web")
     with store.begin() as tx:
@@ -104,7 +104,7 @@ def test_alias_of_nothing(store: Store, add_model: AddModel) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "0", "web-v2.1_x", "a" * 100])
-def test_good_names(store: Store, add_model: AddModel, name: str) -> None:
+def test_valid_names_are_accepted(store: Store, add_model: AddModel, name: str) -> None:
     """Names are of lower-case letters, digits, dots, dashes and underscores."""
     assert re.match(MODEL_NAME, name)
     assert add_model(name).name == name
@@ -115,7 +115,7 @@ def test_good_names(store: Store, add_model: AddModel, name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "A", "-a", ".a", "a b", "a:1", "a@b", "a/b", "é", "a\n", "a" * 101, "mdl_x"]
 )
-def test_bad_names(store: Store, add_model: AddModel, name: str) -> None:
+def test_invalid_names_are_refused(store: Store, add_model: AddModel, name: str) -> None:
     """Any other name, and one that looks like an id, is refused for models and aliases."""
     with pytest.raises(InvalidInput):
         add_model(name)
@@ -124,7 +124,7 @@ def test_bad_names(store: Store, add_model: AddModel, name: str) -> None:
         tx.aliases.move("web", name, 1)
 
 
-def test_listing(store: Store, add_model: AddModel) -> None:
+def test_models_are_listed_newest_first(store: Store, add_model: AddModel) -> None:
     """Models are listed newest first; a filter selects the versions of one name."""
     first, second, third = add_model("web"), add_model("ads"), add_model("web")
     with store.read() as tx:

@@ -24,7 +24,7 @@ def _walk(store: Store, limit: int, *, adding: int = 0) -> list[str]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 11])
-def test_every_row_once(store: Store, limit: int) -> None:
+def test_pages_list_each_row_once(store: Store, limit: int) -> None:
     """Walking the pages gives every row once, newest first, whatever the limit; no page is empty."""
     with store.begin() as tx:
         job_ids = [tx.jobs.add("train", {}).id for _ in range(10)]
@@ -32,14 +32,14 @@ def test_every_row_once(store: Store, limit: int) -> None:
 
 
 @pytest.mark.both_stores
-def test_rows_added_meanwhile(store: Store) -> None:
+def test_rows_added_between_two_pages_are_not_listed(store: Store) -> None:
     """Rows that are added between two pages are not listed, and earlier rows are listed once."""
     with store.begin() as tx:
         job_ids = [tx.jobs.add("train", {}).id for _ in range(10)]
     assert _walk(store, 3, adding=2) == job_ids[::-1]
 
 
-def test_rows_removed_meanwhile(store: Store) -> None:
+def test_a_cursor_stays_valid_after_its_row_is_deleted(store: Store) -> None:
     """A cursor stays valid after its row is deleted."""
     with store.begin() as tx:
         oldest, middle, _ = (tx.datasets.add("d", {}).id for _ in range(3))
@@ -49,7 +49,7 @@ def test_rows_removed_meanwhile(store: Store) -> None:
         assert [row.id for row in tx.datasets.page(cursor, 2).items] == [oldest]
 
 
-def test_an_empty_list(store: Store) -> None:
+def test_an_empty_list_has_one_empty_page(store: Store) -> None:
     """A list without rows is one empty page."""
     with store.read() as tx:
         page = tx.models.page(None, 10)
@@ -59,14 +59,14 @@ def test_an_empty_list(store: Store) -> None:
 @pytest.mark.parametrize(
     "cursor", ["", "x", "ds_00000000000000000000", "job_", "job_zzz", "job_' OR 1=1 --xxxxxx"]
 )
-def test_a_cursor_of_another_list(store: Store, cursor: str) -> None:
+def test_a_cursor_of_another_list_is_refused(store: Store, cursor: str) -> None:
     """A cursor that this list never gave is refused."""
     with store.read() as tx, pytest.raises(InvalidInput) as raised:
         tx.jobs.page(cursor, 10)
     assert raised.value.problems[0].pointer == "/cursor"
 
 
-def test_a_limit_below_one(store: Store) -> None:
+def test_a_page_holds_at_least_one_row(store: Store) -> None:
     """A page holds at least one row."""
     with store.read() as tx, pytest.raises(InvalidInput):
         tx.jobs.page(None, 0)

@@ -82,7 +82,7 @@ def _add_around(tx: Transaction, act: Callable[[], object]) -> None:
     tx.jobs.add("train", {})
 
 
-def test_a_connection_lost_in_the_middle(proxied_store: Store, proxy: TcpProxy) -> None:
+def test_a_transaction_whose_connection_breaks_leaves_nothing(proxied_store: Store, proxy: TcpProxy) -> None:
     """A transaction whose connection breaks is reported and leaves nothing; the next one works."""
     with pytest.raises(StoreUnavailable), proxied_store.begin() as tx:
         _add_around(tx, proxy.shut)
@@ -92,7 +92,7 @@ def test_a_connection_lost_in_the_middle(proxied_store: Store, proxy: TcpProxy) 
         tx.jobs.add("train", {})
 
 
-def test_a_connection_lost_before_the_commit(proxied_store: Store, proxy: TcpProxy) -> None:
+def test_a_connection_lost_before_the_commit_is_reported(proxied_store: Store, proxy: TcpProxy) -> None:
     """A connection that breaks before the commit is reported."""
     with pytest.raises(StoreUnavailable), proxied_store.begin() as tx:
         _add_then(tx, proxy.shut)
@@ -107,7 +107,7 @@ def test_errors_hide_the_address(proxied_store: Store, proxy: TcpProxy) -> None:
     assert proxied_store.fault() == "refuses connections"
 
 
-def test_a_session_ended_by_the_server(store: Store) -> None:
+def test_an_ended_session_fails_only_its_own_transaction(store: Store) -> None:
     """An administrator who ends a session makes its transaction fail, and no other."""
     with pytest.raises(StoreUnavailable), store.begin() as tx:
         _add_around(tx, lambda: _end_other_sessions(store))

@@ -52,7 +52,7 @@ def test_a_key_has_separate_bounds(store: Store) -> None:
             tx.quotas.allow_bytes(key.id, None, 1)
 
 
-def test_no_bound_on_bytes(store: Store) -> None:
+def test_without_a_quota_any_number_of_bytes_is_allowed(store: Store) -> None:
     """If neither the key nor the settings have a bound, any number of bytes is stored."""
     with store.begin() as tx:
         tx.datasets.add("d", {"kind": "upload"}, size_bytes=2**60)

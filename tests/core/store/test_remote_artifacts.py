@@ -56,7 +56,7 @@ def artifacts(open_artifacts: Callable[..., Artifacts]) -> Artifacts:
     return open_artifacts()
 
 
-def test_a_large_object(artifacts: Artifacts) -> None:
+def test_a_large_object_is_read_whole_and_in_ranges(artifacts: Artifacts) -> None:
     """An object of several parts comes back whole, as a file and in any range."""
     content = np.random.default_rng(0).bytes(45 * 2**20)
     artifacts.write_bytes(KEY, content)

@@ -11,7 +11,9 @@ from core.store import Job, Model, Store, new_id
 
 
 @pytest.mark.both_stores
-def test_evaluations(store: Store, job: Job, add_model: Callable[[str], Model]) -> None:
+def test_evaluations_are_found_by_id_job_and_model(
+    store: Store, job: Job, add_model: Callable[[str], Model]
+) -> None:
     """An evaluation is kept with its summaries and found by id, job and model."""
     model = add_model("web")
     summaries = {"ndcg@10": {"mean": 0.4, "lower": 0.3, "upper": 0.5, "queries": 10, "skipped": 1}}
@@ -54,7 +56,7 @@ def test_evaluations(store: Store, job: Job, add_model: Callable[[str], Model]) 
             tx.evaluations.get("evl_none")
 
 
-def test_rankings(store: Store, job: Job, add_model: Callable[[str], Model]) -> None:
+def test_rankings_are_found_by_id_and_job(store: Store, job: Job, add_model: Callable[[str], Model]) -> None:
     """A ranking is kept with its size and found by id and job."""
     model = add_model("web")
     ranking_id = new_id("rnk_")

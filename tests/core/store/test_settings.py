@@ -7,7 +7,7 @@ import pytest
 from core.store import StoreSettings
 
 
-def test_embedded_by_default(tmp_path: Path) -> None:
+def test_by_default_the_store_is_in_the_data_folder(tmp_path: Path) -> None:
     """By default, database and artifacts are in the data folder and the broker is on this machine."""
     settings = StoreSettings(data_dir=tmp_path)
     assert settings.database_url == f"sqlite:///{tmp_path}/rankery.db"
@@ -20,7 +20,7 @@ def test_a_relative_folder_is_made_absolute() -> None:
     assert StoreSettings(data_dir=Path("here")).database_url == f"sqlite:///{Path.cwd()}/here/rankery.db"
 
 
-def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings are read from RANKERY_ variables; an empty one counts as unset."""
     monkeypatch.setenv("RANKERY_DATABASE_URL", "postgresql://db/rankery")
     monkeypatch.setenv("RANKERY_STORAGE_URL", "s3://bucket/rankery")

@@ -94,7 +94,9 @@ def _walk(store: Store, get_page: GetPage, limit: int) -> list[str]:
         ("comparisons", Comparisons.columns),
     ],
 )
-def test_every_row_once_by_every_column(filled: Store, repository: str, columns: Iterable[str]) -> None:
+def test_pages_of_every_sort_order_list_each_row_once(
+    filled: Store, repository: str, columns: Iterable[str]
+) -> None:
     """Whatever the column, direction and limit, a walk gives each row once, in the order of one page."""
     for column, direction in product(columns, ("asc", "desc", None)):
         by: dict[str, Any] = {"sort": column, "direction": direction}
@@ -133,7 +135,7 @@ def test_the_default_direction_and_rows_without_a_value(
 
 
 @pytest.mark.both_stores
-def test_models_by_a_metric(filled: Store) -> None:
+def test_models_are_sorted_by_a_named_metric(filled: Store) -> None:
     """The sort needs the name of the metric, since models have several."""
     with filled.read() as tx:
         rows = tx.models.page(None, 10, sort="metric", metric="ndcg@10").items
@@ -148,7 +150,7 @@ def test_models_by_a_metric(filled: Store) -> None:
         ]
 
 
-def test_only_the_latest_versions(filled: Store) -> None:
+def test_the_latest_filter_keeps_one_version_per_name(filled: Store) -> None:
     """The list has one version of each name, whatever it is sorted by."""
     with filled.read() as tx:
         rows = tx.models.page(None, 10, latest=True, sort="name").items

@@ -26,7 +26,7 @@ def _add_job_and_fail(tx: Transaction) -> None:
 
 
 @pytest.mark.both_stores
-def test_all_or_nothing(store: Store) -> None:
+def test_a_transaction_that_raises_changes_nothing(store: Store) -> None:
     """A block that raises changes nothing."""
     with pytest.raises(ZeroDivisionError), store.begin() as tx:
         _add_job_and_fail(tx)
@@ -66,7 +66,7 @@ def test_a_reader_sees_one_moment(store: Store) -> None:
 
 @pytest.mark.long
 @pytest.mark.embedded  # on PostgreSQL rows are locked where it matters
-def test_reading_before_writing(store: Store) -> None:
+def test_transactions_that_read_and_write_are_serialised(store: Store) -> None:
     """Transactions that read and then write are serialized: no other writes between the two."""
     with store.begin() as tx:
         dataset_id = tx.datasets.add("counter", {"count": 0}).id
@@ -95,7 +95,7 @@ def test_foreign_keys_hold(store: Store) -> None:
 
 
 @pytest.mark.embedded
-def test_settings_of_sqlite(store: Store, settings: StoreSettings) -> None:
+def test_sqlite_connections_have_wal_mode_and_foreign_keys(store: Store, settings: StoreSettings) -> None:
     """Connections run in WAL mode with foreign keys, 30 seconds of patience and normal synchronisation."""
     engine = open_engine(settings.database_url)
     with engine.connect() as connection:
@@ -120,7 +120,7 @@ def test_stores_of_one_process_compile_a_statement_once(tmp_path: Path) -> None:
 
 @pytest.mark.both_stores
 @pytest.mark.long
-def test_many_threads(store: Store) -> None:
+def test_forty_threads_read_and_write_without_errors(store: Store) -> None:
     """Forty threads that write and read at the same time, as many as serve requests, all succeed."""
     failures: list[BaseException] = []
 
@@ -147,7 +147,7 @@ def test_many_threads(store: Store) -> None:
 @pytest.mark.long
 @pytest.mark.embedded
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_killed_writer(store: Store, settings: StoreSettings) -> None:
+def test_committed_rows_survive_a_killed_writer(store: Store, settings: StoreSettings) -> None:
     """After SIGKILL of a writing process the database opens, is whole and holds all that was committed."""
     reading, writing = os.pipe()
     writer = os.fork()
@@ -198,7 +198,7 @@ def test_a_transaction_that_outlives_the_store_closes_its_connection(store: Stor
 @pytest.mark.long
 @pytest.mark.both_stores
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_forking(store: Store) -> None:
+def test_forked_processes_use_the_store_safely(store: Store) -> None:
     """Children of a process whose other threads are writing use the store safely, and so does the parent."""
     stop = threading.Event()
 
@@ -247,13 +247,13 @@ def _fork_writer(store: Store, number: int) -> int:
 
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://db/rankery", "sqlite://", "sqlite:///:memory:"])
-def test_unusable_urls(tmp_path: Path, url: str) -> None:
+def test_unusable_database_urls_are_refused(tmp_path: Path, url: str) -> None:
     """A database URL that names nothing usable is refused when the store is opened."""
     with pytest.raises(StoreUnavailable):
         Store.open(StoreSettings(data_dir=tmp_path, database_url=url))
 
 
-def test_postgresql_driver() -> None:
+def test_a_postgresql_url_selects_psycopg() -> None:
     """A plain PostgreSQL URL selects psycopg 3, and no connection is opened before it is needed."""
     engine = open_engine("postgresql://user:secret@db.invalid/rankery")
     assert engine.url.drivername == "postgresql+psycopg"
@@ -261,7 +261,7 @@ def test_postgresql_driver() -> None:
 
 
 @pytest.mark.both_stores
-def test_fault(store: Store, tmp_path: Path) -> None:
+def test_an_unreachable_database_has_a_fault(store: Store, tmp_path: Path) -> None:
     """A database that answers is up; one whose file cannot be opened is not."""
     assert store.fault() is None
     (tmp_path / "folder").mkdir()

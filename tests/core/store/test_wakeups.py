@@ -42,7 +42,7 @@ def test_a_message_names_the_task_and_the_job(broker: str) -> None:
     assert json.loads(base64.b64decode(message["body"]))[0] == ["job_1"]
 
 
-def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_broker_a_wake_up_fails_soon(caplog: pytest.LogCaptureFixture) -> None:
     """Without a broker, a wake-up fails within five seconds, with a warning that names the job."""
     with reserved_port() as port:
         wakeups = WakeUps(f"redis://127.0.0.1:{port}/0")
@@ -56,7 +56,7 @@ def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.long
-def test_a_broker_that_hangs() -> None:
+def test_a_hanging_broker_delays_a_call_by_less_than_five_seconds() -> None:
     """A broker that takes connections but never answers costs less than five seconds a call."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         wakeups = WakeUps(f"redis://127.0.0.1:{listener.getsockname()[1]}/0")

@@ -85,7 +85,9 @@ def test_a_webhook_gets_only_requested_events(store: Store) -> None:
     assert _states(store, of_project) == [("b", "waiting")]
 
 
-def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backlog_is_dispatched_in_batches(
+    store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A long backlog is dispatched in batches, without a gap."""
     monkeypatch.setattr("core.store.repositories.webhooks._EVENTS_PER_DISPATCH", 3)
     names = [f"o{number}" for number in range(8)]
@@ -125,7 +127,9 @@ def test_a_claim_is_of_one_process(store: Store, webhook: Webhook) -> None:
 
 
 @pytest.mark.parametrize("outcome", [DELIVERED, DEAD])
-def test_order_per_object(store: Store, webhook: Webhook, outcome: Outcome) -> None:
+def test_events_of_one_object_are_delivered_in_order(
+    store: Store, webhook: Webhook, outcome: Outcome
+) -> None:
     """An event waits for the earlier ones of its object, not for those of others."""
     _add_events(store, "a", "b", "a", "a")
     _dispatch(store)
@@ -142,7 +146,7 @@ def test_order_per_object(store: Store, webhook: Webhook, outcome: Outcome) -> N
 
 
 @pytest.mark.both_stores
-def test_next_due(store: Store, webhook: Webhook) -> None:
+def test_the_next_due_time_ignores_blocked_deliveries(store: Store, webhook: Webhook) -> None:
     """The next due time ignores events that wait for others, and webhooks at their limit."""
     with store.read() as tx:
         assert tx.webhooks.next_due() is None
@@ -162,7 +166,7 @@ def test_next_due(store: Store, webhook: Webhook) -> None:
     assert [each.event.id for each in _claim(store)] == [first.event.id]
 
 
-def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
+def test_claims_respect_the_limit_of_each_webhook(store: Store, webhook: Webhook) -> None:
     """A webhook has a limit of deliveries, which is lower if some are in flight; others use the rest."""
     with store.begin() as tx:
         other = tx.webhooks.add("https://example.com/", "whsec_")
@@ -186,7 +190,7 @@ def test_older_webhooks_do_not_starve_a_newer_one(store: Store, webhook: Webhook
     assert claimed.webhook.id == newer.id
 
 
-def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
+def test_a_disabled_webhook_gets_its_deliveries_once_enabled(store: Store, webhook: Webhook) -> None:
     """The start of failures is recorded; a disabled webhook gets waiting deliveries after it is enabled."""
     _add_events(store, "a", "b")
     _dispatch(store)
@@ -260,7 +264,7 @@ def test_events_of_a_pause_are_not_sent_if_the_receiver_is_gone(store: Store, we
     assert _states(store, webhook) == [("a", "dead")]
 
 
-def test_redelivery(store: Store, webhook: Webhook) -> None:
+def test_a_redelivery_keeps_id_and_log(store: Store, webhook: Webhook) -> None:
     """A delivery that is dead or delivered is sent again under the same id, and keeps its log."""
     _add_events(store, "a")
     _dispatch(store)
@@ -333,7 +337,7 @@ def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
 
 @pytest.mark.long
 def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhook: Webhook) -> None:
-    """A deleted webhook or event has no deliveries."""
+    """Deliveries of other webhooks and events remain."""
     _add_events(store, "a", "b")
     _dispatch(store)
     with store.begin() as tx:
@@ -348,7 +352,7 @@ def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhoo
 
 @pytest.mark.long
 @pytest.mark.both_stores
-def test_several_processes(store: Store, webhook: Webhook) -> None:
+def test_concurrent_processes_claim_each_delivery_once(store: Store, webhook: Webhook) -> None:
     """However many dispatch and claim at the same time, each delivery is claimed once and in order."""
     objects = [f"o{number % 5}" for number in range(60)]
     _add_events(store, *objects)

@@ -28,7 +28,7 @@ def test_each_value_of_a_number_with_a_step_is_sampled(sampler: str) -> None:
 
 
 def test_a_grid_does_not_repeat_trials_added_by_hand() -> None:
-    """Each combination is sampled once, whenever a trial with the next one is added by hand."""
+    """A combination that a user added is skipped by the sampler, and no combination is left out."""
     space = search_space(SPACE)
 
     def sampled(index: int, others: list[dict[str, float]]) -> dict[str, float]:
@@ -48,7 +48,7 @@ def test_a_grid_does_not_repeat_trials_added_by_hand() -> None:
 def test_parameters_are_not_repeated_while_others_are_left(
     sampler: str, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each combination is sampled once, and only then again; equal calls return equal parameters."""
+    """A combination is repeated only after all were sampled; equal calls return equal parameters."""
     monkeypatch.setattr(sampling, "_DRAWS", draws)
     choices = {"type": "choice", "choices": ["basic", "advanced"]}
     space = search_space({**SPACE, "/hyperparameters/monotone_constraints_method": choices})

@@ -24,7 +24,7 @@ NAN = float("nan")
 
 def pooled() -> CrossValidation:
     """Return the result of two folds of two and three queries; the metric is undefined on one query."""
-    begun = CrossValidation.begun(ASSIGNMENT, list(METRICS))
+    begun = CrossValidation.before_first_fold(ASSIGNMENT, list(METRICS))
     one = begun.with_fold(10, 20, {"ndcg@5": np.array([0.2, 0.4])}, METRICS)
     return one.with_fold(21, 30, {"ndcg@5": np.array([0.9, NAN, 0.5])}, METRICS)
 
@@ -41,7 +41,7 @@ def test_the_pooled_mean_is_that_over_queries() -> None:
 
 def test_queries_not_yet_tested_have_no_value() -> None:
     """The result after some folds has values of the tested queries only."""
-    first = pooled().until(1)
+    first = pooled().first_folds(1)
     np.testing.assert_array_equal(first.per_query["ndcg@5"], [0.2, NAN, 0.4, NAN, NAN])
     assert [fold.fold for fold in first.folds] == ["1"]
     assert not first.is_complete
@@ -61,7 +61,7 @@ def test_the_interval_over_folds_follows_students_t_distribution() -> None:
 
 
 @pytest.mark.parametrize(("best", "median"), [([5], 5), ([3, 9, 4], 4), ([10, 31, 20, 21], 21)])
-def test_median_iteration(best: list[int], median: int) -> None:
+def test_the_median_iteration_is_rounded_up(best: list[int], median: int) -> None:
     """The middle one, or the whole number above the middle of two."""
     assert median_iteration(best) == median
 
@@ -70,7 +70,7 @@ def test_a_fold_without_a_metric_has_no_best_iteration() -> None:
     """The last iteration of a fold whose queries do not define the metric is not its best one."""
     assignment = FoldAssignment(("1", "2"), np.array([0, 1, 0, 1, 1]))
     undefined = {"ndcg@5": np.array([NAN, NAN])}
-    first = CrossValidation.begun(assignment, list(METRICS)).with_fold(
+    first = CrossValidation.before_first_fold(assignment, list(METRICS)).with_fold(
         500, 20, undefined, METRICS, is_defined=False
     )
     assert first.best_iteration == 500
@@ -83,7 +83,9 @@ def test_a_checkpoint_holds_the_folds_and_the_unfinished_training() -> None:
     """A checkpoint is read as it was written; folds of other queries are refused."""
     report = IterationReport(1, 2, {"validation": {"ndcg@5": 0.3}}, 1)
     values = {"ndcg@5": np.array([0.2, 0.4])}
-    written = CrossValidation.begun(ASSIGNMENT, list(METRICS)).with_fold(10, 20, values, METRICS, [report])
+    written = CrossValidation.before_first_fold(ASSIGNMENT, list(METRICS)).with_fold(
+        10, 20, values, METRICS, [report]
+    )
     read, training = CrossValidation.from_bytes(written.to_bytes(b"tree"), ASSIGNMENT)
     assert training == b"tree"
     assert read.folds == written.folds
@@ -114,7 +116,7 @@ def test_curves_are_means_over_the_folds_measured() -> None:
 
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
-def test_trainings_on_shared_bins(boosting: str) -> None:
+def test_shared_bins_give_the_usual_model(boosting: str) -> None:
     """A training on all documents of shared bins gives the usual model; a part reads no other labels."""
     dataset = synthetic_dataset(60, seed=1, n_features=6)
     spec = training_spec(

@@ -22,7 +22,7 @@ def gradient() -> np.ndarray[Any, np.dtype[np.float32]]:
 
 @pytest.mark.parametrize("steps", [1, 2, 4, 63])
 def test_rounding_at_random_keeps_the_mean(gradient: Any, steps: int) -> None:
-    """A value becomes the multiple below or above; the largest stays, and the average is the value."""
+    """A value is rounded to a multiple below or above it, without bias; the largest value is unchanged."""
     largest = np.abs(gradient).max()
     step = float(largest) / steps
     draws = np.array([rounded_at_random(gradient, steps, np.uint64(key)) for key in range(200)])
@@ -52,8 +52,8 @@ def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> No
     assert np.abs(rounded - gradient).max() <= np.abs(gradient).max() * 2.0**-24
 
 
-def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> None:
-    """The shares are exactly those of the options; drawn documents weigh more, so that mean sums are kept."""
+def test_goss_keeps_the_largest_gradients_and_samples_the_others(gradient: Any) -> None:
+    """The shares equal `top_rate` and `other_rate`; factors of sampled documents keep the expected sum."""
     sizes = np.abs(gradient)
     factors = goss_factors(sizes, 0.2, 0.1, 7)
     kept, drawn = factors == 1.0, factors > 1.0
@@ -76,8 +76,8 @@ def test_goss_begins_when_the_first_trees_are_grown(gradient: Any) -> None:
     assert drawn[0] == drawn[2] != drawn[1]
 
 
-def test_whole_queries_are_drawn_again_for_each_tree(gradient: Any) -> None:
-    """A query keeps all of its derivatives or none; an iteration that is run again draws the same."""
+def test_each_tree_samples_whole_queries(gradient: Any) -> None:
+    """A query keeps all of its derivatives or none; a repeated iteration samples the same queries."""
     derivatives = TreeDerivatives(Hyperparameters(query_fraction=0.25), BOUNDARIES, 1)
     drawn = []
     for iteration in (4, 5, 4):
@@ -90,8 +90,8 @@ def test_whole_queries_are_drawn_again_for_each_tree(gradient: Any) -> None:
     assert drawn[0] == drawn[2] != drawn[1]
 
 
-def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
-    """The arrays are buffers of the objective."""
+def test_sampling_does_not_change_its_input(gradient: Any) -> None:
+    """The gradients are copied, since the objective reuses its arrays."""
     before = gradient.copy()
     for options in (
         {"query_fraction": 0.5},
@@ -105,8 +105,8 @@ def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
         np.testing.assert_array_equal(gradient, before)
 
 
-def test_shards_follow_the_queries_that_the_whole_draws(gradient: Any) -> None:
-    """With `query_fraction` three uneven shards have together, bit for bit, the derivatives of the whole."""
+def test_shards_sample_the_same_queries_as_one_process(gradient: Any) -> None:
+    """With `query_fraction`, derivatives of three uneven shards equal those of one process bit for bit."""
     hyperparameters = Hyperparameters(query_fraction=0.3)
     n_queries, cuts = len(BOUNDARIES) - 1, [0, 100, 101, 1_000]
     whole = TreeDerivatives(hyperparameters, BOUNDARIES, 5)

@@ -62,7 +62,7 @@ def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution
     ],
 )
 def test_numbers_out_of_bounds_are_refused(values: Any, pointers: list[str]) -> None:
-    """Each number is refused with its pointer."""
+    """The errors have the pointers of all wrong numbers."""
     with pytest.raises(InvalidInput) as invalid:
         read_entries(Distribution, values, exact=True)
     assert [problem.pointer for problem in invalid.value.problems] == pointers

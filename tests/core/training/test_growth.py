@@ -21,7 +21,7 @@ def dataset() -> RankingDataset:
 
 
 def trained(dataset: RankingDataset, validation: RankingDataset | None = None, **parts: Any) -> TrainedRanker:
-    """Train quickly."""
+    """Train 12 small trees; `parts` are parts of the specification, and arguments of `train`."""
     hyperparameters = QUICK | parts.pop("hyperparameters", {})
     calls = {name: parts.pop(name, None) for name in ("on_iteration", "resume")}
     spec = {
@@ -72,8 +72,8 @@ def test_the_search_for_the_bound_does_not_change_the_model(dataset: RankingData
     assert [report.iteration for report in ranker.history] == [1]
 
 
-def test_nothing_to_learn_is_named(dataset: RankingDataset) -> None:
-    """Labels that are all the same leave no pair."""
+def test_a_zero_gradient_is_the_reported_reason(dataset: RankingDataset) -> None:
+    """A dataset with one label has no pair to learn from."""
     growth = trained(dataset.with_labels(np.zeros_like(dataset.labels))).growth
     assert growth is not None
     assert growth.end_reason == "the loss is at its minimum: the gradient is 0 for every document"

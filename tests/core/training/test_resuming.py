@@ -90,7 +90,7 @@ def same(one: TrainedRanker, other: TrainedRanker) -> bool:
         *(pytest.param(name, range(1, ITERATIONS), marks=pytest.mark.slow) for name in SAMPLING),
     ],
 )
-def test_resumed_at_any_iteration(
+def test_a_training_resumed_at_any_iteration_is_the_same(
     sampling: str, iterations: Iterable[int], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
     """Text, best iteration and history are those of an uninterrupted training, also with random draws."""

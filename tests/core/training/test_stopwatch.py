@@ -7,8 +7,8 @@ import pytest
 from core.training.stopwatch import Stopwatch
 
 
-def test_inner_parts_do_not_count_for_outer_ones() -> None:
-    """The parts together take no longer than all of it; a part that is entered again continues."""
+def test_nested_timings_are_exclusive() -> None:
+    """Time in an inner phase is not part of the outer phase; times of a repeated phase are added."""
     stopwatch, began = Stopwatch(), time.perf_counter()
     with stopwatch.timing("tree"):
         with stopwatch.timing("objective"):

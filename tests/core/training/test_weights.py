@@ -80,7 +80,7 @@ def test_fitted_weights_beat_equal_ones_where_half_of_the_members_are_noise() ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_queries", "draws"), [(10, 100), (30, 100), (100, 40), (300, 16), (1_000, 6)])
-def test_weights_of_many_draws(n_queries: int, draws: int) -> None:
+def test_fitted_weights_gain_for_different_members(n_queries: int, draws: int) -> None:
     """On average over draws, fitted weights lose nothing for similar members, and gain for different ones."""
     for shares in (ALIKE, SPREAD, HALF_NOISE):
         gains = np.array([_gain(shares, n_queries, seed) for seed in range(draws)])
@@ -119,7 +119,7 @@ def test_the_best_weights_are_no_worse_than_the_best_model(dataset: RankingDatas
     assert fitted.min() >= 0.0
 
 
-def test_a_metric_of_a_geometric_mean(dataset: RankingDataset) -> None:
+def test_weights_maximise_a_metric_with_a_geometric_mean(dataset: RankingDataset) -> None:
     """The better member by the metric gets most of the weight."""
     labels = dataset.labels.astype(np.float64)
     noise = np.random.default_rng(6).normal(size=len(labels))

@@ -771,7 +771,7 @@ def test_a_refusal_is_one_sentence(
         ),
     ],
 )
-def test_values_that_are_not_understood_end_with_2(
+def test_invalid_values_exit_with_code_2(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     """Invalid values and unknown options have the same exit code, wherever they are parsed."""

@@ -64,7 +64,7 @@ def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
     assert run("doctor", path, path, "--query-sizes", sizes).code == 2
 
 
-def test_an_error_is_a_failure(folder: Path) -> None:
+def test_an_error_finding_exits_with_1(folder: Path) -> None:
     """Errors exit with 1, so that a script stops before it trains on unusable data."""
     done = run("doctor", folder / "flat.txt", "--json")
     assert done.code == 1
@@ -104,7 +104,7 @@ def test_several_files_are_compared_with_each_other(folder: Path) -> None:
         (JUDGED, ("--columns", "{"), 2, "--columns is not valid JSON"),
     ],
 )
-def test_an_unreadable_input_is_one_sentence(
+def test_an_unreadable_input_is_reported_in_one_sentence(
     tmp_path: Path, content: str, options: tuple[str, ...], code: int, sentence: str
 ) -> None:
     """The error names the file, the line and the column."""
@@ -165,7 +165,7 @@ def test_commands_without_a_service_print_the_problem_as_json(tmp_path: Path) ->
         assert done.document["problem"]["detail"] == done.sentence
 
 
-def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
+def test_damaged_artifacts_of_a_data_folder_are_named(tmp_path: Path) -> None:
     """Damaged artifacts are named, and the command exits with 1 until the files are restored."""
     data_dir = tmp_path / "data"
     with open_store(data_dir) as store, store.begin() as tx:

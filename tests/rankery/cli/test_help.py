@@ -21,7 +21,7 @@ from rankery.cli.lifecycle import TrashKind
 from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 
-# They run until they are stopped, or have no data for a program.
+# Commands without --json: they run until they are stopped, or print no data that a program could read.
 _PROBES = {("warm-up",), ("health", "api"), ("health", "worker")}
 _WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("rank-worker",), ("demo",), *_PROBES}
 
@@ -35,12 +35,12 @@ def test_every_command_has_help_with_an_example_and_json(command: tuple[str, ...
     assert examples
     assert all(f"rankery {' '.join(command)}" in example for example in examples)
     assert (" --json " in done.output) == (command not in _WITHOUT_DATA)
-    silent = re.findall(r"│ +(?:\* +)?(--\S+)(?: +-\w)? +<[^>]*>(?: \[[^\]]*\])? +│", done.output)
-    assert not silent
+    undescribed = re.findall(r"│ +(?:\* +)?(--\S+)(?: +-\w)? +<[^>]*>(?: \[[^\]]*\])? +│", done.output)
+    assert not undescribed
 
 
 def test_the_help_lists_the_exit_codes() -> None:
-    """The help lists the exit codes for scripts."""
+    """Every exit code is explained, for scripts that run commands."""
     done = run("--help", COLUMNS="200")
     assert "0 done; 1 refused or failed" in done.output
     assert "3 the gate of an alias refused a version; 130 interrupted" in done.output
@@ -61,8 +61,8 @@ def test_the_help_imports_no_command() -> None:
     assert not modules & set(done.stdout.split())
 
 
-def test_unknown_commands_and_options_end_with_2() -> None:
-    """Unknown commands and options exit with 2 and name the command whose help to read."""
+def test_invalid_command_lines_exit_with_code_2() -> None:
+    """The error of an unknown command or a missing option names the command whose help to read."""
     for arguments in (("train",), ("evaluate", "web"), ("compare", "web", "--dataset", "d"), ("jobs", "lst")):
         done = run(*arguments)
         assert done.code == 2
@@ -70,8 +70,8 @@ def test_unknown_commands_and_options_end_with_2() -> None:
         assert f"Try 'rankery {arguments[0]}" in done.errors.replace("root", "rankery")
 
 
-def test_the_names_that_are_completed_are_those_that_there_are() -> None:
-    """The lists of names equal the registries, which take too long to import for completion."""
+def test_completed_names_equal_the_registries() -> None:
+    """Completion has its own lists of names, because importing the registries takes too long."""
     assert tuple(LOSSES) == names.LOSSES
     assert tuple(METRICS) == names.METRICS
     assert tuple(PRESETS) == names.PRESETS

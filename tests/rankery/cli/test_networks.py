@@ -67,8 +67,8 @@ def test_trees_have_no_options_of_networks(idle: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("options", [("forest", None, None, {}), ("mlp", "wide", None, {})])
-def test_mistakes_are_named(options: tuple[Any, ...]) -> None:
-    """Unknown kinds and units that are not numbers are refused before an upload."""
+def test_unknown_kinds_and_units_are_refused(options: tuple[Any, ...]) -> None:
+    """The error names the option, before a file is uploaded."""
     with pytest.raises(NotUnderstood, match=r"--scorer|--hidden"):
         ScorerChoice.of(*options)
 
@@ -89,7 +89,7 @@ def test_a_grid_varies_the_scorer_and_its_options() -> None:
     ]
 
 
-def test_a_search_goes_over_the_scorer() -> None:
+def test_a_search_space_may_contain_parameters_of_the_scorer() -> None:
     """Layers in brackets are choices; names of a network's settings belong to the scorer."""
     layers = {"type": "choice", "choices": [[64], [128, 64]]}
     assert search_dimension("scorer.hidden=[64],[128,64]") == ("/scorer/hidden", layers)

@@ -115,8 +115,8 @@ def test_a_second_warm_up_prints_the_folder_of_the_kernels() -> None:
 
 
 @pytest.mark.long
-def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) -> None:
-    """Warm-up fails if it cannot save the kernels."""
+def test_warm_up_fails_if_it_cannot_save_the_kernels(tmp_path: Path) -> None:
+    """The error names the folder and the variable that names another one."""
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "kernels"
     done = start_command("warm-up", NUMBA_CACHE_DIR=str(folder), XDG_CACHE_HOME=str(folder))

@@ -1,4 +1,4 @@
-"""Numbers of numpy, arrays and single texts as arguments, where Python's numbers and lists are usual."""
+"""NumPy scalars, arrays and single strings as arguments of the client, instead of numbers and lists."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ FRAME = pandas.DataFrame({"query": ["a", "b"], "label": [0, 1], "bm25": [1.0, 2.
 
 
 def test_numbers_and_arrays_are_written_as_json() -> None:
-    """A request with values of numpy and pandas has the JSON of the same values of Python."""
+    """NumPy and pandas values are written to a request as the equal Python values are."""
     request = {
         "num_leaves": np.int64(31),
         "linear_tree": np.bool_(False),
@@ -31,21 +31,21 @@ def test_numbers_and_arrays_are_written_as_json() -> None:
     assert json.loads(json_body(request)) == plain
 
 
-def test_keys_may_be_numbers_of_numpy() -> None:
-    """A map of labels, such as one made of two columns, has the keys of Python's numbers."""
+def test_keys_of_a_map_may_be_numpy_scalars() -> None:
+    """A label map built from two columns has the keys that Python numbers would have."""
     spec = {"items": [{"label_map": {np.int64(4): np.float32(3.0), np.float32(0.5): 0, np.nan: 1}}]}
     assert json.loads(json_body(spec)) == {"items": [{"label_map": {"4": 3.0, "0.5": 0, "nan": 1}}]}
 
 
 @pytest.mark.parametrize("value", [{"ndcg@10"}, {(4, 5): 3}, object()])
 def test_other_values_are_refused_by_type(value: Any) -> None:
-    """The error is one of the client, not of the JSON library."""
+    """The client raises its own error, which names the type, instead of the JSON library's."""
     with pytest.raises(InvalidArgument, match=r"cannot be written as JSON: .*(set|tuple|object)"):
         json_body({"metrics": value})
 
 
 def test_search_spaces_take_numbers_and_arrays() -> None:
-    """Bounds may be numbers of numpy, and choices an array."""
+    """Bounds may be NumPy scalars, and choices may be an array."""
     space = search_space_field({"num_leaves": (np.int64(4), np.int64(8)), "max_depth": np.array([3, 5])})
     assert space == {
         "/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 8, "log": False},
@@ -53,14 +53,14 @@ def test_search_spaces_take_numbers_and_arrays() -> None:
     }
 
 
-def test_columns_may_be_those_of_a_frame() -> None:
-    """Columns by role may be an index of pandas."""
+def test_columns_of_a_role_may_be_a_pandas_index() -> None:
+    """An index is used as the list of its names."""
     columns: Any = {"ignore": FRAME.columns[2:3]}
     assert checked_columns(FRAME, as_table(FRAME), columns) == {"ignore": ["bm25"]}
 
 
-def test_the_ids_of_queries_may_be_numbers() -> None:
-    """A query whose id is a whole number can be read by that number."""
+def test_a_query_id_may_be_an_int() -> None:
+    """The id is written into the path as its digits."""
     paths = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -82,8 +82,8 @@ def test_arrays_of_different_lengths_are_named() -> None:
         client.upload_dataset((np.ones((4, 2)), np.ones(3), [4]))
 
 
-def test_numbers_of_a_training_may_be_those_of_numpy() -> None:
-    """Shares, folds, rounds, ranks and repeats may be numbers of numpy, as those of Python."""
+def test_numbers_of_a_training_may_be_numpy_scalars() -> None:
+    """Hold-out fractions, early-stopping rounds, ranks and repeats may be NumPy scalars."""
     requests = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -111,8 +111,8 @@ def test_numbers_of_a_training_may_be_those_of_numpy() -> None:
 
 
 @pytest.mark.parametrize("call", ["train", "evaluate", "compare"])
-def test_one_metric_may_be_a_text(call: str) -> None:
-    """It is the only metric, and that of early stopping."""
+def test_metrics_may_be_one_string(call: str) -> None:
+    """The request has this metric only; a training also uses it for early stopping."""
     requests = []
 
     def answer(request: httpx.Request) -> httpx.Response:

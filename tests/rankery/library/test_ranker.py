@@ -67,7 +67,7 @@ def _expected_failures(_: RankerOfOneQuery) -> dict[str, str]:
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [RankerOfOneQuery()], expected_failed_checks=_expected_failures
 )
-def test_checks_of_estimators_pass(estimator: RankerOfOneQuery, check: Any) -> None:
+def test_the_estimator_checks_of_scikit_learn_pass(estimator: RankerOfOneQuery, check: Any) -> None:
     """The ranker passes all checks for an estimator that is neither a classifier nor a regressor."""
     check(estimator)
 
@@ -242,7 +242,7 @@ def test_features_may_be_missing(judged: Judged) -> None:
 
 
 def test_weights_change_the_model(judged: Judged) -> None:
-    """Weights change the model, and weights of 1 do not."""
+    """The model differs from that without weights, unless all weights are 1."""
     weights = np.linspace(0.1, 3.0, len(judged.y))
     plain = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
     weighted = clone(plain).fit(judged.X, judged.y, group=judged.group, sample_weight=weights)

@@ -72,7 +72,7 @@ def test_a_client_without_a_certificate_is_refused(dask_cluster: DaskCluster) ->
 
 
 def test_a_certificate_of_another_authority_is_refused(dask_cluster: DaskCluster, tmp_path: Path) -> None:
-    """A certificate that another authority signed is refused with a reason."""
+    """The error names the scheduler's address, and the certificate as the reason."""
     strange = Certificates.made(tmp_path / "strange").settings
     settings = DaskSettings.model_validate({**dask_cluster.settings, **strange})
     reason = f"{dask_cluster.address} cannot be used: .*certificate"

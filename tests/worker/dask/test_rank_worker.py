@@ -69,7 +69,7 @@ def state() -> dict[str, Any]:
     }
 
 
-def test_it_joins_without_credentials(dask_cluster: DaskCluster) -> None:
+def test_a_rank_worker_has_no_database_credentials(dask_cluster: DaskCluster) -> None:
     """The worker runs tasks, has no database credentials in its environment, and listens on loopback only."""
     process = dask_cluster.workers[0]  # the other worker runs Dask's own command
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:

@@ -24,7 +24,7 @@ SIGNIFICANT = 0.05
 
 
 @pytest.mark.long
-def test_quality_on_synthetic_data(tmp_path: Path) -> None:
+def test_ranks_have_the_quality_of_one_process_on_synthetic_data(tmp_path: Path) -> None:
     """Models trained on 200 queries are measured on 200 others; the ranks are threads."""
     learnt, tested = (
         synthetic_dataset(200, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=20)
@@ -41,7 +41,9 @@ def test_quality_on_synthetic_data(tmp_path: Path) -> None:
     ("file", "number"),
     [("lightgbm-rank/train.letor.txt", 2), ("fastrank-trec-news/trec_news_2018.train", 3)],
 )
-def test_public_data_quality(inline_worker: InlineWorker, shared_data: Path, file: str, number: int) -> None:
+def test_ranks_have_the_quality_of_one_process_on_public_data(
+    inline_worker: InlineWorker, shared_data: Path, file: str, number: int
+) -> None:
     """Each half of a file's queries is measured with the model of the other half."""
     _check_alike(inline_worker, read_dataset(shared_data / file), number)
 

@@ -10,7 +10,7 @@ import { duration, size } from "../page/format.js";
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
 
 /** Sends the same form with the same Idempotency-Key until its answer has arrived. */
-const repeated = idempotentSender();
+const sendOnce = idempotentSender();
 
 /**
  * Upload a form, and report progress, which fetch does not; large files are sent first, in separate requests.
@@ -63,7 +63,7 @@ export function upload(path, form, onProgress) {
     stopped.abort();
     last?.abort();
   };
-  return { done: repeated(contentsKey(path, form), send), abort };
+  return { done: sendOnce(contentsKey(path, form), send), abort };
 }
 
 /** Return a text that differs between requests with other contents. @param {string} path @param {FormData} form */

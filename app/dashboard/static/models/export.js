@@ -285,7 +285,7 @@ function distillation(model, dataset) {
       helpLink("how-to/networks/#distillation", "Distillation"),
     ),
     hint(
-      "Elasticsearch and OpenSearch read trees and some linear scorers, Solr no sums. Distillation trains a forest on the scores of this model, and shows the difference of both on test queries.",
+      "Elasticsearch and OpenSearch read only trees and some linear scorers; Solr reads no sums of models. Distillation trains a forest on the scores of this model, and compares both on test queries.",
     ),
     h("div.actions", actionButton("Distil into a forest", "", distil, refused, { needs: "write" })),
     refused,

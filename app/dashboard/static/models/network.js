@@ -8,7 +8,7 @@ const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "s
 const INPUTS = {
   standard: "scaled to mean 0 and deviation 1",
   "rank-gauss": "scaled by rank to a normal distribution",
-  none: "as they are",
+  none: "unscaled",
 };
 
 /** Check whether a model consists of trees, which have views that other kinds lack. @param {{kind: string}} model */

@@ -95,7 +95,7 @@ function linearLabel({ constant, coefficients }) {
 /**
  * @typedef {object} Layout
  * @property {Placed[]} nodes each before its children, the left ones first
- * @property {boolean} outline
+ * @property {boolean} outline whether each node has a row and is indented by its level, as in a list of folders
  * @property {number} rows
  * @property {number} levels
  */

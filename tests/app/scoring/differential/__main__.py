@@ -36,7 +36,7 @@ def main() -> None:
     for name, outcome in outcomes.items():
         for seed, difference in outcome.differences[:_SHOWN]:
             console.print(f"{name}, seed {seed}: {difference}", markup=False)
-    sys.exit(any(outcome.differences or outcome.faults for outcome in outcomes.values()))
+    sys.exit(any(outcome.differences or outcome.n_server_errors for outcome in outcomes.values()))
 
 
 async def _all(names: list[str] | None, bodies: int, seed: int) -> dict[str, Outcome]:
@@ -67,7 +67,7 @@ def _table(outcomes: dict[str, Outcome]) -> Table:
             outcome.scores,
         )
         table.add_row(
-            name, *(f"{figure:,}" for figure in (*figures, len(outcome.differences), outcome.faults))
+            name, *(f"{figure:,}" for figure in (*figures, len(outcome.differences), outcome.n_server_errors))
         )
     return table
 

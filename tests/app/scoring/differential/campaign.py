@@ -39,13 +39,13 @@ class Outcome:
     """Results of the requests of a form.
 
     Attributes:
-        bodies: Number of bodies.
-        accepted: Number of requests with this outcome.
-        refused: Number of requests with this outcome.
+        bodies: Number of requests.
+        accepted: Number of requests that the service scored.
+        refused: Number of requests that the service refused.
         stricter: Number of refusals by a rule that the reference does not have.
         fast: Bodies that the fast path read.
         scores: Number of compared scores.
-        faults: Number of 5xx responses.
+        n_server_errors: Number of 5xx responses.
         differences: Seed and difference of each request that was read in different ways.
     """
 
@@ -55,7 +55,7 @@ class Outcome:
     stricter: int = 0
     fast: int = 0
     scores: int = 0
-    faults: int = 0
+    n_server_errors: int = 0
     differences: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -126,7 +126,7 @@ def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> No
         outcome.stricter += stricter
         difference = "" if reading is None or stricter else f"refused: {_detail(answer)}"
     else:
-        outcome.faults += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        outcome.n_server_errors += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         difference = f"answered {answer.status}: {_detail(answer)}"
     if difference:
         outcome.differences.append((exchange.seed, difference[:1000]))

@@ -25,8 +25,8 @@ class Sent:
 
     Attributes:
         path: Path of the request.
-        content: Its body.
-        headers: Its headers.
+        content: Body of the request.
+        headers: Headers of the request.
     """
 
     path: str

@@ -285,7 +285,7 @@ def test_slate_is_normalised_by_the_mean_weight_of_lists() -> None:
     assert found.estimated[1].estimate.value == pytest.approx(expected)
 
 
-def test_verdicts() -> None:
+def test_the_better_of_two_rankings_is_named() -> None:
     """The better of two rankings is named, with the difference and its interval."""
     log = _random_log(5, 6_000, users=True)
     rankings = [ranking_of("worst", WORST), ranking_of("best", BEST), ranking_of("again", BEST)]
@@ -324,7 +324,7 @@ def test_lists_of_queries_without_a_ranking_are_left_out() -> None:
         evaluate_rankings(log, [none], by_rank, "item_position")
 
 
-def test_refusals() -> None:
+def test_unsupported_logs_and_options_are_refused() -> None:
     """The error names what an estimator lacks or does not support."""
     log, by_rank = _random_log(0, 50), rank_weights("dcg@4")
     rankings = [ranking_of("new", BEST)]
@@ -367,7 +367,7 @@ def test_the_cutoff_of_clicks_is_bounded(cutoff: str) -> None:
     assert len(rank_weights("clicks@999999")) == 999_999
 
 
-def test_rank_weights() -> None:
+def test_only_metrics_that_sum_clicks_have_rank_weights() -> None:
     """Metrics that are sums over clicks have weights; other metrics are refused."""
     assert rank_weights("dcg@3") == pytest.approx(1.0 / np.log2([2, 3, 4]))
     assert rank_weights("precision@4").tolist() == [0.25] * 4

@@ -58,7 +58,7 @@ def test_importance_weights_of_a_random_policy() -> None:
 
 
 @pytest.mark.parametrize(("estimator", "normalised"), list(DETERMINISTIC))
-def test_estimates_of_a_ranking(estimator: Estimator, normalised: bool) -> None:
+def test_estimates_equal_those_of_open_bandit_pipeline(estimator: Estimator, normalised: bool) -> None:
     """DCG of new rankings from a log of random permutations is that of Open Bandit Pipeline."""
     rng = np.random.default_rng(7)
     n, length, n_queries = 400, 3, 4

@@ -1,4 +1,4 @@
-"""A small simulator of clicks, with its truth."""
+"""A small simulator of clicks that returns the true parameters."""
 
 from dataclasses import dataclass, field
 
@@ -29,7 +29,7 @@ class Simulated:
 
 
 def simulated(name: str, n_lists: int, seed: int) -> Simulated:
-    """Draw lists in which documents move, and clicks on them by a model."""
+    """Draw lists with documents at changing ranks, and clicks by the click model `name`."""
     draws, truths = np.random.default_rng(seed), np.random.default_rng(12)
     attractiveness = truths.uniform(0.05, 0.6, QUERIES * DOCUMENTS)
     satisfaction = truths.uniform(0.2, 0.8, QUERIES * DOCUMENTS)
@@ -42,28 +42,30 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
     if name in ("pbm", "ubm"):
         indices = examination_indices(name, LENGTH)
         examination = np.linspace(1.0, 0.3, indices.max() + 1) ** 1.5
-        clicks = _browse(attracted, draws.random(pairs.shape), indices, examination)
+        clicks = _clicks_by_examination(attracted, draws.random(pairs.shape), indices, examination)
         shared["relative_examination"] = examination
     else:
         stops = 1.0 if name == "cascade" else satisfaction[pairs]
         goes_on = 1.0 if name == "cascade" else PERSISTENCE
-        clicks = _chain(attracted, draws.random(pairs.shape) < stops, draws.random(pairs.shape) < goes_on)
+        clicks = _clicks_by_continuation(
+            attracted, draws.random(pairs.shape) < stops, draws.random(pairs.shape) < goes_on
+        )
         if name == "dbn":
             shared["persistence"], relevance = np.array([PERSISTENCE]), attractiveness * satisfaction
     return Simulated(_log(queries, pairs, clicks), relevance, shared)
 
 
-def _browse(
-    attracted: BoolArray, numbers: Float64Array, indices: Int32Array, examination: Float64Array
+def _clicks_by_examination(
+    attracted: BoolArray, draws: Float64Array, indices: Int32Array, examination: Float64Array
 ) -> BoolArray:
     clicks, last = np.zeros(attracted.shape, np.bool_), np.zeros(len(attracted), np.int64)
     for index in range(LENGTH):
-        clicks[:, index] = attracted[:, index] & (numbers[:, index] < examination[indices[index + 1, last]])
+        clicks[:, index] = attracted[:, index] & (draws[:, index] < examination[indices[index + 1, last]])
         last = np.where(clicks[:, index], index + 1, last)
     return clicks
 
 
-def _chain(attracted: BoolArray, satisfied: BoolArray, goes_on: BoolArray) -> BoolArray:
+def _clicks_by_continuation(attracted: BoolArray, satisfied: BoolArray, goes_on: BoolArray) -> BoolArray:
     clicks, examines = np.zeros(attracted.shape, np.bool_), np.ones(len(attracted), np.bool_)
     for index in range(LENGTH):
         clicks[:, index] = examines & attracted[:, index]

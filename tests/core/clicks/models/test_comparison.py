@@ -170,7 +170,7 @@ def test_intervals_have_users_as_units() -> None:
 
 
 @pytest.mark.parametrize(("n_users", "resamples"), [(1, 20), (2, 1)])
-def test_no_interval_from_one_user_or_one_resample(n_users: int, resamples: int) -> None:
+def test_one_user_or_one_resample_gives_no_interval(n_users: int, resamples: int) -> None:
     """Such resamples do not differ; intervals of width 0 would look certain."""
     sessions = draw_sessions()
     log = as_log(sessions, [number % n_users for number in range(len(sessions))])

@@ -68,8 +68,8 @@ def test_errors_hold_no_secret(tmp_path: Path, name: str, text: str, detail: str
     assert "5ecret" not in str(refused.value)
 
 
-def test_no_credentials_are_known_by_default(tmp_path: Path) -> None:
-    """The error names the settings for credentials."""
+def test_without_settings_there_are_no_credentials(tmp_path: Path) -> None:
+    """The error names the settings to define credentials, or the file that cannot be read."""
     with pytest.raises(InvalidInput, match="set RANKERY_CREDENTIALS_PARTNER or RANKERY_SOURCE_CREDENTIALS"):
         CredentialFile(None, {}).find("partner", OURS)
     with pytest.raises(InvalidInput, match="cannot be read by the worker"):
