@@ -151,6 +151,8 @@ class AsyncTransport:
     ) -> httpx.Response:
         """Send a request with retries.
 
+        A DELETE may return 404 after a lost response: an earlier attempt has deleted the object.
+
         Args:
             method: GET, POST, …
             path: Path below the URL of the service; it may have a query string.
@@ -291,6 +293,9 @@ class AsyncTransport:
         else:
             pause = attempts.pause_after(response)
             if pause is None:
+                was_deleted = method == "DELETE" and response.status_code == httpx.codes.NOT_FOUND
+                if was_deleted and attempts.may_have_been_executed:
+                    return response
                 return checked(response, has_key=self._has_key)
         await asyncio.sleep(pause)
         return None

@@ -154,6 +154,8 @@ class Transport:
     ) -> httpx.Response:
         """Send a request with retries.
 
+        A DELETE may return 404 after a lost response: an earlier attempt has deleted the object.
+
         Args:
             method: GET, POST, …
             path: Path below the URL of the service; it may have a query string.
@@ -294,6 +296,9 @@ class Transport:
         else:
             pause = attempts.pause_after(response)
             if pause is None:
+                was_deleted = method == "DELETE" and response.status_code == httpx.codes.NOT_FOUND
+                if was_deleted and attempts.may_have_been_executed:
+                    return response
                 return checked(response, has_key=self._has_key)
         time.sleep(pause)
         return None
