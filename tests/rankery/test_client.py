@@ -1,5 +1,6 @@
 """The client, with a mocked HTTP server."""
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from rankery.client import Client
+from rankery.client import AsyncClient, Client
 from rankery.errors import (
     AnswerNotUnderstood,
     DataWarning,
@@ -174,6 +175,27 @@ def test_a_forked_process_has_its_own_connections() -> None:
     first, of_child, last = _Counting.ports
     assert child.exitcode == 0
     assert first == last != of_child
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_an_asynchronous_client_works_in_several_event_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection of an ended event loop is unusable, so that each loop opens its own."""
+    monkeypatch.setattr(_Counting, "ports", [])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
+
+    async def request_twice() -> None:
+        await client.transport.get("/v1/jobs")
+        await client.transport.get("/v1/jobs")
+
+    asyncio.run(request_twice())
+    asyncio.run(request_twice())
+    asyncio.run(client.close())
+    server.shutdown()
+    server.server_close()
+    first, second, third, fourth = _Counting.ports
+    assert first == second != third == fourth
 
 
 def test_an_event_may_hold_any_line_separator() -> None:
