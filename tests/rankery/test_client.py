@@ -1,6 +1,7 @@
 """The client, with a mocked HTTP server."""
 
 import asyncio
+import gc
 import json
 import multiprocessing
 import os
@@ -185,13 +186,15 @@ def test_an_asynchronous_client_works_in_several_event_loops(monkeypatch: pytest
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
 
-    async def request_twice() -> None:
+    async def request_twice(client: AsyncClient) -> None:
         await client.transport.get("/v1/jobs")
         await client.transport.get("/v1/jobs")
 
-    asyncio.run(request_twice())
-    asyncio.run(request_twice())
+    asyncio.run(request_twice(client))
+    asyncio.run(request_twice(client))
     asyncio.run(client.close())
+    del client
+    gc.collect()  # the connections of the ended loops, with a warning
     server.shutdown()
     server.server_close()
     first, second, third, fourth = _Counting.ports
