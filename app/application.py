@@ -50,6 +50,7 @@ from app.http.caching import ResponseCache
 from app.http.compression import Compression
 from app.http.header_limits import HeaderLimits
 from app.http.logs import configure_logging
+from app.http.preconditions import Preconditions
 from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
@@ -255,6 +256,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     dashboard.mount_static(application)
     mount_guide(application)
     # The middleware added last is the first to handle a request.
+    application.add_middleware(Preconditions)
     application.add_middleware(Compression)
     application.add_middleware(BodyTimeout, settings=settings)
     application.add_middleware(RateLimit, settings=settings)

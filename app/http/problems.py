@@ -175,7 +175,17 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
 UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is required")
 FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key lacks a permission")
 FOREIGN_HOST = ProblemKind(HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "Unknown host name")
-ALL_KINDS = (*KINDS.values(), *_HTTP_KINDS.values(), UNAUTHENTICATED, FORBIDDEN, FOREIGN_HOST)
+PRECONDITION_FAILED = ProblemKind(
+    HTTPStatus.PRECONDITION_FAILED, "precondition-failed", "The object has changed"
+)
+ALL_KINDS = (
+    *KINDS.values(),
+    *_HTTP_KINDS.values(),
+    UNAUTHENTICATED,
+    FORBIDDEN,
+    FOREIGN_HOST,
+    PRECONDITION_FAILED,
+)
 
 
 def install(application: FastAPI) -> None:
