@@ -49,6 +49,7 @@ from app.http.admission.limits import WRITE_LOCK_SECONDS
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
 from app.http.header_limits import HeaderLimits
+from app.http.preconditions import Preconditions
 from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
@@ -252,6 +253,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     dashboard.mount_static(application)
     mount_guide(application)
     # The middleware added last is the first to handle a request.
+    application.add_middleware(Preconditions)
     application.add_middleware(Compression)
     application.add_middleware(BodyTimeout, settings=settings)
     application.add_middleware(RateLimit, settings=settings)

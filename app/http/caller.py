@@ -128,4 +128,4 @@ UseCaller = Annotated[Caller, Depends(_caller)]
 
 def rate_limit_key(scope: AsgiScope) -> str:
     """Return the rate-limit key of a caller: its API key, else its address or /64 network."""
-    return caller_in(scope).key_id or customer_of(address_of(scope) or "unknown")
+    return caller_in(scope).key_id or address_key(address_of(scope) or "unknown")

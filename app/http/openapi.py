@@ -22,9 +22,10 @@ Train, evaluate and serve learning-to-rank models.
 
 Upload or generate judged data, submit training jobs, and serve the models. Slow requests create a job, `202
 Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
-`304` without a body. `HEAD` is answered wherever `GET` is. Every `POST` that creates objects takes an
-`Idempotency-Key`, except for API keys and webhooks. Send an API key as `Authorization: Bearer rk_…`; until a
-key exists, requests from this machine need none. Callers above their rate limit get `429` with `Retry-After`.
+`304` without a body. Changes respect `If-Match`, with `412`. `HEAD` is answered wherever `GET` is. Every
+`POST` that creates objects takes an `Idempotency-Key`, except for API keys and webhooks. Send an API key as
+`Authorization: Bearer rk_…`; until a key exists, requests from this machine need none. Callers above their
+rate limit get `429` with `Retry-After`.
 If a JSON object repeats a member, the last one counts.
 Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each invalid value in a payload.
 """

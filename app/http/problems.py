@@ -44,10 +44,6 @@ from core.errors import (
 MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # reported for one request
 OUT_OF_MEMORY = "there is not enough memory for this now; send less in one request, or try again later"
-# `Retry-After` in seconds, by error.
-_RETRY_AFTER = MappingProxyType(
-    {JobQuotaExceeded: 5, UploadQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5}
-)
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 _SHOWN_PATH = 200  # characters
@@ -61,11 +57,13 @@ class ProblemKind:
         status: HTTP status code.
         slug: Last part of the stable `type` reference, `/problems/{slug}`.
         title: Short summary that does not change between occurrences.
+        retry_after_seconds: Seconds in `Retry-After`; None for no such header.
     """
 
     status: int
     slug: str
     title: str
+    retry_after_seconds: int | None = None
 
 
 KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
@@ -93,16 +91,25 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
         JobQuotaExceeded: ProblemKind(
-            HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many queued and running jobs"
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "too-many-jobs",
+            "Too many queued and running jobs",
+            retry_after_seconds=5,
         ),
         JobQuotaTooSmall: ProblemKind(
             HTTPStatus.CONFLICT, "job-quota-too-small", "The request needs more jobs than the quota allows"
         ),
         UploadQuotaExceeded: ProblemKind(
-            HTTPStatus.TOO_MANY_REQUESTS, "too-many-uploads", "Too many uploads are open"
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "too-many-uploads",
+            "Too many uploads are open",
+            retry_after_seconds=5,
         ),
         UploadTakenOver: ProblemKind(
-            HTTPStatus.LOCKED, "upload-taken-over", "Another request has taken over the upload"
+            HTTPStatus.LOCKED,
+            "upload-taken-over",
+            "Another request has taken over the upload",
+            retry_after_seconds=1,
         ),
         ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
         ExtraMissing: ProblemKind(
@@ -112,7 +119,10 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
             HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
         ),
         KernelsNotReady: ProblemKind(
-            HTTPStatus.SERVICE_UNAVAILABLE, "kernels-not-ready", "The service is still starting"
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "kernels-not-ready",
+            "The service is still starting",
+            retry_after_seconds=5,
         ),
         RanksLost: ProblemKind(
             HTTPStatus.INTERNAL_SERVER_ERROR, "ranks-lost", "Processes of a training were lost"
@@ -121,7 +131,10 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
             HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "Not enough free space"
         ),
         StoreUnavailable: ProblemKind(
-            HTTPStatus.SERVICE_UNAVAILABLE, "store-unavailable", "Storage cannot be reached"
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "store-unavailable",
+            "Storage cannot be reached",
+            retry_after_seconds=1,
         ),
     }
 )
@@ -162,7 +175,17 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
 UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is required")
 FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key lacks a permission")
 FOREIGN_HOST = ProblemKind(HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "Unknown host name")
-ALL_KINDS = (*KINDS.values(), *_HTTP_KINDS.values(), UNAUTHENTICATED, FORBIDDEN, FOREIGN_HOST)
+PRECONDITION_FAILED = ProblemKind(
+    HTTPStatus.PRECONDITION_FAILED, "precondition-failed", "The object has changed"
+)
+ALL_KINDS = (
+    *KINDS.values(),
+    *_HTTP_KINDS.values(),
+    UNAUTHENTICATED,
+    FORBIDDEN,
+    FOREIGN_HOST,
+    PRECONDITION_FAILED,
+)
 
 
 def install(application: FastAPI) -> None:
@@ -192,8 +215,9 @@ def problem(
         content["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
     if holders:
         content["holders"] = [asdict(holder) for holder in holders]
+    retry_after = {"Retry-After": str(kind.retry_after_seconds)} if kind.retry_after_seconds else {}
     return JSONResponse(
-        content, int(kind.status), headers=dict(headers) if headers else None, media_type=MEDIA_TYPE
+        content, int(kind.status), headers={**retry_after, **(headers or {})}, media_type=MEDIA_TYPE
     )
 
 
@@ -228,8 +252,7 @@ def _on_rankery_error(_: Request, error: Exception) -> Response:
         return _invalid_input(error.problems, len(error.problems), kind)
     if isinstance(error, StillNeeded):
         return problem(kind, str(error), holders=error.holders[:MAX_PROBLEMS])
-    seconds = _RETRY_AFTER.get(type(error))
-    return problem(kind, str(error), headers={"Retry-After": str(seconds)} if seconds else None)
+    return problem(kind, str(error))
 
 
 def _on_validation_error(_: Request, error: Exception) -> Response:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.categories import MAX_FLOAT32_WHOLE
 from core.doctor.columns import ColumnCounts
 from core.doctor.hashing import Flags
 from core.doctor.report import Finding, feature_examples
 from core.doctor.single_feature import CUTOFF, SingleFeatures
 from core.names import counted
-from core.types import Int64Array
+from core.types import Float64Array, Int64Array
 
 # Lift of NDCG: 0 for a random order, 1 for the ideal order. On public data the best feature has a fifth to a
 # third, and a trained model about half; a single feature far above that was derived from the label.
@@ -37,6 +38,10 @@ def feature_findings(
         yield _missing(dataset, columns.missing)
     if columns.infinite.any():
         yield _infinite(dataset, columns.infinite)
+    largest = np.maximum(np.abs(columns.minimum), np.abs(columns.maximum))
+    rounded = np.where(np.isfinite(largest) & (largest > MAX_FLOAT32_WHOLE), largest, 0.0)
+    if rounded.any():
+        yield _rounded(dataset, rounded)
 
 
 def _leaking(dataset: RankingDataset, leaking: Flags, single: SingleFeatures) -> Finding:
@@ -116,6 +121,20 @@ def _infinite(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
         " very large or very small values, but the JSON of scoring requests cannot contain them. Write a"
         " finite number, or leave the value missing.",
         examples=feature_examples(dataset, per_feature),
+        example_kind="feature",
+    )
+
+
+def _rounded(dataset: RankingDataset, largest: Float64Array) -> Finding:
+    bound = f"beyond {MAX_FLOAT32_WHOLE:,}, where float32 rounds whole numbers"
+    return Finding.of_share(
+        "rounded-numbers",
+        "info",
+        (int(np.count_nonzero(largest)), dataset.n_features, "features"),
+        (f"has values {bound}", f"have values {bound}"),
+        advice="Features have seven significant digits, in trainings as in scoring requests, so that close"
+        " numbers become equal. Remove ids. Write a time as the days since a date of your choice.",
+        examples=feature_examples(dataset, largest),
         example_kind="feature",
     )
 

@@ -57,7 +57,7 @@ def admits(
             f"no interleaving compares {challenger} with {champion}; create an interleaving of both models"
         )
     winner = {"first": pair.first, "second": pair.second}.get(pair.conclusion)
-    evidence = f"{pair.decided:,} decided units, p ≤ {pair.sequential_p:.2g} at any time"
+    evidence = pair.evidence("unit")
     if winner is not None:
         loser = champion if winner == challenger else challenger
         return winner == challenger, f"users prefer {winner} to {loser}: {evidence}"

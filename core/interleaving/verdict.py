@@ -87,6 +87,11 @@ class PairVerdict:
     needed: int | None
     path: tuple[Look, ...] = ()
 
+    def evidence(self, unit: str) -> str:
+        """Return the number of units and the bound of the p-value; a bound of 1 is left out."""
+        bound = f", p ≤ {self.sequential_p:.2g} at any time" if self.sequential_p < 1.0 else ""
+        return f"{self.decided:,} decided {unit}s{bound}"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -247,7 +252,7 @@ def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -
             yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers either ranker yet"
             continue
         share, by_credit = pair.first_share, pair.sign_p is None
-        evidence = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
+        evidence = pair.evidence(unit)
         preferred = "with {:.1%} of the credit of" if by_credit else "preferred by {:.1%} of"
         if pair.conclusion == "first":
             yield f"{pair.first} is better than {pair.second}, {preferred.format(share)} {evidence}"
@@ -257,7 +262,10 @@ def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -
             excluded = f"a preference of {0.5 + rule.difference:.0%} for either"
             if by_credit:
                 excluded = f"a credit difference of {2.0 * rule.difference:.2g} standard deviations"
-            yield f"{pair.first} and {pair.second} are equal: {excluded} is excluded after {evidence}"
+            yield (
+                f"{pair.first} and {pair.second} are equal: {excluded} is excluded after"
+                f" {pair.decided:,} decided {unit}s, with an error probability of at most {rule.miss:.0%}"
+            )
         else:
             more = f"about {pair.needed:,} more are needed"
             yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {evidence}; {more}"

@@ -20,6 +20,8 @@ _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
 # Files of the time zone database that are not time zones.
 _NOT_TIMEZONES = frozenset(("localtime", "Factory"))
+# Folders of the time zone database with every zone again, with and without leap seconds.
+_OTHER_SECONDS = ("right", "posix")
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
@@ -123,16 +125,17 @@ class Cron:
 
 
 def _check_timezone(name: str) -> None:
-    try:
-        if name in _NOT_TIMEZONES:
-            raise ValueError(f"{name} depends on the machine")
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        zones = available_timezones() - _NOT_TIMEZONES
+    zones = available_timezones() - _NOT_TIMEZONES
+    if name in zones:
+        return
+    folder, _, zone = name.partition("/")
+    if folder in _OTHER_SECONDS and zone in zones:
+        hint = f"due times follow clocks without leap seconds; did you mean {zone}?"
+    elif zones:
         hint = did_you_mean(name, {zone: zone for zone in zones}) or "use a name such as Europe/Zurich or UTC"
-        if not zones:
-            hint = "this machine has no time zone database; install the package tzdata, or use UTC"
-        raise InvalidInput.at("/timezone", f"{name[:100]!r} is not a time zone; {hint}") from error
+    else:
+        hint = "this machine has no time zone database; install the package tzdata, or use UTC"
+    raise InvalidInput.at("/timezone", f"{name[:100]!r} is not a time zone; {hint}")
 
 
 def _check_fields(expression: str) -> None:

@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_group
 
-from rankery.cli.exit_codes import OneSentenceGroup
 from rankery.cli.printing import say
 from rankery.cli.renamed import renamed, replacements
+from rankery.cli.shown_errors import OneSentenceGroup
 
 
 class CommandEntry(NamedTuple):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from rankery.cli.exit_codes import Interrupted, show_problem
+from rankery.cli.exit_codes import Interrupted
 from rankery.cli.options import DEFAULT_DATA_DIR
 from rankery.cli.printing import say, show, show_json
+from rankery.cli.shown_errors import show_problem
 from rankery.errors import (
     JobFailed,
     KeyRefused,

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from rankery.cli.exit_codes import problem_as_json
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
 from rankery.cli.printing import plain, say, show, show_json, show_text, table
+from rankery.cli.shown_errors import problem_as_json
 
 keys = typer.Typer(help="Create, list and revoke API keys, without a service.", no_args_is_help=True)
 

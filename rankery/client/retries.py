@@ -24,12 +24,16 @@ class RetryPolicy:
         retries: Maximum number of retries.
         repeatable: Whether the request is idempotent. Other requests are sent again only if they have
             certainly not been executed.
+
+    Attributes:
+        may_have_been_executed: Whether the response of an attempt was lost.
     """
 
     def __init__(self, retries: int, *, repeatable: bool) -> None:
         self._retries = retries
         self._repeatable = repeatable
         self._retries_made = 0
+        self.may_have_been_executed = False
 
     def renew(self) -> None:
         """Restart the count of retries after progress."""
@@ -37,18 +41,17 @@ class RetryPolicy:
 
     def pause_after_error(self, error: httpx.TransportError) -> float | None:
         """Return the seconds until the next attempt after a connection error; None for no retry."""
-        return self._pause() if self._repeatable or isinstance(error, _NOT_SENT) else None
+        not_sent = isinstance(error, _NOT_SENT)
+        self.may_have_been_executed |= not not_sent
+        return self._pause() if self._repeatable or not_sent else None
 
     def pause_after(self, response: httpx.Response) -> float | None:
         """Return the seconds until the next attempt after a response; None for no retry."""
-        again = response.status_code in _NOT_EXECUTED_STATUSES or (
-            self._repeatable
-            and (
-                response.status_code in _LOST_RESPONSE_STATUSES
-                # The attempt whose response was lost is still running.
-                or (response.status_code == httpx.codes.CONFLICT and self._retries_made > 0)
-            )
-        )
+        lost = response.status_code in _LOST_RESPONSE_STATUSES
+        self.may_have_been_executed |= lost
+        # The attempt whose response was lost is still running.
+        running = response.status_code == httpx.codes.CONFLICT and self._retries_made > 0
+        again = response.status_code in _NOT_EXECUTED_STATUSES or (self._repeatable and (lost or running))
         return self._pause(retry_after_seconds(response.headers.get("Retry-After"))) if again else None
 
     def _pause(self, at_least: float = 0.0) -> float | None:

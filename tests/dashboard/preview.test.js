@@ -93,6 +93,14 @@ test("a numeric title is a feature, and a URL identifies a document only without
   assert.deepEqual(guess.automaticRoles(header, rows, USUAL), ["label", "query", "features", "document"]);
 });
 
+test("the first of the usual names of a document goes before the others, which are no features", () => {
+  const header = ["label", "query", "product_id", "document_id", "url"];
+  const rows = [["1", "a", "7", "8", "https://a.example"]];
+  const described = ["document_columns", "document", "document_url"];
+  const usual = { ...USUAL, document: ["document_id", "product_id", "url"] };
+  assert.deepEqual(guess.automaticRoles(header, rows, usual), ["label", "query", ...described]);
+});
+
 test("truth values, decimal commas and missing values are no texts, as in the service", () => {
   const header = ["label", "query", "in_stock", "price", "age", "brand"];
   const rows = [

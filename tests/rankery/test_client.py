@@ -1,5 +1,7 @@
 """The client, with a mocked HTTP server."""
 
+import asyncio
+import gc
 import json
 import multiprocessing
 import os
@@ -12,7 +14,7 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from rankery.client import Client
+from rankery.client import AsyncClient, Client
 from rankery.errors import (
     AnswerNotUnderstood,
     DataWarning,
@@ -174,6 +176,29 @@ def test_a_forked_process_has_its_own_connections() -> None:
     first, of_child, last = _Counting.ports
     assert child.exitcode == 0
     assert first == last != of_child
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_an_asynchronous_client_works_in_several_event_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection of an ended event loop is unusable, so that each loop opens its own."""
+    monkeypatch.setattr(_Counting, "ports", [])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
+
+    async def request_twice(client: AsyncClient) -> None:
+        await client.transport.get("/v1/jobs")
+        await client.transport.get("/v1/jobs")
+
+    asyncio.run(request_twice(client))
+    asyncio.run(request_twice(client))
+    asyncio.run(client.close())
+    del client
+    gc.collect()  # the connections of the ended loops, with a warning
+    server.shutdown()
+    server.server_close()
+    first, second, third, fourth = _Counting.ports
+    assert first == second != third == fourth
 
 
 def test_an_event_may_hold_any_line_separator() -> None:

@@ -58,6 +58,18 @@ def test_a_request_that_is_not_repeatable_is_not_retried(unreliable: Network) ->
     assert len(network.requests) == 1
 
 
+def test_a_retried_deletion_names_the_missing_object(unreliable: Network) -> None:
+    """The numbers of deleted objects were lost with the first answer; another deletion is refused."""
+    network = unreliable([None, None, None, "lost answer"])
+    with Client(network.url) as client:
+        client.synthetic_dataset(3)
+        job = next(iter(client.jobs())).cancel()
+        deletion = job.delete()
+        assert (deletion.deleted, deletion.missing) == ({}, [job.id])
+        with pytest.raises(RankeryApiError, match=job.id):
+            job.delete()
+
+
 def test_a_webhook_is_not_created_twice(unreliable: Network) -> None:
     """The service takes no key for the request, so that a retry would create a second webhook."""
     network = unreliable(["lost answer"])

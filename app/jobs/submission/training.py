@@ -21,7 +21,7 @@ from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import Conventions
 from core.scorers import Trees, WeightedSum
-from core.store import Dataset, Transaction
+from core.store import Dataset, Model, Transaction
 from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice
@@ -101,9 +101,40 @@ def _scorer_and_hyperparameters(
             if member.kind == WeightedSum.kind:
                 detail = f"{member.reference} is a sum of models itself; list its members instead"
                 raise InvalidInput.at(f"/scorer/models/{index}", detail)
+        _check_same_categories(tx, members)
         stored["scorer"] = {**stored["scorer"], "models": [member.reference for member in members]}
     chosen = dict(automatic.chosen) if automatic else {}
     return {"scorer": None, **stored, "hyperparameters": stored["hyperparameters"] | chosen}
+
+
+def _check_same_categories(tx: Transaction, members: Sequence[Model]) -> None:
+    """Refuse members of a sum if a feature has categories in one of them, and numbers in another.
+
+    The job also refuses different values of a category, which only the files of the models have.
+    """
+    first: dict[str, tuple[Model, bool]] = {}
+    for index, member in enumerate(members):
+        categorical = _categorical_features(tx, member)
+        if categorical is None:
+            continue
+        for name in member.feature_names:
+            other, was_categorical = first.setdefault(name, (member, name in categorical))
+            if was_categorical != (name in categorical):
+                kind, other_kind = ("categories", "numbers")[:: 1 if name in categorical else -1]
+                detail = f"has {kind} in the feature {name!r}, but {other.reference} has {other_kind}"
+                raise InvalidInput.at(f"/scorer/models/{index}", f"{member.reference} {detail}")
+
+
+def _categorical_features(tx: Transaction, model: Model) -> set[str] | None:
+    """Return the categorical features of a model; None if unknown, as of imported models.
+
+    Datasets of earlier releases are stored without their categorical features.
+    """
+    if model.dataset_id is None or not tx.datasets.exists(model.dataset_id):
+        return None
+    in_dataset = (tx.datasets.get(model.dataset_id).statistics or {}).get("categorical_features")
+    declared = ((model.lineage or {}).get("spec") or {}).get("categorical_feature") or ()
+    return None if in_dataset is None else {*in_dataset, *declared}
 
 
 def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:

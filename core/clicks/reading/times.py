@@ -24,7 +24,8 @@ _UTC = " UTC$"  # the zone as BigQuery writes it
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
     """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
 
-    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size.
+    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size. Whole numbers that are dates
+    of 1970 to 2099, such as 20260501 or 20260501103000, are these dates.
 
     Returns:
         (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times. In a
@@ -51,6 +52,8 @@ def time_of(value: Any) -> int | None:
     Example:
         >>> time_of("2024-12-10T00:01:29.378Z"), time_of(1_733_788_889), time_of("yesterday")
         (1733788889378, 1733788889000, None)
+        >>> time_of(20241210) == time_of("2024-12-10")
+        True
     """
     if isinstance(value, bool) or value is None:
         return None
@@ -70,7 +73,28 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
     is_time = sizes < _MAX_NUMBER
     bounds = [sizes < bound for bound in (_MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS)]
     scaled = np.select(bounds, [values * 1e3, values, values / 1e3], values / 1e6)
-    return np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
+    times = np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
+    for digits in (8, 14):
+        rows = np.flatnonzero(
+            (values >= 1970 * 10.0 ** (digits - 4)) & (values < 2100 * 10.0 ** (digits - 4))
+        )
+        rows = rows[values[rows] == np.floor(values[rows])]
+        if len(rows):
+            written = values[rows].astype(np.int64) * 10 ** (14 - digits)
+            times[rows] = _of_written(written, otherwise=times[rows])
+    return times
+
+
+def _of_written(written: Int64Array, otherwise: Int64Array) -> Int64Array:
+    """Return the times that are written as YYYYMMDDhhmmss in digits, else other times."""
+    date, time = np.divmod(written, 10**6)
+    months = ((date // 10_000 - 1970) * 12 + date // 100 % 100 - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (date % 100 - 1)
+    hour, minute, second = time // 10_000, time // 100 % 100, time % 100
+    is_date = (days.astype("datetime64[M]") == months) & np.isin(date // 100 % 100, np.arange(1, 13))
+    is_time = is_date & (hour < 24) & (minute < 60) & (second < 60)
+    seconds = days.astype("datetime64[s]").astype(np.int64) + hour * 3600 + minute * 60 + second
+    return np.where(is_time, seconds * 1000, otherwise)
 
 
 def _of_text(text: str) -> int | None:

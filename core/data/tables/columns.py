@@ -9,9 +9,10 @@ from core.data.feature_blocks import block_features
 from core.data.options import QUERY_TEXT, ReadingOptions
 from core.data.tables.cells import Kind
 from core.data.tables.problems import cause_of_columns, listed
-from core.data.tables.roles import Roles, find_roles, usual_columns
+from core.data.tables.roles import Roles, find_roles
 from core.data.tables.table import Table
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
+from rankery.usual_columns import usual_columns
 
 
 @dataclass(frozen=True)

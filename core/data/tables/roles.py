@@ -1,7 +1,7 @@
 """Assign roles to the columns of a table."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -10,7 +10,7 @@ from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, T
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
-from rankery.usual_columns import USUAL_NAMES, is_usual
+from rankery.usual_columns import ROLES_OF_DOCUMENTS, USUAL_NAMES, columns_for, usual_columns
 
 _ROLE_NAMES = {
     "label": "the label",
@@ -33,7 +33,7 @@ class Roles:
     Attributes:
         by_role: Position of the column of each role (`label`, `query`, ...); absent roles are left out.
         query_columns: Columns that were requested as query metadata.
-        document_columns: Columns that were requested as document metadata.
+        document_columns: Columns of document metadata: requested ones, and further ids or weights.
         features: Columns that were requested as features, or None.
         categorical_features: Columns that were requested as categorical features.
         rest: Columns without a role; an index that pandas wrote is left out, as pandas does on reading.
@@ -80,13 +80,19 @@ def find_roles(
     mentioned = {name for _, name in columns.pointers_and_names()}
     position_of = {name: position for position, name in enumerate(names)}
     by_role: dict[str, int] = {}
+    describing: list[str] = []
     for role in ROLES:
         requested = getattr(columns, role)
         candidates = [requested] if requested is not None else []
         if requested is None and detect:
             columns_with_role = {*mentioned, *lists, *(names[position] for position in by_role.values())}
             searched = texts if role in TEXT_ROLES else names
-            candidates = usual_columns(role, [name for name in searched if name not in columns_with_role])
+            free = [name for name in searched if name not in columns_with_role]
+            candidates = columns_for(role, free, texts)
+            if role in TEXT_ROLES:
+                candidates = candidates[:1]  # display text only; a second candidate is not an error
+            if role in ROLES_OF_DOCUMENTS:
+                describing += [name for name in usual_columns(role, free) if name not in candidates]
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in position_of:
@@ -100,14 +106,14 @@ def find_roles(
             causes=cause_of_columns("row_numbers", unnamed),
         )
 
-    def positions(listed: Sequence[str]) -> tuple[int, ...]:
+    def positions(listed: Iterable[str]) -> tuple[int, ...]:
         return tuple(position_of[name] for name in listed)
 
-    used = {*by_role.values(), *(position_of[name] for name in mentioned)}
+    used = {*by_role.values(), *positions((*mentioned, *describing))}
     return Roles(
         MappingProxyType(by_role),
         positions(columns.query_columns),
-        positions(columns.document_columns),
+        positions((*columns.document_columns, *describing)),
         None if columns.features is None else positions(columns.features),
         positions(columns.categorical_features),
         tuple(
@@ -181,16 +187,6 @@ def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[st
         if name in blocks and width < len(blocks[name]):
             expected = f"expected lists of at least {len(blocks[name]):,} numbers, which the model uses"
             raise DatasetError.at(f"{expected}, but found lists of {width:,}", file=table.file, column=name)
-
-
-def usual_columns(role: str, names: Sequence[str]) -> list[str]:
-    """Return the columns that have a usual name of a role."""
-    usual = [name for name in names if is_usual(role, name)]
-    if role in TEXT_ROLES:
-        return usual[:1]  # display text only; a second candidate is not an error
-    if role == "document":  # prefer an id to a URL
-        return [name for name in usual if not is_usual(DOCUMENT_URL, name)] or usual
-    return usual
 
 
 def _invalid_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:

@@ -250,17 +250,6 @@ class Datasets(DataRepository[Dataset]):
         self._session.flush()
         return dataset
 
-    def mark_invalid(self, id: str, problem: dict[str, Any]) -> Dataset:
-        """Mark a dataset as invalid.
-
-        Raises:
-            NotFound: The dataset does not exist.
-        """
-        dataset = self.get(id)
-        dataset.status, dataset.problem = "invalid", problem
-        self._session.flush()
-        return dataset
-
     @staticmethod
     def _record_format(dataset: Dataset, format: str | None) -> None:
         if format is not None and "format" in dataset.source:

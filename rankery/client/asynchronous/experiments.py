@@ -107,7 +107,7 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
         Raises:
             RankeryApiError: The experiment has not ended.
         """
-        return read(DeletionView, (await self._delete(permanently=permanently)).json())
+        return await self._deletion(permanently=permanently)
 
     async def trainings(self) -> list[ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""

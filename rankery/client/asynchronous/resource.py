@@ -135,6 +135,13 @@ class AsyncResource(BaseModel):
         chosen = {name: value or None for name, value in parameters.items()}
         return await self._transport.request("DELETE", self._path, parameters=chosen)
 
+    async def _deletion(self, **parameters: bool) -> DeletionView:
+        """Delete the resource, and return the deleted objects."""
+        response = await self._delete(**parameters)
+        if response.is_success:
+            return read(DeletionView, response.json())
+        return DeletionView.missing_only(self._path.rpartition("/")[2])
+
 
 class AsyncRefreshable(AsyncResource):
     """A resource whose state changes."""
@@ -164,8 +171,7 @@ class AsyncDeletable(AsyncResource):
         Raises:
             RankeryApiError: Other objects depend on it; the problem lists them.
         """
-        response = await self._delete(with_results=with_results, permanently=permanently)
-        return read(DeletionView, response.json())
+        return await self._deletion(with_results=with_results, permanently=permanently)
 
 
 class _Work(Protocol):

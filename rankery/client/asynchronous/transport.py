@@ -1,7 +1,6 @@
 """HTTP transport with retries."""
 
 import asyncio
-import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ import httpx
 
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
+from rankery.client.owners import AsyncOwner
 from rankery.client.reading import (
     JSON_TYPE,
     Document,
@@ -62,21 +62,24 @@ class AsyncTransport:
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
-        self._http, self._process = self._new_http(), os.getpid()
+        self._http = self._new_http()
+        self._owner: AsyncOwner | None = None
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        if not self._http.is_closed:
+            await self._open_http().aclose()
 
     def _open_http(self) -> httpx.AsyncClient:
         if self._http.is_closed:
             raise ClientClosed(
                 f"the client of {self.base_url} is closed: make another one, and fetch the object with it"
             )
-        if self._process != os.getpid():
-            # A forked process would get responses to requests of its parent. Keep the connections open.
-            self._http_of_parent = self._http
-            self._http, self._process = self._new_http(), os.getpid()
+        owner = AsyncOwner()
+        if self._owner not in (None, owner):
+            self._http_of_other_owner = self._http  # keep its connections open
+            self._http = self._new_http()
+        self._owner = owner
         return self._http
 
     def _new_http(self) -> httpx.AsyncClient:
@@ -150,6 +153,8 @@ class AsyncTransport:
         read_seconds: float | None = None,
     ) -> httpx.Response:
         """Send a request with retries.
+
+        A DELETE may return 404 after a lost response: an earlier attempt has deleted the object.
 
         Args:
             method: GET, POST, …
@@ -291,6 +296,9 @@ class AsyncTransport:
         else:
             pause = attempts.pause_after(response)
             if pause is None:
+                was_deleted = method == "DELETE" and response.status_code == httpx.codes.NOT_FOUND
+                if was_deleted and attempts.may_have_been_executed:
+                    return response
                 return checked(response, has_key=self._has_key)
         await asyncio.sleep(pause)
         return None

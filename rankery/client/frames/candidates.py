@@ -21,12 +21,12 @@ from rankery.client.frames.judged import (
     declared_categories,
     query_codes,
     single_column,
-    usual_columns,
 )
 from rankery.client.frames.outgoing import row_features
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument, RankeryApiError
 from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.usual_columns import columns_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,7 +190,7 @@ def _roles(
     feature_names = {*features, *_blocks(features)}
     free = [name for name in names if name not in ignored and name not in feature_names]
     query, document = (
-        named.get(role) or single_column(role, usual_columns(role, free)) for role in ("query", "document")
+        named.get(role) or single_column(role, columns_for(role, free)) for role in ("query", "document")
     )
     return query, document, ignored
 

@@ -1,7 +1,7 @@
 """Convert data frames and arrays to Arrow tables."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
@@ -56,6 +56,12 @@ def table_of_columns(columns: Mapping[str, Any]) -> "pa.Table":
     """
     from rankery.client.frames.arrow import pa
 
+    for name, values in columns.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise DataUnusable(
+                f"a dictionary of candidates needs a list for each feature, but {name!r} is {values!r:.60};"
+                f" for one document, write [{values!r:.60}]"
+            )
     try:
         return pa.table(dict(columns))
     except (pa.ArrowException, TypeError, ValueError) as error:

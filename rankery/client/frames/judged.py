@@ -19,7 +19,7 @@ from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
 from rankery.identifiers import EXPECTED, normalise_ids
 from rankery.json_text import plain_value
-from rankery.usual_columns import USUAL_NAMES, is_usual
+from rankery.usual_columns import ROLES_OF_DOCUMENTS, USUAL_NAMES, columns_for, is_usual, usual_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,15 +30,9 @@ _TEXT_ROLES = ("query_text", "document_title", "document_url")
 _LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 
 
-def usual_columns(role: str, names: Iterable[str]) -> list[str]:
-    """Return the columns with a usual name of a role; a URL is the document only without an id."""
-    matching = [name for name in names if is_usual(role, name)]
-    return [name for name in matching if name.lower() != "url"] or matching
-
-
-def usual_column(role: str, names: Iterable[str]) -> str | None:
-    """Return the only column with a usual name of a role; None if there is none, or several."""
-    matching = usual_columns(role, names)
+def usual_column(role: str, names: Iterable[str], texts: Collection[str] = ()) -> str | None:
+    """Return the only column that may have a role; None if there is none, or several."""
+    matching = columns_for(role, names, texts)
     return matching[0] if len(matching) == 1 else None
 
 
@@ -117,7 +111,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     names = table.column_names
     check_names(requested, names)
     label = _required_column("label", requested, names, frame)
-    query = _required_column("query", requested, names, frame)
+    texts = [name for name in names if is_text(table.column(name).type)]
+    query = _required_column("query", requested, names, frame, texts)
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:
@@ -128,10 +123,17 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         if weight is not None:
             _check_weights(frame, table, weight, query if role == "query_weight" else None)
     document = requested.get("document") or usual_column("document", free)
+    described = {
+        name
+        for role in ROLES_OF_DOCUMENTS
+        if not requested.get(role) and usual_column(role, free)
+        for name in usual_columns(role, free)
+    }
     others = [
         name
         for name in free
-        if name not in (label, query, document) and not any(is_usual(role, name) for role in _TEXT_ROLES)
+        if name not in {label, query, document, *described}
+        and not any(is_usual(role, name) for role in _TEXT_ROLES)
     ]
     declared = declared_categories(frame)
     categorical = []
@@ -151,7 +153,9 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     return cast("Columns", requested)
 
 
-def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[str], frame: Any) -> str | None:
+def _required_column(
+    role: str, requested: Mapping[str, Any], names: Sequence[str], frame: Any, texts: Collection[str] = ()
+) -> str | None:
     """Return the column of a role; None if several have usual names, which the service refuses."""
     if isinstance(requested.get(role), str):
         return str(requested[role])
@@ -162,7 +166,7 @@ def _required_column(role: str, requested: Mapping[str, Any], names: Sequence[st
             f" or call it {USUAL_NAMES[role][0]!r}{_suggested_name(role, free)}"
             f" (the frame has {listed(names)}){index_hint(frame, role)}"
         )
-    return usual_column(role, free)
+    return usual_column(role, free, texts)
 
 
 def _columns_without_role(requested: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -20,12 +20,12 @@ from rankery.client.frames.judged import (
     index_hint,
     query_codes,
     single_column,
-    usual_columns,
 )
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
 from rankery.pandas_index import is_reordered
+from rankery.usual_columns import columns_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,8 +97,8 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     names = table.column_names
     check_roles(given, _ROLES)
     found = {
-        "query": given.get("query") or single_column("query", usual_columns("query", names)),
-        "document": given.get("document") or single_column("document", usual_columns("document", names)),
+        "query": given.get("query") or single_column("query", columns_for("query", names)),
+        "document": given.get("document") or single_column("document", columns_for("document", names)),
         "score": given.get("score") or _score_column(names),
     }
     for role, name in found.items():

@@ -110,7 +110,7 @@ class Experiment(ExperimentView, Refreshable):
         Raises:
             RankeryApiError: The experiment has not ended.
         """
-        return read(DeletionView, self._delete(permanently=permanently).json())
+        return self._deletion(permanently=permanently)
 
     def trainings(self) -> list[ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""

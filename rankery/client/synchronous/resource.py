@@ -138,6 +138,13 @@ class Resource(BaseModel):
         chosen = {name: value or None for name, value in parameters.items()}
         return self._transport.request("DELETE", self._path, parameters=chosen)
 
+    def _deletion(self, **parameters: bool) -> DeletionView:
+        """Delete the resource, and return the deleted objects."""
+        response = self._delete(**parameters)
+        if response.is_success:
+            return read(DeletionView, response.json())
+        return DeletionView.missing_only(self._path.rpartition("/")[2])
+
 
 class Refreshable(Resource):
     """A resource whose state changes."""
@@ -167,8 +174,7 @@ class Deletable(Resource):
         Raises:
             RankeryApiError: Other objects depend on it; the problem lists them.
         """
-        response = self._delete(with_results=with_results, permanently=permanently)
-        return read(DeletionView, response.json())
+        return self._deletion(with_results=with_results, permanently=permanently)
 
 
 class _Work(Protocol):

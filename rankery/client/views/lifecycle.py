@@ -27,6 +27,19 @@ class ProjectView(Displayable, answers.Project):
 class DeletionView(Displayable, answers.Deletion):
     """Deleted objects, or those that a dry run would delete."""
 
+    @classmethod
+    def missing_only(cls, object_id: str) -> "DeletionView":
+        """Return the deletion of an object that an earlier attempt has deleted."""
+        return cls(
+            dry_run=False,
+            deleted={},
+            size_bytes=0,
+            missing=[object_id],
+            refused=[],
+            refused_count=0,
+            complete=True,
+        )
+
     def plus(self, other: "DeletionView") -> "DeletionView":
         """Return the sum of two responses to a deletion that takes several requests."""
         kinds = dict.fromkeys((*self.deleted, *other.deleted))

@@ -7,6 +7,7 @@ import pytest
 
 from core.store import Store
 from tests.app.conftest import TestClient
+from tests.invalid_datasets import mark_invalid
 
 
 def test_a_synthetic_dataset_waits_for_its_job(client: TestClient) -> None:
@@ -76,7 +77,7 @@ def test_an_invalid_dataset_shows_its_problem(client: TestClient, store: Store) 
     dataset = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()
     problem = {"title": "The dataset cannot be read", "detail": "no label", "line": 7, "column": 1}
     with store.begin() as tx:
-        tx.datasets.mark_invalid(dataset["id"], problem)
+        mark_invalid(tx, dataset["id"], problem)
     shown = client.get(f"/v1/datasets/{dataset['id']}").json()
     assert (shown["status"], shown["problem"]) == ("invalid", problem)
 

@@ -9,6 +9,7 @@ import pytest
 from app import ApiSettings
 from core.store import Store
 from tests.app.conftest import TestClient
+from tests.invalid_datasets import mark_invalid
 from tests.servers import S3Server
 
 ROW = "1 qid:1 1:0.5\n"
@@ -67,7 +68,7 @@ def test_options_are_those_of_an_upload(client: TestClient, store: Store) -> Non
         name: body[name] for name in ("columns", "non_contiguous_queries", "feature_names")
     }
     with store.begin() as tx:
-        tx.datasets.mark_invalid(dataset["id"], {"title": "no", "detail": "no"})
+        mark_invalid(tx, dataset["id"], {"title": "no", "detail": "no"})
     again = client.post(f"/v1/datasets/{dataset['id']}/read-again", json={"ignore": ["price"]}).json()
     assert again["source"]["options"]["columns"]["ignore"] == ["age", "price"]
     assert again["source"]["filenames"] == source["filenames"]

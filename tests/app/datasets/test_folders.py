@@ -9,6 +9,7 @@ from app import ApiSettings
 from app.datasets.folders import add_folder
 from core.store import Store
 from tests.app.conftest import TestClient
+from tests.invalid_datasets import mark_invalid
 
 ROW = "1 qid:1 1:0.5\n"
 
@@ -131,7 +132,7 @@ def test_datasets_of_unchanged_files_are_reused(
     second = add_parts()
     assert {dataset_id for dataset_id, _ in first.values()}.isdisjoint(one for one, _ in second.values())
     with store.begin() as tx:
-        tx.datasets.mark_invalid(second["train"][0], {"title": "no", "detail": "no"})
+        mark_invalid(tx, second["train"][0], {"title": "no", "detail": "no"})
     assert add_parts()["train"] != second["train"]
     assert client.get("/v1/jobs").json()["items"]
 
@@ -140,7 +141,7 @@ def test_an_invalid_dataset_of_a_folder_is_read_again(client: TestClient, store:
     """No upload is needed, and the source has the columns to ignore."""
     dataset = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
     with store.begin() as tx:
-        tx.datasets.mark_invalid(dataset["id"], {"title": "The dataset cannot be read", "detail": "no"})
+        mark_invalid(tx, dataset["id"], {"title": "The dataset cannot be read", "detail": "no"})
     again = client.post(f"/v1/datasets/{dataset['id']}/read-again", json={"ignore": ["price"]})
     assert again.status_code == 202
     assert again.json()["source"]["options"] == {"columns": {"ignore": ["price"]}}

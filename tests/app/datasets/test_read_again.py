@@ -9,6 +9,7 @@ from app import ApiSettings
 from core.store import Store
 from core.store.artifacts.keys import upload_key
 from tests.app.conftest import TestClient
+from tests.invalid_datasets import mark_invalid
 
 PROBLEM: dict[str, Any] = {
     "title": "Dataset cannot be read",
@@ -80,7 +81,7 @@ def test_files_are_read_again_as_they_are_now(
     source = {"kind": kind, "format": "csv", "options": {"columns": {"query": "qid"}}}
     with store.begin() as tx:
         dataset = tx.datasets.add("shop", source)
-        tx.datasets.mark_invalid(dataset.id, PROBLEM)
+        mark_invalid(tx, dataset.id, PROBLEM)
     response = client.post(f"/v1/datasets/{dataset.id}/read-again", json={"ignore": ignore} if ignore else {})
     assert response.status_code == 202, response.text
     columns = {"query": "qid", "ignore": ignore} if ignore else {"query": "qid"}
@@ -94,7 +95,7 @@ def test_a_download_is_read_again_within_the_quota(
     settings.max_stored_bytes = 1_000
     with store.begin() as tx:
         dataset = tx.datasets.add("shop", {"kind": "address", "format": "csv"})
-        tx.datasets.mark_invalid(dataset.id, PROBLEM)
+        mark_invalid(tx, dataset.id, PROBLEM)
     response = client.post(f"/v1/datasets/{dataset.id}/read-again", json={})
     with store.read() as tx:
         assert tx.jobs.get(response.json()["job_id"]).spec["max_bytes"] == 1_000

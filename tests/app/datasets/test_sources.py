@@ -7,6 +7,7 @@ import pytest
 from app import ApiSettings
 from core.store import Store
 from tests.app.conftest import TestClient
+from tests.invalid_datasets import mark_invalid
 
 PREFIXES = ["s3://clicks/2026", "https://data.example.org/", "hf://datasets/org", "ir_datasets:vaswani"]
 
@@ -177,7 +178,7 @@ def test_an_invalid_dataset_can_be_read_again(client: TestClient, store: Store) 
     """The request is accepted, and the source has the columns to ignore."""
     dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x.csv"}).json()
     with store.begin() as tx:
-        tx.datasets.mark_invalid(dataset["id"], {"title": "no", "detail": "no"})
+        mark_invalid(tx, dataset["id"], {"title": "no", "detail": "no"})
     again = client.post(f"/v1/datasets/{dataset['id']}/read-again", json={"ignore": ["price"]})
     assert again.status_code == 202
     assert again.json()["source"]["options"]["columns"]["ignore"] == ["price"]

@@ -1,4 +1,4 @@
-"""ETag, If-None-Match and 304."""
+"""ETag, If-None-Match and 304, If-Match and 412."""
 
 from collections.abc import Callable
 from typing import Any
@@ -129,3 +129,29 @@ def test_problems_carry_no_etag(client: TestClient) -> None:
 def test_tags_are_compared_weakly(if_none_match: str | None, expected: bool) -> None:
     """Tags are compared as in RFC 9110, section 13.1.2."""
     assert matches(if_none_match, '"a"') is expected
+
+
+def test_a_change_is_refused_if_the_object_has_changed(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """The ETag of an earlier version gets 412 (RFC 9110, 13.1.1); the current one and `*` are accepted."""
+    path = f"/v1/datasets/{add_model('web').dataset_id}"
+    before = client.get(path).headers["etag"]
+
+    def change(name: str, if_match: str) -> int:
+        return client.patch(path, json={"name": name}, headers={"If-Match": if_match}).status_code
+
+    assert [change("a", before), change("b", before)] == [200, 412]
+    assert client.delete(path, headers={"If-Match": before}).json()["type"] == "/problems/precondition-failed"
+    assert client.get(path).json()["name"] == "a"
+    assert [change("c", "*"), change("d", client.get(path).headers["etag"])] == [200, 200]
+
+
+def test_a_change_of_an_absent_object_is_refused(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """PUT with `If-Match` creates nothing; other changes of an absent object get 404."""
+    add_model("web")
+    anything = {"If-Match": "*"}
+    assert client.put("/v1/models/web/aliases/live", json={"version": 1}, headers=anything).status_code == 412
+    assert client.delete("/v1/models/web/aliases/live", headers=anything).status_code == 404

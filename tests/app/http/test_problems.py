@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 import core
 from app.http.problems import KINDS, kind_of
-from core.errors import NotFound, RankeryError
+from core.errors import NotFound, RankeryError, StoreUnavailable
 from tests.app.conftest import TestClient
 
 
@@ -115,3 +115,17 @@ def test_too_little_memory_is_not_an_internal_error(client: TestClient, applicat
     response = client.get("/v1/everything")
     assert (response.status_code, response.json()["type"]) == (503, "/problems/not-ready")
     assert "memory" in response.json()["detail"]
+
+
+def test_a_caller_knows_when_to_retry_while_the_database_does_not_answer(
+    client: TestClient, application: FastAPI
+) -> None:
+    """The answer is 503 with `Retry-After`, like other answers to requests that may succeed later."""
+
+    @application.get("/v1/everything")
+    def read() -> None:
+        raise StoreUnavailable("the database is not available")
+
+    response = client.get("/v1/everything")
+    assert (response.status_code, response.json()["type"]) == (503, "/problems/store-unavailable")
+    assert response.headers["retry-after"] == "1"

@@ -337,6 +337,34 @@ def test_a_sum_names_versions_and_no_loss(
     assert [error["pointer"] for error in no_loss.json()["errors"]] == ["/loss"]
 
 
+def test_members_of_a_sum_have_the_same_categorical_features(
+    client: TestClient,
+    store: Store,
+    train_request: dict[str, Any],
+    add_model: Callable[..., Model],
+) -> None:
+    """The request is refused, not the job; datasets of earlier releases do not list their categories."""
+    add_model("earlier")
+    for name, categorical in (("first", ["bm25"]), ("second", []), ("third", ["bm25"])):
+        with store.begin() as tx:
+            dataset = tx.datasets.add(name, {"kind": "synthetic", "queries": 3, "seed": 0})
+            tx.datasets.mark_ready(dataset.id, statistics={"categorical_features": categorical})
+        add_model(name, dataset.id)
+    request = {
+        name: value for name, value in train_request.items() if name not in {"loss", "hyperparameters"}
+    }
+
+    def submit(*models: str) -> Any:
+        scorer = {"kind": "sum", "models": models}
+        return client.post("/v1/jobs", json=request | {"scorer": scorer, "validation": {"fraction": 0.5}})
+
+    refused = submit("first", "earlier", "second")
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "/scorer/models/2"
+    assert error["detail"] == "second:1 has numbers in the feature 'bm25', but first:1 has categories"
+    assert submit("first", "earlier", "third").status_code == 202
+
+
 def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: dict[str, Any]) -> None:
     """Filters, sorting and text search combine; wrong values are refused."""
     train = _submit(client, train_request)["id"]

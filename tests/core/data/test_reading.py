@@ -133,6 +133,23 @@ def test_numbers_of_products_and_weights_of_samples_are_no_features(tmp_path: Pa
     assert dataset.document_weights.tolist() == [0.5, 1.0]
 
 
+def test_the_first_of_the_usual_names_goes_before_the_others(tmp_path: Path) -> None:
+    """Further ids and weights describe the document, and the text of a query describes the query."""
+    path = tmp_path / "judged.csv"
+    names = "query_id,query,document_id,product_id,doc_weight,document_weight,label,x"
+    path.write_text(f"{names}\n1,shoes,a,11,5,0.5,1,2\n1,shoes,b,12,6,0.25,0,3\n")
+    dataset = read_dataset(path)
+    assert dataset.feature_names == ("x",)
+    assert (list(dataset.query_ids), list(dataset.document_ids)) == (["1"], ["a", "b"])
+    assert {name: list(texts) for name, texts in dataset.document_columns.items()} == {
+        "product_id": ["11", "12"],
+        "doc_weight": ["5", "6"],
+    }
+    assert list(dataset.query_columns["query"]) == ["shoes"]
+    assert dataset.document_weights is not None
+    assert dataset.document_weights.tolist() == [0.5, 0.25]
+
+
 def test_the_first_name_may_hold_a_line_feed(tmp_path: Path) -> None:
     """Spreadsheets break long names, also before the first delimiter."""
     (tmp_path / "t.csv").write_text('"query\nid",label,"text, or\nBM25"\na,2,1\na,0,2\n')

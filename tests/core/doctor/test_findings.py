@@ -314,6 +314,17 @@ CASES = [
         "feature",
     ),
     Case(
+        "rounded-numbers",
+        {"features": features(clicks=_clicks(2.0**24 + 2), pagerank=_clicks(-3e9, 2.0**24))},
+        "info",
+        "2 of 4 features have values beyond 16,777,216, where float32 rounds whole numbers",
+        2,
+        FEATURES,
+        "features",
+        ("pagerank", "clicks"),
+        "feature",
+    ),
+    Case(
         "leaking-features",
         {"features": features(clicks=-10 * labels({}))},
         "warning",

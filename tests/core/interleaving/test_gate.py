@@ -32,6 +32,7 @@ def test_users_admit_a_challenger(wins: int, losses: int, better: bool, not_wors
         admitted, sentence = admits(require, "web:3", "web:4", pairs(wins, losses))
         assert admitted == expected
         assert sentence.startswith(words)
+        assert "p ≤ 1 " not in sentence
 
 
 def test_the_order_of_the_rankers_does_not_matter() -> None:

@@ -254,6 +254,15 @@ def test_each_list_without_a_user_is_a_unit() -> None:
     assert pair.decided == 3
 
 
+def test_equal_rankers_have_an_error_probability_instead_of_a_p_value() -> None:
+    """The p-value of their difference is 1, which is no evidence."""
+    found = _verdict([1.0, -1.0] * 300, [None] * 600)
+    assert found.sentence == (
+        "old and new are equal: a preference of 55% for either is excluded after 600 decided users, with an"
+        " error probability of at most 20%."
+    )
+
+
 def test_without_lists_the_verdict_is_undecided() -> None:
     """Without clicks the verdict is undecided, and the sentence has the reason."""
     found = _verdict([], [])

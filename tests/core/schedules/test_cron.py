@@ -47,7 +47,8 @@ def test_an_invalid_expression_is_refused_with_its_field_and_an_example(expressi
 
 
 @pytest.mark.parametrize(
-    "name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime", "Local"]
+    "name",
+    ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime", "Local", "posixrules"],
 )
 def test_an_unknown_time_zone_is_refused(name: str) -> None:
     """The error suggests a similar name; file paths and local zones are refused."""
@@ -57,6 +58,13 @@ def test_an_unknown_time_zone_is_refused(name: str) -> None:
     assert problem.pointer == "/timezone"
     assert name != "Europe/Zurch" or "did you mean Europe/Zurich?" in problem.detail
     assert "did you mean localtime?" not in problem.detail  # which is refused, too
+
+
+@pytest.mark.parametrize("name", ["right/Europe/Zurich", "posix/Europe/Zurich"])
+def test_a_time_zone_with_leap_seconds_is_refused(name: str) -> None:
+    """Its clocks are 27 seconds off; the error has the name without its folder."""
+    with pytest.raises(InvalidInput, match=r"leap seconds; did you mean Europe/Zurich\?"):
+        Cron.parse("0 3 * * *", name)
 
 
 def test_a_time_of_day_follows_the_clocks_of_its_zone() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from core.store import Dataset, Store
+from tests.invalid_datasets import mark_invalid
 from tests.purging import purge
 
 PARQUET = "data/d1-{}/data.parquet"
@@ -62,7 +63,7 @@ def test_another_digest_is_not_taken_over(store: Store) -> None:
     make_ready(store, "a", digest="d2")
     with store.begin() as tx:
         invalid = tx.datasets.add("bad", {"kind": "upload"})
-        tx.datasets.mark_invalid(invalid.id, {"title": "Bad file"})
+        mark_invalid(tx, invalid.id, {"title": "Bad file"})
     assert take_over(store) is None
 
 

@@ -56,21 +56,12 @@ def test_parts_of_one_upload_are_recorded(store: Store) -> None:
         assert [tx.datasets.get(dataset_id).parts for dataset_id in parts.values()] == [parts, parts]
 
 
-def test_a_dataset_that_cannot_be_read_is_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:
-    """A dataset that cannot be read is invalid with its problem."""
-    dataset, _ = ingest
-    with store.begin() as tx:
-        invalid = tx.datasets.mark_invalid(dataset.id, {"title": "Bad file"})
-    assert (invalid.status, invalid.problem) == ("invalid", {"title": "Bad file"})
-
-
 def test_an_unknown_dataset_is_not_found(store: Store, job: Job) -> None:
     """Every action on an unknown dataset raises `NotFound`."""
     with store.begin() as tx:
         acts: list[Callable[[Datasets], object]] = [
             lambda datasets: datasets.get("ds_none"),
             lambda datasets: datasets.mark_ready("ds_none", statistics={}),
-            lambda datasets: datasets.mark_invalid("ds_none", {}),
             lambda datasets: datasets.attach_job("ds_none", job.id),
         ]
         for act in acts:

@@ -15,6 +15,7 @@ from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.job_claims import WAKE_UPS
 from core.store.repositories.jobs import Jobs
+from tests.invalid_datasets import mark_invalid
 
 LATER = timedelta(minutes=1)
 
@@ -463,7 +464,7 @@ class TestIngestJobsThatEndEarly:
         dataset, job = ingest
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w1", 15)
-            tx.datasets.mark_invalid(dataset.id, {"title": "Bad file", "line": 3})
+            mark_invalid(tx, dataset.id, {"title": "Bad file", "line": 3})
             tx.jobs.fail(job.id, 1, {"title": "Bad file", "detail": "line 3"})
         assert self._problem(store, dataset) == ("invalid", {"title": "Bad file", "line": 3})
 

@@ -15,7 +15,7 @@ import pytest
 from core.data.tables.cells import category_texts
 from rankery.client import Client
 from rankery.client.frames.candidates import as_queries, prepare_candidates, split_into_requests
-from rankery.client.frames.incoming import as_stream, as_table
+from rankery.client.frames.incoming import as_stream, as_table, table_of_columns
 from rankery.client.frames.runs import (
     run_of_mapping,
     run_of_scores,
@@ -100,6 +100,15 @@ def test_a_refused_candidate_of_an_interleaving_is_named() -> None:
         pytest.raises(RankeryApiError, match=expected),
     ):
         client.rank("web", FRAME, interleaving="itl_1")
+
+
+@pytest.mark.parametrize("value", [1.5, "red", None, np.float32(1.5)])
+def test_a_dictionary_of_single_values_is_refused_with_the_remedy(value: object) -> None:
+    """A text is not a column of its characters."""
+    with pytest.raises(
+        DataUnusable, match=r"a list for each feature, but 'age' is .*; for one document, write \["
+    ):
+        table_of_columns({"bm25": [1.0], "age": value})
 
 
 def test_several_usual_columns_of_a_role_are_refused() -> None:

@@ -39,6 +39,23 @@ def test_a_frame_has_the_roles_of_the_service() -> None:
     assert _check(FRAME, {"document_columns": ["brand"]}) == {"document_columns": ["brand"]}
 
 
+def test_the_first_of_the_usual_names_goes_before_the_others() -> None:
+    """The columns of a shop are accepted as the service reads them: further ids describe the document."""
+    shop = pandas.DataFrame(
+        {
+            "query_id": [1, 1, 2],
+            "query": ["shoes", "shoes", "hats"],
+            "document_id": ["a", "b", "a"],
+            "product_id": ["x", "y", "x"],
+            "label": [1, 0, 1],
+            "price": [1.0, 2.0, 3.0],
+        }
+    )
+    assert _check(shop) == {}
+    with pytest.raises(DataUnusable, match="column 'product_id': texts differ within query"):
+        _check(shop, {"document": "document_id"})
+
+
 @pytest.mark.parametrize(
     ("changes", "columns", "sentence"),
     [

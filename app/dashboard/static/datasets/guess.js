@@ -31,6 +31,8 @@ export const ROLES = [...SINGLE_COLUMN, ...MULTI_COLUMN];
 const SINGLE_ROLES = SINGLE_COLUMN.map(([role]) => role);
 /** Roles of text columns: a column with a usual name gets the role only if its values are texts. */
 const TEXT_ROLES = ["query_text", "document_title", "document_url"];
+/** Roles whose further columns with usual names describe the document if one has the first usual name. */
+const ROLES_OF_DOCUMENTS = ["document", "document_weight"];
 /** Patterns of likely column names, for roles that no column has by a usual name. @type {[role: string, pattern: RegExp][]} */
 const LIKELY_NAMES = [
   ["label", /label|relevan|grade|judg|rating|gain/i],
@@ -54,15 +56,27 @@ export function automaticRoles(header, rows, usual) {
   /** @type {string[]} */
   const roles = header.map((_, column) => (hasTexts[column] ? "query_columns" : FEATURE));
   for (const role of SINGLE_ROLES) {
-    const index = header.findIndex(
-      (name, column) =>
-        usual[role]?.includes(name.toLowerCase().replace(/[- ]/g, "_")) &&
+    const names = usual[role] ?? [];
+    const matching = [...header.keys()].filter(
+      (column) =>
+        names.includes(normalised(header[column])) &&
         !SINGLE_ROLES.includes(roles[column]) &&
         (hasTexts[column] || !TEXT_ROLES.includes(role)),
     );
-    if (index >= 0) roles[index] = role;
+    const ids = matching.filter((column) => header[column].toLowerCase() !== "url");
+    const candidates = ids.length ? ids : matching; // a URL is the document only without an id
+    if (!candidates.length) continue;
+    const first = candidates.find((column) => normalised(header[column]) === names[0]);
+    if (first !== undefined && ROLES_OF_DOCUMENTS.includes(role))
+      for (const column of candidates) roles[column] = "document_columns";
+    roles[first ?? candidates[0]] = role;
   }
   return roles;
+}
+
+/** @param {string} name */
+function normalised(name) {
+  return name.toLowerCase().replace(/[- ]/g, "_");
 }
 
 /** Return the likely roles of columns. @param {string[]} header @param {string[][]} rows @param {UsualNames} usual */

@@ -3,14 +3,11 @@ import { get } from "../page/api.js";
 import { latestReader } from "../page/content.js";
 import { elementById, find, setText } from "../page/dom.js";
 
-/** Names that the API looks up: printable ASCII. */
-const NAME = /^[!-~]{1,100}$/;
-
 /** Show in `#known-versions` that a new model becomes another version of its name. @param {HTMLFormElement} form */
 export function showKnownVersions(form) {
   const field = find(form, '[data-pointer="/model_name"]', HTMLInputElement);
   const container = elementById("known-versions");
-  const read = latestReader(container, () => show([]));
+  const read = latestReader(container, () => show([])); // the answer to the form has the reason of a refusal
 
   /** @param {{version: number}[]} latest at most one */
   function show([latest]) {
@@ -22,7 +19,7 @@ export function showKnownVersions(form) {
   function look() {
     const name = field.value.trim();
     const query = new URLSearchParams({ name, latest: "true", limit: "1", fields: "version" });
-    read(async () => (NAME.test(name) ? (await get(`/v1/models?${query}`)).items : []), show);
+    read(async () => (name ? (await get(`/v1/models?${query}`)).items : []), show);
   }
 
   field.addEventListener("change", look);

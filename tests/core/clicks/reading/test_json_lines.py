@@ -259,6 +259,16 @@ def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
     assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
 
 
+def test_a_whole_number_may_be_a_date() -> None:
+    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; other numbers are."""
+    dates = {20260501: "2026-05-01", 20240229: "2024-02-29", 20260501103000: "2026-05-01T10:30:00"}
+    numbers = [*dates, 20260229, 20261301]
+    expected = [*map(time_of, dates.values()), 20_260_229_000, 20_261_301_000]
+    assert [time_of(number) for number in numbers] == expected
+    assert times_of(pa.array(numbers))[0].tolist() == expected
+    assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
+
+
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
 def test_an_invalid_time_is_unknown(read: Read, time: object) -> None:
     """Such a list has no time, and the log no column of times."""
