@@ -233,6 +233,9 @@ declare global {
   /** The children of an element, which its attributes may precede. */
   type Content = [attributes: Attributes, ...children: (Child | Child[])[]] | (Child | Child[])[];
 
+  /** Headings of columns: texts, cells, and groups of both. */
+  type Heads = (Child | Child[])[];
+
   /** A problem that `problemBox` shows: an error of the API, the reason why a job failed, or an error in a file. */
   interface ShownProblem {
     title?: string | null;

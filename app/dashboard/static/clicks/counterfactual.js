@@ -2,7 +2,7 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/paths.js";
-import { dataTable, h, hint, numberHeads, rowHead, statusBadge } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
 /**
@@ -105,21 +105,17 @@ export const supportLabel = (missing) => (missing ? h("span.missing-support", `n
 function supportTable(systems, named) {
   const numbers = numberHeads("Effective sample size", "Largest weight", "Clipped", "Unsupported");
   /** @param {SystemEstimate} system */
-  const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
-    h(
-      "tr",
-      rowHead(named(name)),
-      h("td.number", count(Math.round(effective))),
-      h("td.number", percent(largest, 1)),
-      h("td.number", percent(clipped, 1)),
-      h("td.number", percent(unsupported, 1)),
-      h("td", supportLabel(missing)),
-    );
+  const cells = ({ name, effective_sample_size: effective, largest_weight: largest, ...system }) => [
+    named(name),
+    count(Math.round(effective)),
+    ...[largest, system.clipped, system.unsupported].map((share) => percent(share, 1)),
+    supportLabel(system.missing),
+  ];
   return h(
     "section.rows",
     { "aria-label": "Support by the log" },
     h("h3", "Support by the log"),
-    dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
+    dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems, cells, { class: "click-table" }),
     hint(
       `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),

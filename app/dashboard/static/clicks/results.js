@@ -128,10 +128,10 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
   const interval = (index, from = lower, to = upper) =>
     from && to ? `${fixed(from[index], 3)} to ${fixed(to[index], 3)}` : "–";
   const interceptHeads = intercepts ? ["Click on irrelevant document", "95% interval"] : [];
-  const heads = ["Rank", "Propensity", "95% interval", ...interceptHeads, "Impressions used"];
+  const heads = numberHeads("Rank", "Propensity", "95% interval", ...interceptHeads, "Impressions used");
   /** @param {number} value @param {number} index */
   const cells = (value, index) => [
-    count(index + 1),
+    h("td.number", count(index + 1)),
     fixed(value, 4),
     interval(index),
     ...(intercepts ? [fixed(intercepts[index], 4), interval(index, interceptLower, interceptUpper)] : []),
@@ -154,12 +154,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         summary: `Intercepts: ${rankSummary(intercepts)}.`,
         include: [0],
       }),
-    dataTable(
-      "Propensities",
-      [numberHeads(...heads)],
-      propensities.map((value, index) => h("tr", ...cells(value, index).map((words) => h("td.number", words)))),
-      { class: "click-table" },
-    ),
+    dataTable("Propensities", heads, propensities, cells, { class: "click-table" }),
     hint(
       `Estimated from ${counted(pairs, "query-document pair")}. Intervals are bootstrapped over ${units}.`,
       rest.failed_resamples > 0 && ` ${counted(rest.failed_resamples, "resample")} had too few clicks.`,

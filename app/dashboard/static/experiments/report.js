@@ -4,7 +4,7 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
+import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace } from "../page/dom.js";
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -89,20 +89,17 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
-  return dataTable(
-    `Numbers of ${title}`,
-    ["", ...columns.map((column) => numberHeads(column, ...(extraColumns.get(column) ?? [])))],
-    rows.map((row) => {
-      const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
-      const numbers = [...notes].sort((one, other) => one - other).join(", ");
-      return h(
-        "tr",
-        rowHead(row, numbers && h("sup", ` ${numbers}`)),
-        ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
-      );
-    }),
-    { class: "against" },
-  );
+  /** @param {string} row */
+  const numbers = (row) => {
+    const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
+    const marks = [...notes].sort((one, other) => one - other).join(", ");
+    return [
+      [row, marks && h("sup", ` ${marks}`)],
+      ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
+    ];
+  };
+  const heads = ["", ...columns.map((column) => numberHeads(column, ...(extraColumns.get(column) ?? [])))];
+  return dataTable(`Numbers of ${title}`, heads, rows, numbers, { class: "against" });
 }
 
 /** @param {import("./labels.js").Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
