@@ -202,7 +202,7 @@ declare global {
       randomisation_p: number;
       queries: number;
     } | null;
-    counterfactual?: import("../static/clicks/counterfactual.js").CounterfactualResult | null;
+    counterfactual?: CounterfactualResult | null;
     slices?: {
       by: string;
       value: string;

@@ -4,27 +4,6 @@ import { rankLines } from "../figures/rank_lines.js";
 import { dataTable, disclosure, factList, h, hint, numberHeads } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
-/** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
-/**
- * @typedef {object} ComparedModel
- * @property {string} model
- * @property {string} label
- * @property {number} log_likelihood
- * @property {number} perplexity
- * @property {number} conditional_perplexity
- * @property {RankPerplexity[]} by_rank
- * @property {{value: number, lower: number | null, upper: number | null}} [difference]
- */
-/** @typedef {{rank?: number, last_click?: number, value: number, lower?: number, upper?: number}} ParameterRow */
-/** @typedef {{model: string, label: string, parameters: Record<string, ParameterRow[]>, findings: string[]}} FittedModel */
-/**
- * @typedef {object} ClickModelResult
- * @property {string} best
- * @property {string} sentence
- * @property {{models: ComparedModel[], held_out_lists: number, unseen_share: number}} comparison
- * @property {FittedModel} click_model
- */
-
 /** @param {ClickModelResult} result @returns {Child[]} */
 export function clickModelResult({ sentence, comparison, click_model: model }) {
   return [

@@ -5,29 +5,6 @@ import { modelPage, rankingPage } from "../page/paths.js";
 import { dataTable, h, hint, numberHeads, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
-/**
- * @typedef {object} SystemEstimate
- * @property {string} name
- * @property {number} value
- * @property {number | null} lower
- * @property {number | null} upper
- * @property {number} effective_sample_size
- * @property {number} largest_weight
- * @property {number} clipped
- * @property {number} unsupported
- * @property {string | null} missing
- */
-/** @typedef {{first: string, second: string, value: number, better: string | null, sentence: string}} Difference */
-/**
- * @typedef {object} CounterfactualResult
- * @property {string} metric
- * @property {string} estimator
- * @property {number} lists
- * @property {number} clusters
- * @property {SystemEstimate[]} systems
- * @property {Difference[]} differences
- */
-
 /** @param {CounterfactualResult} result @param {Job} job */
 export function counterfactualResult(result, { spec }) {
   const requested = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
@@ -90,7 +67,7 @@ export function clustersLabel(clusters, lists) {
   return `${count(clusters)} ${noun}`;
 }
 
-/** @param {Difference} difference */
+/** @param {CounterfactualResult["differences"][number]} difference */
 function verdict({ better, sentence }) {
   // The styles of the badge are those of job statuses.
   const style = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";

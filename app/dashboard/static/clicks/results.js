@@ -43,24 +43,6 @@ function logLink({ spec, result }) {
   return id && h("p", h("a", { href: clickLogPage(String(id)) }, "Click log"));
 }
 
-/**
- * @typedef {object} JudgmentResult
- * @property {string} dataset_id
- * @property {{judged: number, left_out: number, cuts: number[], by_grade: number[], certain_share: number}} judgments
- * @property {import("./click_models.js").FittedModel} click_model
- * @property {Agreement} [agreement]
- */
-/**
- * @typedef {object} Agreement
- * @property {number} pairs
- * @property {number | null} kappa
- * @property {number | null} weighted_kappa
- * @property {number} queries
- * @property {number | null} kendall_tau
- * @property {number | null} kendall_lower
- * @property {number | null} kendall_upper
- */
-
 /** @param {JudgmentResult} result @returns {Child[]} */
 function judgmentResult({ dataset_id: dataset, judgments, click_model: model, agreement }) {
   const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
@@ -104,22 +86,6 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
     ]),
   );
 }
-
-/**
- * @typedef {object} PropensityResult
- * @property {string} method
- * @property {number[]} propensities
- * @property {number[] | null} lower
- * @property {number[] | null} upper
- * @property {number[] | null} [intercepts]
- * @property {number[] | null} [intercepts_lower]
- * @property {number[] | null} [intercepts_upper]
- * @property {number[]} impressions
- * @property {number} pairs
- * @property {string} units
- * @property {number} failed_resamples
- * @property {string} sentence
- */
 
 /** @param {PropensityResult} result @returns {Child[]} */
 function propensityResult({ method, propensities, lower, upper, impressions, pairs, units, sentence, ...rest }) {

@@ -9,8 +9,6 @@ import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = "id,created_at,spec.systems,spec.click_log_id,result.metric,result.estimator,result.systems";
 
-/** @typedef {import("../clicks/counterfactual.js").SystemEstimate} SystemEstimate */
-
 /**
  * Return a panel of the newest counterfactual evaluations of a system, hidden if there are none.
  *
