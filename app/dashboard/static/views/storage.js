@@ -30,6 +30,8 @@ elementById("measure").addEventListener("click", () => showStorage(true));
 const runAction = actionRunner(elementById("trash-problem"), () => {
   showStorage(true);
   showTrash();
+  // The button of the action is disabled now, or gone.
+  trash.focus();
 });
 
 showStorage(false);
