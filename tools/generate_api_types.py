@@ -15,8 +15,13 @@ from tools.generate_client import openapi_document
 
 ROOT = Path(__file__).parents[1]
 TYPES = ROOT / "app" / "dashboard" / "types" / "openapi.d.ts"
-# Untyped properties of schemas, with their types in `app/dashboard/types/globals.d.ts`.
+# Untyped properties of all schemas, or of one, with their types in `globals.d.ts` and `results.d.ts`.
 _OPEN_PROPERTIES = {
+    "ClickLog.statistics": "LogStatistics",
+    "Experiment.estimate": "ExperimentEstimate",
+    "Experiment.report": "ExperimentReport",
+    "Study.base": "JobSpecification",
+    "Trial.parameters": "Record<string, Json>",
     "contract": "Contract",
     "hyperparameters": "Parameters",
     "loss": "LossParameters",
@@ -48,10 +53,11 @@ def main() -> None:
 
 def _marked(document: dict[str, Any]) -> dict[str, Any]:
     """Replace untyped properties by constants that name their types."""
-    for schema in document["components"]["schemas"].values():
+    for kind, schema in document["components"]["schemas"].items():
         for name, value in schema.get("properties", {}).items():
-            if name in _OPEN_PROPERTIES:
-                _mark(value, _OPEN_PROPERTIES[name])
+            described = _OPEN_PROPERTIES.get(f"{kind}.{name}", _OPEN_PROPERTIES.get(name))
+            if described:
+                _mark(value, described)
     return document
 
 

@@ -168,9 +168,9 @@ def test_a_training_uses_conventions_and_is_diagnosed(visit: Visit, prepared: Pr
 
 
 def test_sizes_are_automatic_and_repeats_have_a_spread(visit: Visit, prepared: Prepared) -> None:
-    """The form uses automatic sizes by default, and the page of repeats shows their spread."""
+    """The form uses automatic sizes by default. The page of repeats shows their spread, and fits long names."""
     prepared.model(1)
-    page = fill_training(visit, dataset="learnt from.csv", model="repeated", iterations=4)
+    page = fill_training(visit, dataset="learnt from.csv", model=f"repeated_{'x' * 50}", iterations=4)
     sizes = page.get_by_role("group", name="Sizes")
     expect(sizes.get_by_label("chosen for this dataset")).to_be_checked()
     expect(page.get_by_label("Leaves per tree", exact=True)).to_have_attribute("placeholder", "automatic")
@@ -180,6 +180,9 @@ def test_sizes_are_automatic_and_repeats_have_a_spread(visit: Visit, prepared: P
     panel = page.locator("section", has=page.get_by_role("heading", name="Repeats"))
     expect(panel.get_by_role("row").nth(1)).to_contain_text("repeated")
     expect(panel.get_by_role("row").nth(1).get_by_role("cell").nth(1)).to_have_text("2")
+    page.locator(".plot").first.press("Home")
+    expect(page.locator(".readout").first).to_be_visible()
+    visit.fit("repeats")
     jobs = page.request.get(f"{visit.url}/v1/jobs?prefix=repeated&kind=train").json()["items"]
     assert sorted((job["spec"]["seed"], job["spec"]["bootstrap"]) for job in jobs) == [(42, True), (43, True)]
     assert set(jobs[0]["spec"]["automatic"]["chosen"]) == {"num_leaves", "min_data_in_leaf", "learning_rate"}

@@ -156,6 +156,19 @@ def test_the_trash_shows_why_it_was_not_emptied(visit: Visit) -> None:
     expect(page.get_by_role("alert")).to_contain_text("not ready")
 
 
+def test_the_focus_stays_at_the_trash_when_it_is_emptied(visit: Visit) -> None:
+    """The button is disabled then, so that the contents of the trash get the focus."""
+    deletion = {"deleted": {"models": 1}, "size_bytes": 1000, "complete": True}
+    visit.page.route("**/v1/trash/empty", lambda route: route.fulfill(json=deletion))
+    visit.page.route("**/v1/trash?*", lambda route: route.fulfill(json=_trash()))
+    visit.page.route("**/v1/trash?*", lambda route: route.fulfill(json=_trash("old model")), times=1)
+    page = visit.open("/settings/storage")
+    page.get_by_role("button", name="Empty the trash").click()
+    page.get_by_role("button", name="Empty it").click()
+    expect(page.get_by_text("The trash is empty.")).to_be_visible()
+    expect(page.locator("#trash")).to_be_focused()
+
+
 def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared: Prepared) -> None:
     """The panel and the focus stay where they are until the sorted rows have arrived."""
     job_id = _training(prepared)

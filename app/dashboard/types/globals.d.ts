@@ -202,7 +202,7 @@ declare global {
       randomisation_p: number;
       queries: number;
     } | null;
-    counterfactual?: import("../static/clicks/counterfactual.js").CounterfactualResult | null;
+    counterfactual?: CounterfactualResult | null;
     slices?: {
       by: string;
       value: string;
@@ -232,6 +232,9 @@ declare global {
 
   /** The children of an element, which its attributes may precede. */
   type Content = [attributes: Attributes, ...children: (Child | Child[])[]] | (Child | Child[])[];
+
+  /** Headings of columns: texts, cells, and groups of both. */
+  type Heads = (Child | Child[])[];
 
   /** A problem that `problemBox` shows: an error of the API, the reason why a job failed, or an error in a file. */
   interface ShownProblem {

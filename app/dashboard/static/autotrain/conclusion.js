@@ -4,7 +4,7 @@ import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, jobApi, modelPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
 import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -63,29 +63,21 @@ function actions(model, evaluation) {
 /** Compare the model with the baselines. @param {Conclusion} conclusion @param {string} name of the metric */
 function baselineTable({ value, interval, data, baselines }, name) {
   const heads = [numberHeads(name), "", numberHeads("difference", "p")];
+  const model = ["This model", interval && h("small", interval.map(metric).join(" – "))];
   return dataTable(
     "Baselines",
     [data === "test" ? "On the test data" : "On held-out queries", ...heads],
-    [
-      h(
-        "tr.main",
-        rowHead("This model", interval && h("small", interval.map(metric).join(" – "))),
-        h("td.number", h("strong", metric(value))),
-        h("td"),
-        h("td.number"),
-        h("td.number"),
-      ),
-      ...baselines.map((baseline) =>
-        h(
-          "tr",
-          rowHead(baseline.name),
-          h("td.number", metric(baseline.value)),
-          h("td", verdictChip(baseline.verdict)),
-          h("td.number", signed(baseline.difference)),
-          h("td.number", pValue(baseline.p_value)),
-        ),
-      ),
-    ],
+    [null, ...baselines],
+    (baseline) =>
+      baseline
+        ? [
+            baseline.name,
+            metric(baseline.value),
+            verdictChip(baseline.verdict),
+            signed(baseline.difference),
+            pValue(baseline.p_value),
+          ]
+        : [{ class: "main" }, model, h("strong", metric(value)), "", "", ""],
     { class: "against" },
   );
 }

@@ -23,12 +23,12 @@ import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
 import {
+  bodyRows,
   changeDetector,
   h,
   hint,
   numberHeads,
   replace,
-  rowHead,
   scrollRegion,
   setText,
   svg,
@@ -211,12 +211,12 @@ function lineEntry(line, index) {
 function unrankedPart() {
   const summary = h("summary");
   const rows = h("tbody");
-  const head = tableHead("Candidate", "Reason", numberHeads("Value so far", "Folds"));
+  const heads = ["Candidate", "Reason", numberHeads("Value so far", "Folds")];
   const node = h(
     "details.more",
     { hidden: true },
     summary,
-    scrollRegion("Candidates that are not ranked", h("table", head, rows)),
+    scrollRegion("Candidates that are not ranked", h("table", tableHead(...heads), rows)),
   );
   return {
     node,
@@ -224,19 +224,15 @@ function unrankedPart() {
       const candidates = unranked(board);
       node.hidden = candidates.length === 0;
       setText(summary, `Not ranked: ${unrankedLabel(candidates)}`);
-      replace(rows, ...candidates.map(unrankedRow));
+      replace(
+        rows,
+        ...bodyRows(heads, candidates, (candidate) => [
+          h("span.name", { title: settingsLabel(candidate) }, candidate.name),
+          h("span.wrap", reasonLabel(candidate)),
+          metric(candidate.value),
+          foldsLabel(candidate),
+        ]),
+      );
     },
   };
-}
-
-/** @param {Candidate} candidate */
-function unrankedRow(candidate) {
-  const { name, value } = candidate;
-  return h(
-    "tr",
-    rowHead(h("span.name", { title: settingsLabel(candidate) }, name)),
-    h("td", h("span.wrap", reasonLabel(candidate))),
-    h("td.number", metric(value)),
-    h("td.number", foldsLabel(candidate)),
-  );
 }

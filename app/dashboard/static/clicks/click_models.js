@@ -1,29 +1,8 @@
 /** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { dataTable, disclosure, factList, h, hint, numberHeads, rowHead } from "../page/dom.js";
+import { dataTable, disclosure, factList, h, hint, numberHeads } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
-
-/** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
-/**
- * @typedef {object} ComparedModel
- * @property {string} model
- * @property {string} label
- * @property {number} log_likelihood
- * @property {number} perplexity
- * @property {number} conditional_perplexity
- * @property {RankPerplexity[]} by_rank
- * @property {{value: number, lower: number | null, upper: number | null}} [difference]
- */
-/** @typedef {{rank?: number, last_click?: number, value: number, lower?: number, upper?: number}} ParameterRow */
-/** @typedef {{model: string, label: string, parameters: Record<string, ParameterRow[]>, findings: string[]}} FittedModel */
-/**
- * @typedef {object} ClickModelResult
- * @property {string} best
- * @property {string} sentence
- * @property {{models: ComparedModel[], held_out_lists: number, unseen_share: number}} comparison
- * @property {FittedModel} click_model
- */
 
 /** @param {ClickModelResult} result @returns {Child[]} */
 export function clickModelResult({ sentence, comparison, click_model: model }) {
@@ -38,24 +17,20 @@ export function clickModelResult({ sentence, comparison, click_model: model }) {
 /** @param {ClickModelResult["comparison"]} comparison */
 function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }) {
   const numbers = numberHeads("Log-likelihood", "Difference from best", "Perplexity", "Conditional perplexity");
-  /** @param {ComparedModel} each @param {number} index 0 for the best model */
-  const row = (each, index) =>
-    h(
-      "tr",
-      { class: index === 0 && "main" },
-      rowHead(h("strong", each.model), h("small", ` ${each.label}`)),
-      h("td.number", fixed(each.log_likelihood, 5)),
-      each.difference
-        ? h("td.number", fixed(-each.difference.value, 5), h("small", differenceInterval(each.difference)))
-        : h("td.number", "best"),
-      h("td.number", fixed(each.perplexity, 4)),
-      h("td.number", fixed(each.conditional_perplexity, 4)),
-    );
+  /** @param {ComparedModel} each @param {number} index 0 for the best model @returns {Content} */
+  const cells = ({ model, label, difference, ...each }, index) => [
+    { class: index === 0 && "main" },
+    [h("strong", model), h("small", ` ${label}`)],
+    fixed(each.log_likelihood, 5),
+    difference ? [fixed(-difference.value, 5), h("small", differenceInterval(difference))] : "best",
+    fixed(each.perplexity, 4),
+    fixed(each.conditional_perplexity, 4),
+  ];
   return h(
     "section.rows",
     { "aria-label": "Models compared" },
     h("h3", "Models compared"),
-    dataTable("Comparison of models", ["Model", numbers], models.map(row), { class: "click-table" }),
+    dataTable("Comparison of models", ["Model", numbers], models, cells, { class: "click-table" }),
     hint(
       `Measured on ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin. 95% intervals are over users, or over lists in a log without users.`,
       unseen > 0 &&
@@ -142,17 +117,13 @@ function parameterFigure(name, rows) {
 
 /** @param {[string, ParameterRow[]][]} parameters */
 function parameterTable(parameters) {
-  const rows = parameters.flatMap(([name, values]) =>
-    values.map((row) =>
-      h(
-        "tr",
-        rowHead(parameterName(name)),
-        h("td.number", count(row.rank)),
-        h("td.number", row.last_click === undefined ? "" : count(row.last_click)),
-        h("td.number", withInterval(row)),
-      ),
-    ),
-  );
+  const rows = parameters.flatMap(([name, values]) => values.map((row) => ({ name, row })));
   const heads = ["Parameter", numberHeads("Rank", "Last click", "Value, 95% interval")];
-  return disclosure("As a table", dataTable("Values of parameters", heads, rows));
+  const table = dataTable("Values of parameters", heads, rows, ({ name, row }) => [
+    parameterName(name),
+    count(row.rank),
+    row.last_click === undefined ? "" : count(row.last_click),
+    withInterval(row),
+  ]);
+  return disclosure("As a table", table);
 }

@@ -27,10 +27,6 @@ export function offerColumns(container, text) {
     replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));
     select.value = column;
   }
-  const table = dataTable(
-    "First rows of the file",
-    names,
-    rows.map((row) => h("tr", ...row.map((cell) => h("td", cell)))),
-  );
+  const table = dataTable("First rows of the file", names, rows, (row) => row.map((cell) => h("td", cell)));
   replace(find(container, ".preview"), table);
 }

@@ -2,31 +2,8 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/paths.js";
-import { dataTable, h, hint, numberHeads, rowHead, statusBadge } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
-
-/**
- * @typedef {object} SystemEstimate
- * @property {string} name
- * @property {number} value
- * @property {number | null} lower
- * @property {number | null} upper
- * @property {number} effective_sample_size
- * @property {number} largest_weight
- * @property {number} clipped
- * @property {number} unsupported
- * @property {string | null} missing
- */
-/** @typedef {{first: string, second: string, value: number, better: string | null, sentence: string}} Difference */
-/**
- * @typedef {object} CounterfactualResult
- * @property {string} metric
- * @property {string} estimator
- * @property {number} lists
- * @property {number} clusters
- * @property {SystemEstimate[]} systems
- * @property {Difference[]} differences
- */
 
 /** @param {CounterfactualResult} result @param {Job} job */
 export function counterfactualResult(result, { spec }) {
@@ -90,7 +67,7 @@ export function clustersLabel(clusters, lists) {
   return `${count(clusters)} ${noun}`;
 }
 
-/** @param {Difference} difference */
+/** @param {CounterfactualResult["differences"][number]} difference */
 function verdict({ better, sentence }) {
   // The styles of the badge are those of job statuses.
   const style = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";
@@ -105,21 +82,17 @@ export const supportLabel = (missing) => (missing ? h("span.missing-support", `n
 function supportTable(systems, named) {
   const numbers = numberHeads("Effective sample size", "Largest weight", "Clipped", "Unsupported");
   /** @param {SystemEstimate} system */
-  const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
-    h(
-      "tr",
-      rowHead(named(name)),
-      h("td.number", count(Math.round(effective))),
-      h("td.number", percent(largest, 1)),
-      h("td.number", percent(clipped, 1)),
-      h("td.number", percent(unsupported, 1)),
-      h("td", supportLabel(missing)),
-    );
+  const cells = ({ name, effective_sample_size: effective, largest_weight: largest, ...system }) => [
+    named(name),
+    count(Math.round(effective)),
+    ...[largest, system.clipped, system.unsupported].map((share) => percent(share, 1)),
+    supportLabel(system.missing),
+  ];
   return h(
     "section.rows",
     { "aria-label": "Support by the log" },
     h("h3", "Support by the log"),
-    dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
+    dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems, cells, { class: "click-table" }),
     hint(
       `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),

@@ -4,29 +4,6 @@ import { rankLines } from "../figures/rank_lines.js";
 import { h, hint, panel } from "../page/dom.js";
 import { count, counted, filesLabel, joined, percent, size, timeElement } from "../page/format.js";
 
-/**
- * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
- *
- * @typedef {object} LogStatistics
- * @property {number} lists
- * @property {number} impressions
- * @property {number} clicks
- * @property {number} clicked_lists
- * @property {number} queries
- * @property {number} documents
- * @property {number} pairs
- * @property {number | null} users
- * @property {string[] | null} versions
- * @property {number} ctr
- * @property {{rank: number, impressions: number, clicks: number}[]} ranks
- * @property {boolean} has_propensities
- * @property {string | null} first_at
- * @property {string | null} last_at
- * @property {number} [rank_base]
- * @property {boolean} [rank_base_detected]
- * @property {Record<string, number>} [actions]
- */
-
 /** @type {Record<string, string>} */
 const FORMATS = {
   table: "table",
@@ -43,9 +20,6 @@ export function logSource({ source, size_bytes: bytes }) {
   const stored = source.kind === "interleaved" ? "lists of an interleaving" : served;
   return stored ? joined([stored, bytes && size(bytes)], ", ") : filesLabel(source, bytes, FORMATS);
 }
-
-/** @param {ClickLog} log @returns {LogStatistics | null} */
-export const statisticsOf = ({ statistics }) => /** @type {any} */ (statistics);
 
 /** @param {LogStatistics} statistics */
 export function logTiles(statistics) {
@@ -110,9 +84,8 @@ export function ranksPanel({ ranks }) {
 }
 
 /** Show the counts of actions with their weights; return null for a log with fewer than two actions. @param {ClickLog} log */
-export function actionsPanel(log) {
-  const { source } = log;
-  const actions = Object.entries(statisticsOf(log)?.actions ?? {});
+export function actionsPanel({ source, statistics }) {
+  const actions = Object.entries(statistics?.actions ?? {});
   if (actions.length < 2) return null;
   const options = /** @type {{actions?: Record<string, number>} | undefined} */ (source.options);
   const weights = options?.actions ?? { click: 1 };

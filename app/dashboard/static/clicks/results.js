@@ -43,24 +43,6 @@ function logLink({ spec, result }) {
   return id && h("p", h("a", { href: clickLogPage(String(id)) }, "Click log"));
 }
 
-/**
- * @typedef {object} JudgmentResult
- * @property {string} dataset_id
- * @property {{judged: number, left_out: number, cuts: number[], by_grade: number[], certain_share: number}} judgments
- * @property {import("./click_models.js").FittedModel} click_model
- * @property {Agreement} [agreement]
- */
-/**
- * @typedef {object} Agreement
- * @property {number} pairs
- * @property {number | null} kappa
- * @property {number | null} weighted_kappa
- * @property {number} queries
- * @property {number | null} kendall_tau
- * @property {number | null} kendall_lower
- * @property {number | null} kendall_upper
- */
-
 /** @param {JudgmentResult} result @returns {Child[]} */
 function judgmentResult({ dataset_id: dataset, judgments, click_model: model, agreement }) {
   const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
@@ -105,22 +87,6 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
   );
 }
 
-/**
- * @typedef {object} PropensityResult
- * @property {string} method
- * @property {number[]} propensities
- * @property {number[] | null} lower
- * @property {number[] | null} upper
- * @property {number[] | null} [intercepts]
- * @property {number[] | null} [intercepts_lower]
- * @property {number[] | null} [intercepts_upper]
- * @property {number[]} impressions
- * @property {number} pairs
- * @property {string} units
- * @property {number} failed_resamples
- * @property {string} sentence
- */
-
 /** @param {PropensityResult} result @returns {Child[]} */
 function propensityResult({ method, propensities, lower, upper, impressions, pairs, units, sentence, ...rest }) {
   const { intercepts, intercepts_lower: interceptLower, intercepts_upper: interceptUpper } = rest;
@@ -128,10 +94,10 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
   const interval = (index, from = lower, to = upper) =>
     from && to ? `${fixed(from[index], 3)} to ${fixed(to[index], 3)}` : "–";
   const interceptHeads = intercepts ? ["Click on irrelevant document", "95% interval"] : [];
-  const heads = ["Rank", "Propensity", "95% interval", ...interceptHeads, "Impressions used"];
+  const heads = numberHeads("Rank", "Propensity", "95% interval", ...interceptHeads, "Impressions used");
   /** @param {number} value @param {number} index */
   const cells = (value, index) => [
-    count(index + 1),
+    h("td.number", count(index + 1)),
     fixed(value, 4),
     interval(index),
     ...(intercepts ? [fixed(intercepts[index], 4), interval(index, interceptLower, interceptUpper)] : []),
@@ -154,12 +120,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         summary: `Intercepts: ${rankSummary(intercepts)}.`,
         include: [0],
       }),
-    dataTable(
-      "Propensities",
-      [numberHeads(...heads)],
-      propensities.map((value, index) => h("tr", ...cells(value, index).map((words) => h("td.number", words)))),
-      { class: "click-table" },
-    ),
+    dataTable("Propensities", heads, propensities, cells, { class: "click-table" }),
     hint(
       `Estimated from ${counted(pairs, "query-document pair")}. Intervals are bootstrapped over ${units}.`,
       rest.failed_resamples > 0 && ` ${counted(rest.failed_resamples, "resample")} had too few clicks.`,

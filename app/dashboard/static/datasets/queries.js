@@ -6,7 +6,7 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { latestReader, loadInto } from "../page/content.js";
-import { dataTable, findAll, h, hint, numberHeads, replace, rowHead, setText } from "../page/dom.js";
+import { dataTable, findAll, h, hint, numberHeads, replace, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 const PAGE_SIZE = 50;
@@ -89,17 +89,14 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
 /** @param {Schemas["QueryEntry"][]} queries @param {(queryId: string) => string} address */
 function table(queries, address) {
   const columns = Object.keys(queries[0].columns || {});
-  /** @param {Schemas["QueryEntry"]} entry */
-  const row = ({ documents, relevant, min_label: low, max_label: high, columns: values, ...query }) =>
-    h(
-      "tr",
-      rowHead(queryName(query, (words) => h("a", { href: address(query.query_id) }, words))),
-      h("td.number", count(documents)),
-      h("td.number", relevant ? count(relevant) : h("span.unusual", "0")),
-      h("td.number", rangeLabel(low, high)),
-      ...columns.map((name) => h("td", h("span.name", { title: values[name] }, values[name]))),
-    );
-  return dataTable("Queries", ["Query", numberHeads("Documents", "Relevant", "Labels"), ...columns], queries.map(row));
+  const heads = ["Query", numberHeads("Documents", "Relevant", "Labels"), ...columns];
+  return dataTable("Queries", heads, queries, ({ documents, relevant, columns: values, ...query }) => [
+    queryName(query, (words) => h("a", { href: address(query.query_id) }, words)),
+    count(documents),
+    relevant ? count(relevant) : h("span.unusual", "0"),
+    rangeLabel(query.min_label, query.max_label),
+    ...columns.map((name) => h("span.name", { title: values[name] }, values[name])),
+  ]);
 }
 
 /**

@@ -4,12 +4,10 @@ import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/paths.js";
 import { get, getAll } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
-import { columnHead, dataTable, h, replace } from "../page/dom.js";
+import { dataTable, h, numberHeads, replace } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = "id,created_at,spec.systems,spec.click_log_id,result.metric,result.estimator,result.systems";
-
-/** @typedef {import("../clicks/counterfactual.js").SystemEstimate} SystemEstimate */
 
 /**
  * Return a panel of the newest counterfactual evaluations of a system, hidden if there are none.
@@ -40,16 +38,15 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     if (!estimates.length) return [];
     const logs = await getAll("/v1/click-logs?limit=200&fields=name");
     const names = new Map(logs.map(({ id, name }) => [id, name]));
-    const heads = ["Click log", "Metric", "Estimate", "95% interval", "Logged ranking", "Estimator", "Support", "Job"];
-    const cells = heads.map((words, column) => columnHead(words, { class: numberClass(column) }));
-    const rows = estimates.map((estimate) => row(estimate, names));
+    const numbers = numberHeads("Estimate", "95% interval", "Logged ranking");
+    const heads = ["Click log", "Metric", numbers, "Estimator", "Support", "Job"];
     return [
       h(
         "div.panel-head",
         h("h2", "Estimated from clicks"),
         helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
       ),
-      dataTable("Estimates", cells, rows),
+      dataTable("Estimates", heads, estimates, (estimate) => cells(estimate, names)),
     ];
   }
 
@@ -66,10 +63,10 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
 }
 
 /** @param {{job: any, logged: SystemEstimate, estimate: SystemEstimate}} found @param {Map<string, string>} logs */
-function row({ job: { id, created_at: at, spec, result }, logged, estimate }, logs) {
+function cells({ job: { id, created_at: at, spec, result }, logged, estimate }, logs) {
   const { value, lower, upper, missing } = estimate;
-  const cells = [
-    h("a", { href: clickLogPage(spec.click_log_id) }, logs.get(spec.click_log_id) ?? "log"),
+  return [
+    h("td", h("a", { href: clickLogPage(spec.click_log_id) }, logs.get(spec.click_log_id) ?? "log")),
     result.metric,
     missing ? metric(value) : h("strong", metric(value)),
     lower === null ? "none" : `${metric(lower)} to ${metric(upper)}`,
@@ -78,8 +75,4 @@ function row({ job: { id, created_at: at, spec, result }, logged, estimate }, lo
     supportLabel(missing),
     h("a", { href: jobPage(id) }, timeElement(at)),
   ];
-  return h("tr", ...cells.map((cell, column) => h("td", { class: numberClass(column) }, cell)));
 }
-
-/** Return the class of the cells in a column of numbers, false for other columns. @param {number} column */
-const numberClass = (column) => column >= 2 && column <= 4 && "number";

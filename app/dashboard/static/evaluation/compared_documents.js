@@ -17,7 +17,6 @@ import {
   numberHeads,
   problemBox,
   replace,
-  rowHead,
   svg,
 } from "../page/dom.js";
 import { count, counted, metric, joined } from "../page/format.js";
@@ -149,21 +148,17 @@ function table(rows, explained) {
   const heads = [
     "Feature",
     numberHeads("Value"),
-    ...explained.map(({ name }) => [columnHead(h("span.name", { title: name }, name), { class: "side-head" }), ""]),
-    several && numberHeads("Difference"),
+    ...explained.flatMap(({ name }) => [columnHead(h("span.name", { title: name }, name), { class: "side-head" }), ""]),
+    ...(several ? numberHeads("Difference") : []),
   ];
-  /** @param {number} part */
-  const cells = (part) => [h("td.bar-cell", signedBar(part / largest)), h("td.number", signed(part, 2))];
   /** @param {Reason} reason */
-  const row = ({ feature, value, parts }) =>
-    h(
-      "tr",
-      rowHead(h("span.name", { title: feature }, feature)),
-      h("td.number", featureValue(value)),
-      ...parts.flatMap(cells),
-      several && h("td.number", h("strong", signed(parts[1] - parts[0], 2))),
-    );
-  return dataTable("Contributions of features", heads, rows.map(row), { class: "reasons-table" });
+  const cells = ({ feature, value, parts }) => [
+    h("span.name", { title: feature }, feature),
+    featureValue(value),
+    ...parts.flatMap((part) => [h("td.bar-cell", signedBar(part / largest)), h("td.number", signed(part, 2))]),
+    several && h("strong", signed(parts[1] - parts[0], 2)),
+  ];
+  return dataTable("Contributions of features", heads, rows, cells, { class: "reasons-table" });
 }
 
 /** Height of a row in units of the drawing, which CSS stretches to the height of the lists. */

@@ -2,7 +2,7 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { dataTable, disclosure, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
+import { dataTable, disclosure, h, hint, numberHeads, replace, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -150,13 +150,13 @@ function table(systems, name, cutoffs) {
   /** @param {MeasuredSystem} system @param {number} cutoff */
   const cell = ({ metrics, baseline }, cutoff) => {
     const interval = metrics[`${name}@${cutoff}`];
-    return h(
-      "td.number",
-      baseline
-        ? metric(interval?.mean)
-        : [h("strong", metric(interval?.mean)), " ", h("small.missing", intervalLabel(interval))],
-    );
+    return baseline
+      ? metric(interval?.mean)
+      : [h("strong", metric(interval?.mean)), " ", h("small.missing", intervalLabel(interval))];
   };
-  const rows = cutoffs.map((cutoff) => h("tr", rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
-  return dataTable(`${name} by cutoff`, ["k", numberHeads(...systems.map((system) => system.name))], rows);
+  const heads = ["k", numberHeads(...systems.map((system) => system.name))];
+  return dataTable(`${name} by cutoff`, heads, cutoffs, (cutoff) => [
+    cutoff,
+    ...systems.map((system) => cell(system, cutoff)),
+  ]);
 }

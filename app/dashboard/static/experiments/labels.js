@@ -1,59 +1,7 @@
-/** Labels of experiments, and the types of their reports and estimates. @module */
+/** Labels of experiments. @module */
 import { count, fixed, joined } from "../page/format.js";
 
 /** @typedef {Schemas["ExperimentTraining"]} Training */
-
-/**
- * @typedef {object} Cell
- * @property {string} row
- * @property {string} column
- * @property {number | null} ours
- * @property {number | null} lower
- * @property {number | null} upper
- * @property {number | null} queries
- * @property {string} mark
- * @property {number | null} p
- * @property {{value: number, mark: string, half_width: number | null} | null} printed
- * @property {number | null} difference
- * @property {string | null} missing
- * @property {number[]} deviations numbers of the table's deviations, from 1
- * @property {number[]} trees
- * @property {number[]} curve
- */
-
-/** @typedef {{name: string, statement: string, source: string, verdict: string, sentence: string}} Claim */
-
-/**
- * @typedef {object} Table
- * @property {string} name
- * @property {string} caption
- * @property {string} unit
- * @property {string[]} rows
- * @property {string[]} columns
- * @property {string} protocol
- * @property {string | null} test
- * @property {Cell[]} cells
- * @property {Claim[]} claims
- * @property {string[]} deviations
- */
-
-/** @typedef {{complete: boolean, notes: string[], tables: Table[]}} Report */
-
-/**
- * @typedef {object} MeasuredTraining
- * @property {string} method
- * @property {string} loss
- * @property {string | null} job_id
- * @property {number | null} leaves
- * @property {string} scorer
- * @property {number} runs
- * @property {number | null} seconds_per_tree
- * @property {number | null} seconds_per_look
- * @property {number | null} other_seconds
- * @property {string | null} failure
- */
-
-/** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: MeasuredTraining[]}} Estimate */
 
 /** Check whether an experiment is preparing, running or reporting. @param {{status: string}} experiment */
 export const isRunning = ({ status }) => status === "preparing" || status === "running" || status === "reporting";

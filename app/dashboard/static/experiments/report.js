@@ -4,11 +4,9 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
+import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace } from "../page/dom.js";
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
-
-/** @typedef {import("./labels.js").Table} Table */
 
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
@@ -24,7 +22,7 @@ export function reportPanels() {
   const hasChanged = changeDetector();
   return {
     node,
-    /** @param {import("./labels.js").Report | null} report */
+    /** @param {ExperimentReport | null} report */
     update(report) {
       if (!hasChanged(report)) return;
       replace(
@@ -41,7 +39,7 @@ export function reportPanels() {
   };
 }
 
-/** @param {Table} table @param {HTMLElement | null} figure */
+/** @param {ReportedTable} table @param {HTMLElement | null} figure */
 function tablePanel(table, figure) {
   const { name, caption, unit, test, cells, claims, deviations } = table;
   const title = tableName(name);
@@ -77,7 +75,7 @@ function tablePanel(table, figure) {
   );
 }
 
-/** @param {Table} table @param {string} title */
+/** @param {ReportedTable} table @param {string} title */
 function numbersTable({ rows, columns, cells, unit }, title) {
   const byPosition = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
@@ -89,23 +87,20 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
-  return dataTable(
-    `Numbers of ${title}`,
-    ["", ...columns.map((column) => numberHeads(column, ...(extraColumns.get(column) ?? [])))],
-    rows.map((row) => {
-      const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
-      const numbers = [...notes].sort((one, other) => one - other).join(", ");
-      return h(
-        "tr",
-        rowHead(row, numbers && h("sup", ` ${numbers}`)),
-        ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
-      );
-    }),
-    { class: "against" },
-  );
+  /** @param {string} row */
+  const numbers = (row) => {
+    const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
+    const marks = [...notes].sort((one, other) => one - other).join(", ");
+    return [
+      [row, marks && h("sup", ` ${marks}`)],
+      ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
+    ];
+  };
+  const heads = ["", ...columns.map((column) => numberHeads(column, ...(extraColumns.get(column) ?? [])))];
+  return dataTable(`Numbers of ${title}`, heads, rows, numbers, { class: "against" });
 }
 
-/** @param {import("./labels.js").Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
+/** @param {ReportedCell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
 function numbersOf(cell, unit, extraColumns) {
   /** @param {Child[]} words @param {string} [title] */
   const number = (words, title) => h("td.number", { title }, ...words);
@@ -131,13 +126,13 @@ function numbersOf(cell, unit, extraColumns) {
   return [measured, ...extraColumns.map((extra) => shown[extra])];
 }
 
-/** @param {import("./labels.js").Cell} cell */
+/** @param {ReportedCell} cell */
 function titleOf({ p, queries }) {
   const words = [queries !== null && counted(queries, "query", "queries"), p !== null && `p ${pValue(p)}`];
   return joined(words, ", ") || undefined;
 }
 
-/** Draw a figure of the paper: its curves by tree, or else a line for each row of its table. @param {Table} table */
+/** Draw a figure of the paper: its curves by tree, or else a line for each row of its table. @param {ReportedTable} table */
 function figureOf(table) {
   if (!table.name.startsWith("figure-")) return null;
   const { columns, unit, caption } = table;
@@ -161,7 +156,7 @@ function figureOf(table) {
   return figure.node;
 }
 
-/** Return each row as a line over the columns. @param {Table} table */
+/** Return each row as a line over the columns. @param {ReportedTable} table */
 function seriesOf({ rows, columns, cells }) {
   if (columns.length < MIN_SERIES_COLUMNS) return [];
   const lines = rows.map((name) => {

@@ -1,7 +1,7 @@
 /** Verdict of an interleaving: conclusions, credit, and the share of preferences so far. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { dataTable, h, numberHeads, rowHead, statusBadge } from "../page/dom.js";
+import { dataTable, numberHeads, statusBadge } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
 /** @typedef {Schemas["PairVerdict"]} Pair */
@@ -103,17 +103,13 @@ export function preferenceFigure(pair, unit) {
 /** @param {Pair[]} pairs */
 export function creditTable(pairs) {
   const numbers = numberHeads("Wins", "Losses", "Ties", "Decided", "Share of the first ranker", "Anytime-valid p");
-  /** @param {Pair} pair */
-  const row = (pair) =>
-    h(
-      "tr",
-      rowHead(`${pair.first} against ${pair.second}`),
-      ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => h("td.number", count(value))),
-      h("td.number", pair.first_share === null ? "–" : percent(pair.first_share, 1)),
-      h("td.number", Number(pair.sequential_p.toPrecision(2))),
-      h("td", statusBadge(STATES[pair.conclusion], conclusionLabel(pair))),
-    );
-  return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
+  return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs, (pair) => [
+    `${pair.first} against ${pair.second}`,
+    ...[pair.wins, pair.losses, pair.ties, pair.decided].map(count),
+    pair.first_share === null ? "–" : percent(pair.first_share, 1),
+    Number(pair.sequential_p.toPrecision(2)),
+    statusBadge(STATES[pair.conclusion], conclusionLabel(pair)),
+  ]);
 }
 
 /** Draw Δ, the share above one half, with its interval, one row for each pair with clicks. @param {Pair[]} pairs */

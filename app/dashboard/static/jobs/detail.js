@@ -5,7 +5,7 @@ import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
-import { changeDetector, dataTable, h, hint, numberHeads, problemBox, replace, rowHead, svg } from "../page/dom.js";
+import { changeDetector, dataTable, h, hint, numberHeads, problemBox, replace, svg } from "../page/dom.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
@@ -147,36 +147,20 @@ function content(job, evaluation) {
     ...(evaluation ? [`${job.kind === "train" ? "Test" : "Mean"}, 95% interval`] : []),
   ];
   return [
-    dataTable(
-      "Metrics by data",
-      ["Metric", numberHeads(...heads)],
-      names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation))),
-    ),
+    dataTable("Metrics by data", ["Metric", numberHeads(...heads)], names, (name) => [
+      name,
+      ...parts.map(([part]) => metric(metrics[part][name])),
+      ...(evaluation ? [testedCell(intervals[name])] : []),
+    ]),
     footnote(job, intervals, names),
     trainingLoss(job),
   ];
 }
 
-/**
- * @param {string} name
- * @param {Part[]} parts
- * @param {NonNullable<Schemas["Job"]["metrics"]>} metrics
- * @param {Schemas["MetricSummary"] | null} summary
- * @param {boolean} hasEvaluation
- */
-function row(name, parts, metrics, summary, hasEvaluation) {
-  return h(
-    "tr",
-    rowHead(name),
-    ...parts.map(([part]) => h("td.number", metric(metrics[part][name]))),
-    hasEvaluation && h("td.number.tested", h("strong", metric(summary?.mean)), interval(summary)),
-  );
-}
-
 /** @param {Schemas["MetricSummary"] | null} summary */
-function interval(summary) {
-  const words = intervalLabel(summary);
-  return words && h("small", words);
+function testedCell(summary) {
+  const interval = intervalLabel(summary);
+  return h("td.number.tested", h("strong", metric(summary?.mean)), interval && h("small", interval));
 }
 
 /** @param {Job} job */

@@ -3,7 +3,7 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/paths.js";
-import { changeDetector, h, hint, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+import { bodyRows, changeDetector, h, hint, numberHeads, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{fold: string, queries?: number, best_iteration?: number, metrics: Metrics}} Fold */
@@ -35,14 +35,15 @@ export function foldsTable() {
  */
 function content(folds, crossValidation, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
+  const heads = ["Fold", numberHeads("Queries", word, ...names)];
   return [
     scrollRegion(
       "Metrics by fold",
       h(
         "table",
-        tableHead("Fold", numberHeads("Queries", word, ...names)),
-        h("tbody", ...folds.map((measured) => row(measured, names))),
-        crossValidation && h("tfoot", ...summaryRows(crossValidation, names)),
+        tableHead(...heads),
+        h("tbody", ...bodyRows(heads, folds, (fold) => cells(fold, names))),
+        crossValidation && h("tfoot", ...bodyRows(heads, summaryCells(crossValidation, names), (row) => row)),
       ),
     ),
     hint(...notes(crossValidation, word.toLowerCase())),
@@ -50,30 +51,23 @@ function content(folds, crossValidation, word) {
 }
 
 /** @param {Fold} fold @param {string[]} names */
-function row({ fold: name, queries, best_iteration: bestIteration, metrics }, names) {
-  return h(
-    "tr",
-    rowHead(h("span.name", { title: name }, name)),
-    h("td.number", queries === undefined ? "–" : count(queries)),
-    h("td.number", bestIteration === undefined ? "–" : count(bestIteration)),
-    ...names.map((each) => h("td.number", metric(metrics[each]))),
-  );
+function cells({ fold: name, queries, best_iteration: bestIteration, metrics }, names) {
+  return [
+    h("span.name", { title: name }, name),
+    count(queries),
+    count(bestIteration),
+    ...names.map((each) => metric(metrics[each])),
+  ];
 }
 
-/** @param {CrossValidation} crossValidation @param {string[]} names */
-function summaryRows({ metrics, queries, cross_validation: folds }, names) {
+/** Return the contents of the rows of means. @param {CrossValidation} crossValidation @param {string[]} names */
+function summaryCells({ metrics, queries, cross_validation: folds }, names) {
   const { best_iteration: bestIteration, over_folds: overFolds } = folds;
   /** @param {MeanInterval | null | undefined} summary */
-  const mean = (summary) => h("td.number", h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary)));
+  const mean = (summary) => [h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary))];
   return [
-    h(
-      "tr",
-      rowHead("All queries"),
-      h("td.number", count(queries)),
-      h("td.number", count(bestIteration)),
-      ...names.map((name) => mean(metrics[name])),
-    ),
-    h("tr", rowHead("Mean over folds"), h("td.number"), h("td.number"), ...names.map((name) => mean(overFolds[name]))),
+    ["All queries", count(queries), count(bestIteration), ...names.map((name) => mean(metrics[name]))],
+    ["Mean over folds", "", "", ...names.map((name) => mean(overFolds[name]))],
   ];
 }
 

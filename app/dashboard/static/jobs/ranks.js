@@ -1,37 +1,35 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
 import {
+  bodyRows,
   changeDetector,
   columnHead,
   h,
   hint,
+  numberHeads,
   replace,
-  rowHead,
   scrollRegion,
   setText,
   tableHead,
 } from "../page/dom.js";
 import { count, percent, size, joined } from "../page/format.js";
 
-/** @type {[words: string, title: string | null][]} */
-const NUMBERS = [
-  ["Waiting", "Share of its time that the rank waited for others"],
-  ["Queries", "Training queries that the rank holds"],
-  ["Documents", null],
-  ["Memory", null],
-];
-
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
 export function ranksPanel() {
   const words = hint();
   const rows = h("tbody");
-  const heads = NUMBERS.map(([label, title]) => columnHead(label, { class: "number", title }));
+  const heads = [
+    ...["Rank", "Host", "Stage"],
+    columnHead("Waiting", { class: "number", title: "Share of its time that the rank waited for others" }),
+    columnHead("Queries", { class: "number", title: "Training queries that the rank holds" }),
+    ...numberHeads("Documents", "Memory"),
+  ];
   const node = h(
     "section.panel.ranks",
     { hidden: true },
     h("h2", "Ranks"),
     words,
-    scrollRegion("Work of each rank", h("table", tableHead("Rank", "Host", "Stage", heads), rows)),
+    scrollRegion("Work of each rank", h("table", tableHead(...heads), rows)),
   );
   const hasChanged = changeDetector();
 
@@ -41,7 +39,7 @@ export function ranksPanel() {
     node.hidden = ranks.length === 0;
     if (node.hidden || !hasChanged([ranks, job.progress?.restarts, job.status])) return;
     setText(words, ranksLabel(job));
-    replace(rows, ...ranks.map((rank) => row(rank, isActive(job))));
+    replace(rows, ...bodyRows(heads, ranks, (rank) => cells(rank, isActive(job))));
   }
   return { node, update };
 }
@@ -59,24 +57,19 @@ function ranksLabel(job) {
 }
 
 /**
- * Return the row of a rank. Values that change come first, so that they stay visible where the table is cut off.
+ * Return the cells of a rank. Values that change come first, so that they stay visible where the table is cut off.
  *
  * @param {Schemas["RankProgress"]} rank
  * @param {boolean} active whether the job is running
  */
-function row(rank, active) {
-  const { queries, documents, memory_bytes: bytes, waiting_share: waiting } = rank;
-  const numbers = [
+function cells({ rank, host, stage, queries, documents, memory_bytes: bytes, waiting_share: waiting }, active) {
+  return [
+    rank,
+    h("span.name", { title: host }, host),
+    h("td.stage", active ? stage : "ended"),
     typeof waiting === "number" ? percent(waiting, 1) : "–",
     count(queries),
     count(documents),
     typeof bytes === "number" ? size(bytes) : "–",
   ];
-  return h(
-    "tr",
-    rowHead(rank.rank),
-    h("td", h("span.name", { title: rank.host }, rank.host)),
-    h("td.stage", active ? rank.stage : "ended"),
-    ...numbers.map((words) => h("td.number", words)),
-  );
 }

@@ -1,5 +1,5 @@
 /** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
-import { dataTable, h, hint, rowHead, panel } from "../page/dom.js";
+import { dataTable, hint, numberHeads, panel } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["RankedTraining"]} Ranked */
@@ -17,15 +17,20 @@ export function repeatsPanel(ranking) {
   const rows = [...groups(ranking.items)].flatMap(([setting, trainings]) =>
     DATA.flatMap((data) => {
       const values = trainings.flatMap((ranked) => ranked[data]?.mean ?? []);
-      return values.length > 1 ? [row(setting, data, values)] : [];
+      return values.length > 1 ? [{ setting, data, values }] : [];
     }),
   );
   if (!rows.length) return null;
-  const heads = ["Setting", "Data", "Trainings", "Mean", "Standard deviation", "Minimum", "Maximum"];
+  const numbers = numberHeads("Trainings", "Mean", "Standard deviation", "Minimum", "Maximum");
   return panel(
     `Repeats: ${ranking.metric ?? ""}`,
     hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
-    dataTable("Spread of the repeats", heads, rows),
+    dataTable("Spread of the repeats", ["Setting", "Data", numbers], rows, ({ setting, data, values }) => [
+      setting,
+      data,
+      count(values.length),
+      ...spreadOf(values).map(metric),
+    ]),
   );
 }
 
@@ -43,17 +48,9 @@ function groups(items) {
   return bySetting;
 }
 
-/** @param {string} setting @param {string} data @param {number[]} values at least two */
-function row(setting, data, values) {
+/** Return the mean, standard deviation, minimum and maximum. @param {number[]} values at least two */
+function spreadOf(values) {
   const mean = values.reduce((total, value) => total + value, 0) / values.length;
   const squares = values.reduce((total, value) => total + (value - mean) ** 2, 0);
-  const deviation = Math.sqrt(squares / (values.length - 1));
-  const numbers = [mean, deviation, Math.min(...values), Math.max(...values)];
-  return h(
-    "tr",
-    rowHead(setting),
-    h("td", data),
-    h("td.number", count(values.length)),
-    ...numbers.map((number) => h("td.number", metric(number))),
-  );
+  return [mean, Math.sqrt(squares / (values.length - 1)), Math.min(...values), Math.max(...values)];
 }

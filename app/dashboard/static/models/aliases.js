@@ -20,7 +20,6 @@ import {
   hint,
   numberHeads,
   replace,
-  rowHead,
   setText,
   statusBadge,
 } from "../page/dom.js";
@@ -124,18 +123,14 @@ function comparedMeans({ paired, slices, rule }) {
 /** @param {NonNullable<GateReport["slices"]>} slices */
 function segmentTable(slices) {
   const heads = ["Segment", numberHeads("Queries", "Before", "After", "Drop"), ""];
-  /** @param {NonNullable<GateReport["slices"]>[number]} slice */
-  const row = ({ by, value, queries, champion, challenger, drop, refused }) =>
-    h(
-      "tr",
-      rowHead(`${by}: ${value || "(empty)"}`),
-      h("td.number", count(queries)),
-      h("td.number", metric(champion)),
-      h("td.number", metric(challenger)),
-      h("td.number", signed(drop)),
-      h("td", refused && verdictChip("worse")),
-    );
-  return dataTable("Segments", heads, slices.map(row));
+  return dataTable("Segments", heads, slices, ({ by, value, queries, champion, challenger, drop, refused }) => [
+    `${by}: ${value || "(empty)"}`,
+    count(queries),
+    metric(champion),
+    metric(challenger),
+    signed(drop),
+    refused && verdictChip("worse"),
+  ]);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, replace, setAttribute, setText } from "../page/dom.js";
 import { count, percent, score, short } from "../page/format.js";
 
 const HEIGHT = 340;
@@ -200,15 +200,12 @@ function summary({ feature, points, missing }) {
 
 /** @param {Dependence} dependence */
 function table({ feature, points, missing }) {
-  /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
-  const row = (name, share, { mean, lower, upper }) =>
-    h("tr", rowHead(name), ...[share, score(mean), score(lower), score(upper)].map((cell) => h("td.number", cell)));
-  return dataTable(
-    `Scores by ${feature}`,
-    [feature, numberHeads("Documents at or below", "Mean score", "10%", "90%")],
-    [
-      missing && row("missing", `${percent(missing.share, 1)} without value`, missing),
-      ...points.map((point) => row(featureValue(point), percent(point.share, 1), point)),
-    ],
-  );
+  const heads = [feature, numberHeads("Documents at or below", "Mean score", "10%", "90%")];
+  const rows = points.map((point) => ({ ...point, name: featureValue(point), words: percent(point.share, 1) }));
+  const absent = missing && { ...missing, name: "missing", words: `${percent(missing.share, 1)} without value` };
+  return dataTable(`Scores by ${feature}`, heads, absent ? [absent, ...rows] : rows, ({ name, words, ...scores }) => [
+    name,
+    words,
+    ...[scores.mean, scores.lower, scores.upper].map(score),
+  ]);
 }

@@ -5,7 +5,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
-import { h, hint, replace, rowHead, statusBadge } from "../page/dom.js";
+import { h, hint, numberHeads, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 
 const PAGE_SIZE = 20;
@@ -20,26 +20,25 @@ export const VERDICTS = {
 export async function driftView(model) {
   const list = h("div.rows");
   const refresh = () => {
-    const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
+    const heads = ["Checked", "Verdict", "Finding", numberHeads("Documents"), "Since"];
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE_SIZE) });
-    replace(list, ...pagedTable("Drift reports", heads, `/v1/drift-reports?${query}`, row, "No drift report yet."));
+    replace(list, ...pagedTable("Drift reports", heads, `/v1/drift-reports?${query}`, cells, "No drift report yet."));
   };
   refresh();
   return [h("section.panel", h("h2", "Drift reports"), list), driftForm(model, refresh)];
 }
 
-/** @param {Schemas["DriftReportEntry"]} report */
-function row({ id, created_at: at, verdict, sentence, documents, since }) {
+/** @param {Schemas["DriftReportEntry"]} report @returns {Content} */
+function cells({ id, created_at: at, verdict, sentence, documents, since }) {
   const [status, words] = VERDICTS[verdict];
-  return h(
-    "tr",
+  return [
     { "data-report": id },
-    rowHead(h("a", { href: driftPage(id) }, timeElement(at))),
-    h("td", statusBadge(status, words)),
-    h("td", h("span.wrap", sentence)),
-    h("td.number", count(documents)),
-    h("td", timeElement(since)),
-  );
+    h("a", { href: driftPage(id) }, timeElement(at)),
+    statusBadge(status, words),
+    h("span.wrap", sentence),
+    count(documents),
+    timeElement(since),
+  ];
 }
 
 /** @param {Schemas["Model"]} model @param {() => void} done */

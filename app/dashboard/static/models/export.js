@@ -8,7 +8,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { downloadFile, helpLink, withCode } from "../page/content.js";
-import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";
+import { dataTable, disclosure, h, hint, numberHeads, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -180,18 +180,16 @@ function edgeFacts({ documents, differing_documents: differing, largest_relative
 
 /** @param {Schemas["NeighbourParity"]["examples"]} found */
 function examples(found) {
-  const heads = ["Tree", "Feature", "Threshold", "Loaded by the engine", "Value", "Branch of the model"];
-  /** @param {Schemas["NeighbourParity"]["examples"][number]} example */
-  const row = ({ tree, feature, threshold, loaded, value, lightgbm }) =>
-    h(
-      "tr",
-      h("td", count(tree + 1)),
-      h("td", h("span.name", { title: feature }, feature)),
-      ...[threshold, loaded].map((number) => h("td.number", number === null ? "∞" : String(number))),
-      h("td", value),
-      h("td", lightgbm),
-    );
-  return disclosure("Mismatched values", dataTable("Mismatched values", heads, found.map(row)));
+  const numbers = numberHeads("Threshold", "Loaded by the engine");
+  const heads = ["Tree", "Feature", numbers, "Value", "Branch of the model"];
+  const table = dataTable("Mismatched values", heads, found, ({ tree, feature, ...example }) => [
+    h("td", count(tree + 1)),
+    h("span.name", { title: feature }, feature),
+    ...[example.threshold, example.loaded].map((number) => (number === null ? "∞" : String(number))),
+    example.value,
+    example.lightgbm,
+  ]);
+  return disclosure("Mismatched values", table);
 }
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */

@@ -1,6 +1,6 @@
 /** The members of a sum of models, with their weights. @module */
 import { modelPage } from "../page/paths.js";
-import { h, hint, numberHeads, rowHead, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /**
@@ -26,14 +26,14 @@ export function membersOf({ scorer, lineage }) {
 
 /** @param {Model} model a sum */
 export function membersPanel(model) {
-  /** @param {Member} member */
-  const row = ({ name, weight, id }) =>
-    h("tr", rowHead(id ? h("a.name", { href: modelPage(id) }, name) : name), h("td.number", short(weight)));
   return h(
     "section.panel.members",
     { "aria-labelledby": "members-title" },
     h("h2", { id: "members-title" }, "Members"),
-    h("table", tableHead("Model", numberHeads("Weight")), h("tbody", ...membersOf(model).map(row))),
+    dataTable("Members", ["Model", numberHeads("Weight")], membersOf(model), ({ name, weight, id }) => [
+      id ? h("a.name", { href: modelPage(id) }, name) : name,
+      short(weight),
+    ]),
     hint(
       "The score is the sum of the members' raw scores, each times its weight. Their scales differ, so weights are no shares.",
     ),

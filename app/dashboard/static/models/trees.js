@@ -4,7 +4,7 @@ import { scoreLabel, sideCondition, condition, facts, openTo, treeLayout, treeDr
 import { modelApi } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
-import { dataTable, factList, h, hint, numberHeads, replace, rowHead, setAttribute } from "../page/dom.js";
+import { dataTable, factList, h, hint, numberHeads, replace, setAttribute } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -237,24 +237,17 @@ const pathTo = ({ parent, side }) =>
 function table(nodes) {
   const numbered = new Map(nodes.map(({ key }, number) => [key, number + 1]));
   const heads = ["Node", "Condition or value", numberHeads("Yes", "No", "Documents", "Gain")];
-  /** @param {import("./tree_drawing.js").Placed} each */
-  const row = ({ node, key, children }) => {
-    const cells =
-      node.kind === "leaf"
-        ? [`adds ${scoreLabel(node)}`, "", "", count(node.documents), ""]
-        : [
-            `${node.feature} ${condition(node)}`,
-            ...[0, 1].map((side) => (children[side] ? numbered.get(children[side].key) : "…")),
-            count(node.documents),
-            short(node.gain),
-          ];
-    return h(
-      "tr",
-      rowHead(numbered.get(key)),
-      ...cells.map((cell, index) => h("td", { class: index && "number" }, cell)),
-    );
-  };
-  const table = dataTable("Nodes of the tree", heads, nodes.map(row));
+  const table = dataTable("Nodes of the tree", heads, nodes, ({ node, key, children }) =>
+    node.kind === "leaf"
+      ? [numbered.get(key), `adds ${scoreLabel(node)}`, "", "", count(node.documents), ""]
+      : [
+          numbered.get(key),
+          `${node.feature} ${condition(node)}`,
+          ...[0, 1].map((side) => (children[side] ? numbered.get(children[side].key) : "…")),
+          count(node.documents),
+          short(node.gain),
+        ],
+  );
   table.classList.add("tree-table");
   return table;
 }

@@ -4,7 +4,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { kindName } from "./network.js";
 import { comparisonFormPage, modelPage } from "../page/paths.js";
 import { tagList } from "../page/content.js";
-import { findAll, h, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, numberHeads, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /**
@@ -61,27 +61,26 @@ export function versionTable(name, { tick, current }) {
   const words = ["Version", "Aliases and tags", "Metrics", "Kind", "Loss", "Trained on"];
   const heads = [...words, numberHeads("Iterations"), "Created"];
 
-  /** @param {Schemas["Model"]} model */
-  function row(model) {
+  /** @param {Schemas["Model"]} model @returns {Content} */
+  function cells(model) {
     const { id, version, aliases, tags, loss, source, dataset_id: dataset } = model;
     const reference = `${name}:${version}`;
     const link = h("a", { href: modelPage(reference), "aria-current": id === current && "page" }, reference);
-    return h(
-      "tr",
+    return [
       { "data-model": id },
-      rowHead(h("span.check", tick(model), link)),
-      h("td", ...aliases.map((alias) => h("span.tag", `@${alias}`)), tagList(tags)),
-      h("td", metricLabel(model.metrics)),
-      h("td", kindName(model.kind)),
-      h("td", loss?.name || source),
-      h("td", dataset ? datasetName(dataset) : "–"),
-      h("td.number", count(model.best_iteration)),
-      h("td", timeElement(model.created_at)),
-    );
+      h("span.check", tick(model), link),
+      [...aliases.map((alias) => h("span.tag", `@${alias}`)), ...tagList(tags)],
+      metricLabel(model.metrics),
+      kindName(model.kind),
+      loss?.name || source,
+      dataset ? datasetName(dataset) : "–",
+      count(model.best_iteration),
+      timeElement(model.created_at),
+    ];
   }
 
   const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE_SIZE) })}`);
-  return h("div.versions.rows", ...pagedTable(`Versions of ${name}`, heads, address, row));
+  return h("div.versions.rows", ...pagedTable(`Versions of ${name}`, heads, address, cells));
 }
 
 /** @param {Schemas["Model"]["metrics"]} metrics */

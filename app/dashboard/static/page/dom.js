@@ -38,11 +38,17 @@ export function svg(selector, ...content) {
 /** @param {Element} node @param {string[]} classes @param {Content} content */
 function fill(node, classes, content) {
   if (classes.length) node.setAttribute("class", classes.join(" "));
-  const [first] = content;
-  const hasAttributes = typeof first === "object" && first && !(first instanceof Node) && !Array.isArray(first);
-  if (hasAttributes) for (const [name, value] of Object.entries(first)) setAttribute(node, name, value);
-  node.append(...flattened(/** @type {(Child | Child[])[]} */ (hasAttributes ? content.slice(1) : content)));
+  const [attributes, children] = divided(content);
+  for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, value);
+  node.append(...flattened(children));
   return node;
+}
+
+/** Return the attributes and the children of a content. @param {Content} content @returns {[Attributes, (Child | Child[])[]]} */
+function divided(content) {
+  const [first, ...others] = content;
+  const hasAttributes = typeof first === "object" && first && !(first instanceof Node) && !Array.isArray(first);
+  return /** @type {any} */ (hasAttributes ? [first, others] : [{}, content]);
 }
 
 /**
@@ -167,7 +173,7 @@ export function scrollRegion(label, ...children) {
   return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
 
-/** Return a head of one row; texts become headings, except for empty ones. @param {...(Child | Child[])} cells */
+/** Return a head of one row; texts become headings, except for empty ones. @param {Heads} cells */
 export function tableHead(...cells) {
   const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
   return h("thead", h("tr", ...cells.flat().map(cell)));
@@ -185,15 +191,43 @@ export const numberHeads = (...words) => words.map((each) => columnHead(each, { 
 export const rowHead = (...content) => h("th", { scope: "row" }, ...content);
 
 /**
- * Return a table that scrolls sideways.
+ * Return a table that scrolls sideways, with a row for each item.
  *
+ * @template Item
  * @param {string} label
- * @param {(Child | Child[])[]} heads as those of `tableHead`
- * @param {Child[]} rows
+ * @param {Heads} heads
+ * @param {Item[]} items
+ * @param {(item: Item, index: number) => Content} cells as those of `bodyRows`
  * @param {Attributes} [attributes]
  */
-export function dataTable(label, heads, rows, attributes = {}) {
+export function dataTable(label, heads, items, cells, attributes = {}) {
+  const rows = bodyRows(heads, items, cells);
   return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", ...rows)));
+}
+
+/**
+ * Return a row for each item, whose first cell is its heading. The others are numbers if their columns are. Elements of
+ * cells are kept; those of columns whose heads are absent or false are left out.
+ *
+ * @template Item
+ * @param {Heads} heads
+ * @param {Item[]} items
+ * @param {(item: Item, index: number) => Content} cells the contents of the cells, which attributes of the row may precede
+ */
+export function bodyRows(heads, items, cells) {
+  const columns = heads.flat();
+  /** @param {Child | Child[]} content @param {number} index */
+  const cell = (content, index) => {
+    const column = columns[index];
+    if (column === undefined || column === null || column === false) return null;
+    if (content instanceof HTMLTableCellElement) return content;
+    if (index === 0) return rowHead(content);
+    return h("td", { class: column instanceof Element && column.matches(".number") && "number" }, content);
+  };
+  return items.map((item, index) => {
+    const [attributes, contents] = divided(cells(item, index));
+    return h("tr", attributes, ...contents.map(cell));
+  });
 }
 
 /** Return a section named by its heading. @param {string} heading @param {...(Child | Child[])} children */

@@ -43,7 +43,7 @@ export function isNumeric({ type, choices }) {
 }
 
 /** @param {Trial} trial @param {string} pointer @returns {Json | undefined} */
-export const valueAt = ({ parameters }, pointer) => /** @type {Record<string, Json> | null} */ (parameters)?.[pointer];
+export const valueAt = ({ parameters }, pointer) => parameters?.[pointer];
 
 /** Return the metric of the objective, such as "ndcg@10". @param {Study} study */
 export const metricOf = ({ objective }) => String(objective.metric);

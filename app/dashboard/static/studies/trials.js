@@ -110,11 +110,7 @@ function columns(study, name, choose) {
       value: ({ folds }) => folds.length,
       cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),
     },
-    numberColumn(
-      iterationsHeading({ spec: /** @type {Job["spec"]} */ (study.base) }),
-      ({ best_iteration: iteration }) => iteration,
-      count,
-    ),
+    numberColumn(iterationsHeading({ spec: study.base }), ({ best_iteration: iteration }) => iteration, count),
     numberColumn(
       "Time",
       ({ seconds }) => seconds ?? null,

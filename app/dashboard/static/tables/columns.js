@@ -1,19 +1,33 @@
 /** Columns that several lists have. @module */
+import { severityCounts } from "../figures/marks.js";
 import { datasetPage, jobPage } from "../page/paths.js";
 import { projectTag } from "../page/content.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
-/** @type {ListColumn} */
-export const DATASET = {
+/**
+ * Return a column of a field.
+ *
+ * @param {string} field
+ * @param {string} label
+ * @param {(value: any, item: any) => Child | Child[]} [cell] formats the value; default: as it is
+ * @param {Partial<ListColumn>} [others] such as further fields, which replace the field
+ * @returns {ListColumn}
+ */
+export function fieldColumn(field, label, cell = (value) => value, others = {}) {
+  return { key: field, label, fields: [field], cell: (item) => cell(item[field], item), ...others };
+}
+
+/** @param {string} id @param {{dataset_name: string | null}} item */
+const datasetLink = (id, { dataset_name: name }) =>
+  h("a.quiet-link.name", { href: datasetPage(id), title: name ?? id }, name ?? id);
+
+export const DATASET = fieldColumn("dataset_id", "Dataset", datasetLink, {
   key: "dataset",
-  label: "Dataset",
   sort: "dataset",
   fields: ["dataset_id", "dataset_name"],
-  cell: ({ dataset_id: id, dataset_name: name }) =>
-    h("a.quiet-link.name", { href: datasetPage(id), title: name ?? id }, name ?? id),
-};
+});
 
 /**
  * Return a column of the times in `<key>_at`, latest first.
@@ -24,21 +38,16 @@ export const DATASET = {
  * @returns {ListColumn}
  */
 export function timeColumn(key, label, others) {
-  const field = `${key}_at`;
-  const cell = (/** @type {Record<string, string | null>} */ { [field]: time }) => time && timeElement(time);
-  return { key, label, sort: key, descends: true, fields: [field], cell, ...others };
+  const cell = (/** @type {string | null} */ time) => time && timeElement(time);
+  return fieldColumn(`${key}_at`, label, cell, { key, sort: key, descends: true, ...others });
 }
 
 export const CREATED = timeColumn("created", "Created");
 
-/** @type {ListColumn} */
-export const JOB = {
-  key: "job",
-  label: "Job",
-  optional: true,
-  fields: ["job_id"],
-  cell: ({ job_id: id }) => id && h("a.quiet-link", { href: jobPage(id) }, "Job"),
-};
+/** @param {string | null} id */
+const jobLink = (id) => id && h("a.quiet-link", { href: jobPage(id) }, "Job");
+
+export const JOB = fieldColumn("job_id", "Job", jobLink, { key: "job", optional: true });
 
 /** Fields that rows of uploaded data need, whatever columns are shown. */
 export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
@@ -53,27 +62,33 @@ export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail",
 export function dataColumns(page, counts) {
   return [
     nameColumn("Name", page),
-    {
-      key: "status",
-      label: "Status",
-      sort: "status",
-      cell: ({ id, name, status, problem }) => [
-        statusBadge(status),
-        status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
-        problem && " ",
-        problem && h("a.name", { href: page(id), title: problem.detail }, problem.title),
-      ],
-    },
-    ...counts.map((name) => ({
-      key: name,
-      label: name[0].toUpperCase() + name.slice(1),
-      sort: name,
-      number: true,
-      fields: [`statistics.${name}`],
-      cell: (/** @type {{statistics: Record<string, number> | null}} */ { statistics }) =>
-        statistics && count(statistics[name]),
-    })),
+    statusColumn((status, { id, name, problem }) => [
+      statusBadge(status),
+      status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
+      problem && " ",
+      problem && h("a.name", { href: page(id), title: problem.detail }, problem.title),
+    ]),
+    ...counts.map((name) =>
+      fieldColumn("statistics", name[0].toUpperCase() + name.slice(1), (all) => all && count(all[name]), {
+        key: name,
+        sort: name,
+        number: true,
+        fields: [`statistics.${name}`],
+      }),
+    ),
   ];
+}
+
+export const FINDINGS = fieldColumn("findings", "Findings", (found) => found && severityCounts(found), {
+  fields: ["findings.severity"],
+});
+
+/** Return a column of the source of uploaded data. @param {(item: any) => Child} label */
+export function sourceColumn(label) {
+  return fieldColumn("source", "Source", (_, item) => label(item), {
+    fields: ["source", "size_bytes"],
+    optional: true,
+  });
 }
 
 /** @param {string} list page that is filtered by the project */
@@ -81,28 +96,19 @@ export function projectColumn(list) {
   return fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
 }
 
-/**
- * Return a column of one field.
- *
- * @param {string} field
- * @param {string} label
- * @param {(value: any) => Child | Child[]} cell formats the value
- * @param {Partial<ListColumn>} [others]
- * @returns {ListColumn}
- */
-export function fieldColumn(field, label, cell, others) {
-  return { key: field, label, fields: [field], cell: (item) => cell(item[field]), ...others };
+/** Return a column of the status, which can be sorted by. @param {(status: string, item: any) => Child | Child[]} [cell] @param {string[]} [fields] */
+export function statusColumn(cell = (status) => statusBadge(status), fields = []) {
+  return fieldColumn("status", "Status", cell, { sort: "status", fields: ["status", ...fields] });
 }
 
-/** Return a column of names that link to pages. @param {string} label @param {(id: string) => string} page @returns {ListColumn} */
-export function nameColumn(label, page) {
-  const cell = (/** @type {{id: string, name: string}} */ { id, name }) =>
-    h("a.name", { href: page(id), title: name }, name);
-  return { key: "name", label, sort: "name", cell };
+/** Return a column of names that link to pages. @param {string} label @param {(id: string) => string} page @param {string} [field] */
+export function nameColumn(label, page, field = "name") {
+  /** @param {string} name @param {{id: string}} item */
+  const cell = (name, { id }) => h("a.name", { href: page(id), title: name }, name);
+  return fieldColumn(field, label, cell, { sort: field });
 }
 
-/** @type {ListColumn} */
-export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", id) };
+export const ID = fieldColumn("id", "ID", (id) => h("code", id), { fields: [], optional: true });
 
 /**
  * Return columns of the metrics that items have: the first two are shown, the others can be selected.

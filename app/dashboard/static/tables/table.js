@@ -1,7 +1,7 @@
 /** Tables that are sortable or paged, and lists keyed by id. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { changeDetector, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { bodyRows, changeDetector, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
@@ -228,13 +228,13 @@ function focusFirst(row) {
  *
  * @template {string} Path
  * @param {string} label name of the table for screen readers
- * @param {(Child | Child[])[]} heads as those of `tableHead`
+ * @param {Heads} heads
  * @param {Path} address of the first page
- * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
+ * @param {(item: PageItem<Path>) => Content} cells as those of `bodyRows`
  * @param {string} [empty] sentence below a table without rows
  * @returns {HTMLElement[]} the table, and the elements below it
  */
-export function pagedTable(label, heads, address, row, empty = "") {
+export function pagedTable(label, heads, address, cells, empty = "") {
   const body = h("tbody");
   const below = h("div.rows");
   const load = latestReader(below);
@@ -247,7 +247,7 @@ export function pagedTable(label, heads, address, row, empty = "") {
       (answer) => {
         const { items, next_cursor: next } = /** @type {Page<Path>} */ (answer);
         const before = body.rows.length;
-        body.append(...items.map(row));
+        body.append(...bodyRows(heads, items, cells));
         replace(
           below,
           next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more"),
@@ -261,8 +261,7 @@ export function pagedTable(label, heads, address, row, empty = "") {
 
   /** Read all rows, including pages that are not loaded yet. */
   async function readAll() {
-    const items = await getAll(address);
-    return [cellsOf(table.rows[0]), ...items.map((item) => cellsOf(row(item)))];
+    return [table.rows[0], ...bodyRows(heads, await getAll(address), cells)].map(cellsOf);
   }
 
   const table = h("table", tableHead(...heads), body);

@@ -5,7 +5,7 @@
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
-import { changeDetector, dataTable, elementById, emptyState, h, hint, problemBox, rowHead } from "../page/dom.js";
+import { changeDetector, dataTable, elementById, emptyState, h, hint, problemBox } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -72,22 +72,21 @@ function table(items) {
   return h(
     "div.panel.list-panel",
     { "data-wide": true },
-    dataTable("Aliases", heads, items.map(row), { class: "list" }),
+    dataTable("Aliases", heads, items, cells, { class: "list" }),
     items.length === LIMIT && hint(`Only the ${LIMIT} models whose alias moved last are shown.`),
   );
 }
 
 /** @param {Schemas["AliasedModel"]} aliased */
-function row({ name, version, alias, gated, metrics, updated_at: moved }) {
+function cells({ name, version, alias, gated, metrics, updated_at: moved }) {
   const page = modelPage(`${name}:${version}`);
   const [main] = Object.entries(metrics ?? {});
-  return h(
-    "tr",
-    rowHead(h("a.name", { href: page }, `${name}:${version}`)),
-    h("td", h("a.quiet-link", { href: `${page}#view=aliases` }, `${name}@${alias}`)),
-    h("td", main ? [h("strong", metric(main[1])), h("small", ` ${main[0]} test`)] : h("span.missing", "not tested")),
-    h("td", gated ? "set" : "none"),
-    h("td", timeElement(moved)),
-    h("td", h("a", { href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it")),
-  );
+  return [
+    h("a.name", { href: page }, `${name}:${version}`),
+    h("a.quiet-link", { href: `${page}#view=aliases` }, `${name}@${alias}`),
+    main ? [h("strong", metric(main[1])), h("small", ` ${main[0]} test`)] : h("span.missing", "not tested"),
+    gated ? "set" : "none",
+    timeElement(moved),
+    h("a", { href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it"),
+  ];
 }

@@ -51,19 +51,18 @@ async function open() {
 
 function show() {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(select.value && { key_id: select.value }) });
-  replace(container, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, row, "No requests yet."));
+  replace(container, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, cells, "No requests yet."));
 }
 
 /** @param {Schemas["AuditEntry"]} entry */
-function row({ at, key_id: key, method, path, status, request_id: request, address }) {
+function cells({ at, key_id: key, method, path, status, request_id: request, address }) {
   const { verb, id, owners, href } = changeOf({ method, path });
-  return h(
-    "tr",
+  return [
     h("td", timeElement(at)),
     h("th", { scope: "row", title: key }, key ? (names.get(key) ?? key) : "none"),
     h("td", { title: `${method} ${path}` }, `${verb} `, id && (href ? h("a", { href }, id) : h("code", id)), owners),
     h("td", { class: status >= 400 && "unusual", title: `HTTP status ${status}` }, outcome(status)),
-    h("td", address ?? "–"),
-    h("td", h("code", { title: request }, request.slice(0, 8))),
-  );
+    address ?? "–",
+    h("code", { title: request }, request.slice(0, 8)),
+  ];
 }

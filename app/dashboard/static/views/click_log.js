@@ -1,7 +1,7 @@
 /** `/click-logs/{id}`: one click log: its findings and counts, the jobs that can use it, and their results. @module */
 import { jobPanels } from "../clicks/log_jobs.js";
 import { bindForms } from "../clicks/forms.js";
-import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel, statisticsOf } from "../clicks/log.js";
+import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel } from "../clicks/log.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
@@ -68,7 +68,7 @@ function draw(log) {
 
 /** @param {ClickLog} log @returns {Child[]} */
 function contents(log) {
-  const statistics = statisticsOf(log);
+  const { statistics } = log;
   if (log.status === "pending") return [bar.node, hint("Findings and counts appear here after the log has been read.")];
   if (log.problem) return [faults(log.problem, String(log.source.kind))];
   if (!statistics) return [];

@@ -1,7 +1,6 @@
 /** `/click-logs`: the list of click logs, and the forms that upload and simulate one. @module */
 import { offerColumns } from "../clicks/columns.js";
 import { logSource } from "../clicks/log.js";
-import { severityCounts } from "../figures/marks.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { readStart } from "../forms/text_file.js";
@@ -10,7 +9,15 @@ import { clickLogPage, datasetApi, jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { percent } from "../page/format.js";
-import { DATA_FIELDS, dataColumns, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
+import {
+  DATA_FIELDS,
+  dataColumns,
+  fieldColumn,
+  FINDINGS,
+  projectColumn,
+  sourceColumn,
+  timeColumn,
+} from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** Bytes that are read from a file for its header and first rows. */
@@ -19,15 +26,13 @@ const HEADER_BYTES = 65_536;
 /** @type {ListColumn[]} */
 const COLUMNS = [
   ...dataColumns(clickLogPage, ["lists", "impressions", "clicks"]),
-  {
+  fieldColumn("statistics", "Clicked", (all) => all?.impressions > 0 && percent(all.clicks, all.impressions), {
     key: "rate",
-    label: "Clicked",
     number: true,
     fields: ["statistics.impressions", "statistics.clicks"],
-    cell: ({ statistics }) => statistics?.impressions > 0 && percent(statistics.clicks, statistics.impressions),
-  },
-  fieldColumn("findings", "Findings", (found) => found && severityCounts(found), { fields: ["findings.severity"] }),
-  { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: logSource },
+  }),
+  FINDINGS,
+  sourceColumn(logSource),
   timeColumn("created", "Added"),
   projectColumn("/click-logs"),
 ];

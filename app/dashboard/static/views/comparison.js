@@ -35,7 +35,6 @@ import {
   metaLine,
   numberHeads,
   replace,
-  rowHead,
   setAttribute,
 } from "../page/dom.js";
 import { count, counted, metric as fourDigits, timeElement, joined } from "../page/format.js";
@@ -76,20 +75,15 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
 function changedTable(title, queries, names, open) {
   if (!queries.length) return h("section", h("h3", title), hint("No query."));
   const systems = names.map((name) => h("span.name", { title: name }, name));
-  /** @param {Schemas["ChangedQuery"]} changed */
-  const row = ({ a, b, difference, ...query }) =>
-    h(
-      "tr",
-      rowHead(openedQuery(query, open)),
-      h("td.number", fourDigits(a)),
-      h("td.number", fourDigits(b)),
-      h("td.number", { "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
-    );
-  return h(
-    "section",
-    h("h3", title),
-    dataTable(`Queries: ${title.toLowerCase()}`, ["Query", numberHeads(...systems, "Difference")], queries.map(row)),
-  );
+  const heads = ["Query", numberHeads(...systems, "Difference")];
+  const kind = title === "Most improved" ? "gained" : "lost";
+  const table = dataTable(`Queries: ${title.toLowerCase()}`, heads, queries, ({ a, b, difference, ...query }) => [
+    openedQuery(query, open),
+    fourDigits(a),
+    fourDigits(b),
+    h("td.number", { "data-kind": kind }, signed(difference)),
+  ]);
+  return h("section", h("h3", title), table);
 }
 
 /**

@@ -15,24 +15,15 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator } from "../page/api.js";
 import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
+import { CREATED, DATASET, fieldColumn, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
 const COLUMNS = [
-  {
-    key: "systems",
-    label: "Systems",
-    fields: ["systems"],
-    cell: ({ id, systems }) => h("a.name", { href: comparisonPage(id), title: systems.join(", ") }, systems.join(", ")),
-  },
-  { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
-  {
-    key: "conclusion",
-    label: "Conclusion",
-    fields: ["sentence"],
-    cell: ({ sentence }) => h("span.conclusion", sentence),
-  },
+  fieldColumn("systems", "Systems", (systems, { id }) =>
+    h("a.name", { href: comparisonPage(id), title: systems.join(", ") }, systems.join(", ")),
+  ),
+  fieldColumn("verdict", "Verdict", (verdict) => verdict && verdictChip(verdict)),
+  fieldColumn("sentence", "Conclusion", (sentence) => h("span.conclusion", sentence), { key: "conclusion" }),
   DATASET,
   CREATED,
   projectColumn("/comparisons"),

@@ -23,7 +23,6 @@ import {
   numberHeads,
   problemBox,
   replace,
-  rowHead,
   setAttribute,
   setText,
   statusBadge,
@@ -95,23 +94,18 @@ function problemCauses(problem, causes, begun) {
   }
 
   /** @param {Schemas["ProblemCause"]} cause */
-  function row({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
+  function cells({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
     const box = h("input", { type: "checkbox" });
     if (column) box.addEventListener("change", () => choose(column, box.checked));
-    const shownTexts = texts.map((text) => h("code.fault-text", text));
-    return h(
-      "tr",
-      rowHead(column ? h("code", column) : h("span.missing", "rows")),
+    const shownLines = `${lines.map(count).join(", ")}${number > lines.length ? ", …" : ""}`;
+    return [
+      column ? h("code", column) : h("span.missing", "rows"),
       h("td.fault-detail", only?.detail ?? title),
       h("td.number", { "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
-      h(
-        "td.fault-lines",
-        { "data-name": "lines" },
-        `${lines.map(count).join(", ")}${number > lines.length ? ", …" : ""}`,
-      ),
-      h("td.fault-found", ...shownTexts),
-      h("td", canIgnore && h("label.check", box, "Ignore", h("span.visually-hidden", ` ${column}`))),
-    );
+      h("td.fault-lines", { "data-name": "lines" }, shownLines),
+      h("td.fault-found", ...texts.map((text) => h("code.fault-text", text))),
+      canIgnore && h("label.check", box, "Ignore", h("span.visually-hidden", ` ${column}`)),
+    ];
   }
 
   const canIgnore = causes.some((cause) => cause.can_ignore);
@@ -125,7 +119,8 @@ function problemCauses(problem, causes, begun) {
     dataTable(
       "Problems by cause and column",
       ["Column", "Cause", numberHeads("Count"), `${lineHead(errors)}s`, "Found", ""],
-      causes.map(row),
+      causes,
+      cells,
     ),
     canIgnore && [h("div.actions", button), refused],
     errors.length > 0 &&
@@ -181,12 +176,9 @@ function locationTable({ errors, more }) {
       columns.map(({ name, label, class: style }) =>
         columnHead(name === "line" ? lineHead(errors) : label, { class: style }),
       ),
-      errors.map((fault) =>
-        h(
-          "tr",
-          ...columns.map((column) => h("td", { class: column.class, "data-name": column.name }, column.cell(fault))),
-        ),
-      ),
+      errors,
+      (fault) =>
+        columns.map(({ name, class: style, cell }) => h("td", { class: style, "data-name": name }, cell(fault))),
     ),
     more && h("p.hint.more-faults", `Only the first ${count(errors.length)} problems are listed; there are more.`),
   ];

@@ -1,7 +1,6 @@
 /** `/datasets`: the list of datasets, and the forms that add one. @module */
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
-import { severityCounts } from "../figures/marks.js";
 import { bindChoices, bindDialogs, choose, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
@@ -9,41 +8,45 @@ import { datasetPage, openPage } from "../page/paths.js";
 import { creator, apiError, request } from "../page/api.js";
 import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
-import { DATA_FIELDS, dataColumns, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
+import {
+  DATA_FIELDS,
+  dataColumns,
+  fieldColumn,
+  FINDINGS,
+  projectColumn,
+  sourceColumn,
+  timeColumn,
+} from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** @type {ListColumn[]} */
 const COLUMNS = [
   ...dataColumns(datasetPage, ["queries", "documents", "features"]),
-  {
+  fieldColumn("statistics", "Documents per query", (all) => lengthLabel(all?.documents_per_query), {
     key: "length",
-    label: "Documents per query",
     number: true,
     optional: true,
     fields: ["statistics.documents_per_query"],
-    cell: ({ statistics }) => lengthLabel(statistics?.documents_per_query),
-  },
-  {
+  }),
+  fieldColumn("statistics", "Queries without relevant documents", (all) => all && count(all.queries_without_relevant), {
     key: "unjudged",
-    label: "Queries without relevant documents",
     number: true,
     optional: true,
     fields: ["statistics.queries_without_relevant"],
-    cell: ({ statistics }) => statistics && count(statistics.queries_without_relevant),
-  },
-  fieldColumn("findings", "Findings", (found) => found && severityCounts(found), { fields: ["findings.severity"] }),
-  { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: sourceLabel },
+  }),
+  FINDINGS,
+  sourceColumn(sourceLabel),
   fieldColumn("size_bytes", "Size", (bytes) => bytes && size(bytes), { key: "size", sort: "size", number: true }),
   timeColumn("created", "Added"),
-  {
-    key: "train",
-    label: "Next step",
-    cell: ({ id, name, status }) =>
-      status === "ready" &&
-      h("a", { href: `/train?dataset=${encodeURIComponent(id)}`, "aria-label": `Train on ${name}` }, "Train"),
-  },
+  fieldColumn("status", "Next step", nextStep, { key: "train" }),
   projectColumn("/datasets"),
 ];
+
+/** @param {string} status @param {{id: string, name: string}} dataset */
+function nextStep(status, { id, name }) {
+  if (status !== "ready") return null;
+  return h("a", { href: `/train?dataset=${encodeURIComponent(id)}`, "aria-label": `Train on ${name}` }, "Train");
+}
 
 /** @param {Statistics["documents_per_query"]} lengths */
 function lengthLabel(lengths) {

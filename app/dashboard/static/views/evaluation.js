@@ -25,7 +25,7 @@ import {
 } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
-import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace, rowHead } from "../page/dom.js";
+import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace } from "../page/dom.js";
 import { count, metric, timeElement, joined } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */
@@ -82,44 +82,29 @@ const QUANTILES = [
 
 /** @param {Evaluation} evaluation */
 function metricNumbers({ metrics, contract }) {
-  const names = Object.keys(metrics);
+  const numbers = numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out");
   return h(
     "section.panel.numbers",
     h("div.panel-head", h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
-    dataTable(
-      "Numbers",
-      ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
-      names.map((name) => row(name, metrics[name])),
-    ),
+    dataTable("Numbers", ["Metric", numbers], Object.entries(metrics), ([name, summary]) => [
+      [name, !summary.higher_is_better && h("span.tag.plain", "lower is better")],
+      h("strong", metric(summary.mean)),
+      intervalLabel(summary),
+      ...QUANTILES.map(([key]) => metric(summary.quantiles?.[key])),
+      count(summary.queries),
+      count(summary.skipped),
+    ]),
     h("h3", "Metric definitions ", contract && h("small", presetLabel(contract))),
-    factList("conventions", conventionEntries(names, metrics)),
+    factList("conventions", conventionEntries(metrics)),
   );
 }
 
-/** @param {string} name @param {Schemas["MetricSummary"]} summary */
-function row(name, summary) {
-  return h(
-    "tr",
-    rowHead(name, !summary.higher_is_better && h("span.tag.plain", "lower is better")),
-    h("td.number", h("strong", metric(summary.mean))),
-    h("td.number", intervalLabel(summary)),
-    ...QUANTILES.map(([key]) => h("td.number", metric(summary.quantiles?.[key]))),
-    h("td.number", count(summary.queries)),
-    h("td.number", count(summary.skipped)),
-  );
-}
-
-/**
- * Describe the conventions of metrics; metrics with the same conventions share an entry.
- *
- * @param {string[]} names
- * @param {Evaluation["metrics"]} metrics
- */
-function conventionEntries(names, metrics) {
+/** Describe the conventions of metrics; metrics with the same conventions share an entry. @param {Evaluation["metrics"]} metrics */
+function conventionEntries(metrics) {
   /** @type {Map<string, string[]>} */
   const together = new Map();
-  for (const name of names) {
-    const words = contractLabel(metrics[name].contract) || "needs no convention";
+  for (const [name, { contract }] of Object.entries(metrics)) {
+    const words = contractLabel(contract) || "needs no convention";
     together.set(words, [...(together.get(words) || []), name]);
   }
   return [...together].map(([words, same]) => /** @type {const} */ ([same.join(", "), words]));

@@ -7,21 +7,17 @@ import { evaluationPage, modelPage, openResult, rankingPage } from "../page/path
 import { creator } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
-import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
+import { CREATED, DATASET, fieldColumn, JOB, metricColumns, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
+/** @param {string} system @param {{id: string, model_id: string | null}} evaluation */
+const systemLink = (system, { id, model_id: model }) => [
+  h("a.name", { href: evaluationPage(id), title: system }, system),
+  !model && h("span.tag.plain", "run"),
+];
+
 const COLUMNS = [
-  {
-    key: "system",
-    label: "Model or ranking",
-    sort: "system",
-    fields: ["model_id"],
-    cell: ({ id, system, model_id: model }) => [
-      h("a.name", { href: evaluationPage(id), title: system }, system),
-      !model && h("span.tag.plain", "run"),
-    ],
-  },
+  fieldColumn("system", "Model or ranking", systemLink, { sort: "system", fields: ["model_id"] }),
   DATASET,
   CREATED,
   JOB,

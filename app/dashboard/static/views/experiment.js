@@ -96,9 +96,9 @@ function build(first) {
         outcome,
         problem && problemBox(problem),
         (sentence || found) && resultPanel(experiment),
-        estimatePanel(/** @type {import("../experiments/labels.js").Estimate | null} */ (estimate)),
+        estimatePanel(estimate),
       );
-    report.update(/** @type {import("../experiments/labels.js").Report | null} */ (experiment.report));
+    report.update(found);
     trainings.update(items);
   };
 }
@@ -152,10 +152,10 @@ function resultPanel({ paper, sentence, report }) {
   );
 }
 
-/** @param {import("../experiments/labels.js").Estimate | null} estimate */
+/** @param {ExperimentEstimate | null} estimate */
 function estimatePanel(estimate) {
   if (!estimate) return null;
-  /** @type {Column<import("../experiments/labels.js").MeasuredTraining>[]} */
+  /** @type {Column<ExperimentEstimate["measured"][number]>[]} */
   const columns = [
     { label: "Method", value: ({ method }) => method },
     { label: "Loss", value: ({ loss }) => loss },

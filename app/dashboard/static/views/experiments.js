@@ -7,35 +7,24 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setText, statusBadge } from "../page/dom.js";
-import { CREATED, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
+import { CREATED, fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
+/** @param {string} paper @param {{id: string, title: string}} experiment */
+const paperLink = (paper, { id, title }) => h("a.name", { href: experimentPage(id), title }, paper);
+
+/** @param {string | null} sentence @param {{id: string}} experiment */
+const resultLink = (sentence, { id }) =>
+  sentence && h("a.quiet-link.conclusion", { href: experimentPage(id) }, sentence);
+
 const COLUMNS = [
-  {
-    key: "paper",
-    label: "Experiment",
-    sort: "paper",
-    fields: ["title"],
-    cell: ({ id, paper, title }) => h("a.name", { href: experimentPage(id), title }, paper),
-  },
-  {
-    key: "status",
-    label: "Status",
-    sort: "status",
-    fields: ["dry_run"],
-    cell: ({ status, dry_run: dry }) => [statusBadge(status), dry && h("span.tag.plain", "dry run")],
-  },
+  fieldColumn("paper", "Experiment", paperLink, { sort: "paper", fields: ["title"] }),
+  statusColumn((status, { dry_run: dry }) => [statusBadge(status), dry && h("span.tag.plain", "dry run")], ["dry_run"]),
   fieldColumn("counts", "Trainings", progressLabel, { key: "trainings", number: true }),
-  { key: "tables", label: "Tables", fields: ["tables"], cell: ({ tables }) => tables.map(tableName).join(", ") },
-  { key: "scale", label: "Scale", fields: ["scale"], cell: ({ scale }) => scale },
-  { key: "data", label: "Data", fields: ["data", "corpus", "folds"], cell: dataLabel },
-  {
-    key: "sentence",
-    label: "Result",
-    fields: ["sentence"],
-    cell: ({ id, sentence }) => sentence && h("a.quiet-link.conclusion", { href: experimentPage(id) }, sentence),
-  },
+  fieldColumn("tables", "Tables", (tables) => tables.map(tableName).join(", ")),
+  fieldColumn("scale", "Scale"),
+  fieldColumn("data", "Data", (_, experiment) => dataLabel(experiment), { fields: ["data", "corpus", "folds"] }),
+  fieldColumn("sentence", "Result", resultLink),
   projectColumn("/experiments"),
   CREATED,
   timeColumn("finished", "Finished", { optional: true }),

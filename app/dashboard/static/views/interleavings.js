@@ -9,7 +9,6 @@ import { count, percent } from "../page/format.js";
 import { CREATED, projectColumn, fieldColumn, nameColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
 const COLUMNS = [
   nameColumn("Name", interleavingPage),
   fieldColumn("rankers", "Rankers", (names) => names.join(", ")),

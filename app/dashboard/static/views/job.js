@@ -24,6 +24,7 @@ import { conditionalReader } from "../page/api.js";
 import { showMissing, showOnly } from "../page/content.js";
 import {
   announce,
+  bodyRows,
   changeDetector,
   elementById,
   find,
@@ -32,17 +33,16 @@ import {
   metaLine,
   numberHeads,
   replace,
-  rowHead,
   scrollRegion,
   setAttribute,
   setText,
+  statusBadge,
   tableHead,
 } from "../page/dom.js";
 import { briefDuration, count, elapsed, momentLabel, size, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["Attempt"]} Attempt */
-/** @typedef {Schemas["Phase"]} Phase */
 
 /** @type {Record<string, string>} */
 const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "returned" };
@@ -78,10 +78,10 @@ function attemptsPanel() {
     node.hidden = !hasHistory(job);
     const { attempts = [] } = job;
     if (node.hidden || !hasChanged([attempts.map(({ phases: _, ...attempt }) => attempt), job.status])) return;
-    const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
-    const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
+    const heads = ["Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker"];
+    const rows = bodyRows(heads, attempts, (attempt, index) => attemptCells(attempt, index + 1, job));
     replace(words, historyLabel(job));
-    replace(table, head, h("tbody", ...rows));
+    replace(table, tableHead(...heads), h("tbody", ...rows));
   }
   return { node, update };
 }
@@ -113,42 +113,43 @@ function timesLabel(times) {
 }
 
 /**
- * Return a row of an attempt. Its end comes first, so that it stays visible where the table is cut off.
+ * Return the cells of an attempt. Its end comes first, so that it stays visible where the table is cut off.
  *
  * @param {Attempt} attempt
  * @param {number} number
  * @param {Job} job
+ * @returns {Content}
  */
-function attemptRow({ worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from }, number, job) {
+function attemptCells({ worker, started_at: started, ended_at: ended, ending, detail, ...attempt }, number, job) {
+  const from = attempt.resumed_from;
   const problem = ending === "failed" || ending === "lost";
   // The problem of a failed or refused job is shown at the top of its page.
   const shown = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
-  return h(
-    "tr",
+  const words = ATTEMPT_ENDINGS[ending ?? ""] || ending || "running";
+  return [
     { "data-ending": ending || "running" },
-    rowHead(number),
-    h(
-      "td",
-      h(
-        "span.status",
-        { "data-status": problem ? "failed" : ending || "running" },
-        ATTEMPT_ENDINGS[ending ?? ""] || ending || "running",
-      ),
-    ),
-    hasCheckpoints(job) && h("td", from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
-    h("td", ended ? elapsed(started, ended) : "–"),
-    h("td", timeElement(started)),
+    number,
+    statusBadge(problem ? "failed" : ending || "running", words),
+    from ? `${iterationWord(job)} ${count(from)}` : "the beginning",
+    ended ? elapsed(started, ended) : "–",
+    timeElement(started),
     h("td.worker", h("code", { title: "The machine, the worker and its process" }, worker), shown && h("small", shown)),
-  );
+  ];
 }
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden where nothing was recorded */
 function phasesPanel() {
   const rows = h("tbody");
   const [took, memory] = numberHeads("Took", "Peak memory");
-  const head = tableHead("Phase", took, h("td.bar-cell"), memory);
+  const heads = ["Phase", took, h("td.bar-cell"), memory];
   const note = hint();
-  const node = h("section.panel.phases", { hidden: true }, h("h2", "Phases"), h("table", head, rows), note);
+  const node = h(
+    "section.panel.phases",
+    { hidden: true },
+    h("h2", "Phases"),
+    h("table", tableHead(...heads), rows),
+    note,
+  );
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -159,7 +160,16 @@ function phasesPanel() {
     const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
-    replace(rows, ...phases.map((phase) => phaseRow(phase, longest, most)));
+    const shown = most > 0 ? heads : heads.slice(0, -1);
+    replace(
+      rows,
+      ...bodyRows(shown, phases, ({ phase, seconds, peak_memory_bytes: bytes }) => [
+        h("span.beside-bar", phase),
+        briefDuration(seconds),
+        h("td.bar-cell", bar(seconds / longest)),
+        bytes === null ? "–" : size(bytes),
+      ]),
+    );
     setText(note, noteLabel(attempts.length, most));
   }
   return { node, update };
@@ -169,17 +179,6 @@ function phasesPanel() {
 function noteLabel(attempts, most) {
   const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
   return joined([whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]);
-}
-
-/** @param {Phase} phase @param {number} longest seconds of the longest phase @param {number} most the largest peak of all */
-function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
-  return h(
-    "tr",
-    rowHead(h("span.beside-bar", phase)),
-    h("td.number", briefDuration(seconds)),
-    h("td.bar-cell", bar(seconds / longest)),
-    most > 0 && h("td.number", bytes === null ? "–" : size(bytes)),
-  );
 }
 
 /** @type {Record<string, string>} */

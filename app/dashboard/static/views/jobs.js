@@ -13,7 +13,7 @@ import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { alertText, announce, h } from "../page/dom.js";
 import { count, counted, elapsed, metric } from "../page/format.js";
-import { projectColumn, timeColumn } from "../tables/columns.js";
+import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
 
 /** Maximum number of jobs that one request cancels. */
@@ -24,60 +24,48 @@ const FIELDS = [
   ...["created_at", "started_at", "finished_at", "spec.scorer", "findings.severity"],
 ];
 
-/** @type {ListColumn[]} */
+/** @param {{name: string, value: number, data: string} | null} main */
+const mainMetric = (main) => main && [h("strong", metric(main.value)), h("small", ` ${main.name} ${main.data}`)];
+
+/** @param {Job["spec"] | null} spec @param {Job} job */
+const scorerName = (spec, job) => trains(job) && kindName(spec?.scorer?.kind ?? "trees");
+
+/** @param {Job["result"]} result */
+const modelLink = (result) => result?.model_id && h("a.quiet-link", { href: modelPage(result.model_id) }, "Model");
+
 const COLUMNS = [
-  { key: "name", label: "Name", sort: "name", fields: ["spec.number", "spec.study_id"], cell: name },
-  {
-    key: "status",
-    label: "Status",
-    sort: "status",
-    fields: ["problem.title", "problem.detail", "spec.kind"],
-    cell: (job) => h("div.marked", ...statusParts(job).flatMap((part) => [part, " "])),
-  },
-  { key: "kind", label: "Kind", sort: "kind", cell: (job) => job.kind_label },
-  {
-    key: "metric",
-    label: "Metric",
-    sort: "metric",
-    number: true,
-    fields: ["main_metric"],
-    cell: ({ main_metric: main }) =>
-      main && [h("strong", metric(main.value)), h("small", ` ${main.name} ${main.data}`)],
-  },
-  { key: "loss", label: "Loss", fields: ["spec.loss"], cell: ({ spec }) => spec?.loss?.name },
-  { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
+  fieldColumn("title", "Name", name, { key: "name", sort: "name", fields: ["spec.number", "spec.study_id"] }),
+  statusColumn(
+    (_, job) => h("div.marked", ...statusParts(job).flatMap((part) => [part, " "])),
+    ["problem.title", "problem.detail", "spec.kind"],
+  ),
+  fieldColumn("kind_label", "Kind", undefined, { key: "kind", sort: "kind" }),
+  fieldColumn("main_metric", "Metric", mainMetric, { key: "metric", sort: "metric", number: true }),
+  fieldColumn("spec", "Loss", (spec) => spec?.loss?.name, { key: "loss", fields: ["spec.loss"] }),
+  fieldColumn("dataset_names", "Datasets", datasets, { key: "dataset" }),
   timeColumn("created", "Submitted"),
-  {
-    key: "duration",
-    label: "Duration",
-    sort: "duration",
-    number: true,
-    cell: ({ started_at: started, finished_at: finished }) => started && finished && elapsed(started, finished),
-  },
-  {
-    key: "scorer",
-    label: "Scorer",
-    optional: true,
-    fields: ["spec.scorer"],
-    cell: (job) => (trains(job) ? kindName(job.spec?.scorer?.kind ?? "trees") : null),
-  },
+  fieldColumn(
+    "started_at",
+    "Duration",
+    (started, { finished_at: ended }) => started && ended && elapsed(started, ended),
+    {
+      key: "duration",
+      sort: "duration",
+      number: true,
+    },
+  ),
+  fieldColumn("spec", "Scorer", scorerName, { key: "scorer", fields: ["spec.scorer"], optional: true }),
   timeColumn("started", "Started", { optional: true }),
   timeColumn("finished", "Ended", { optional: true }),
-  { key: "priority", label: "Priority", optional: true, cell: ({ priority }) => priority },
-  { key: "attempt", label: "Attempts", number: true, optional: true, cell: ({ attempt }) => count(attempt) },
-  {
-    key: "result",
-    label: "Model",
-    optional: true,
-    fields: ["result"],
-    cell: ({ result }) => result?.model_id && h("a.quiet-link", { href: modelPage(result.model_id) }, "Model"),
-  },
+  fieldColumn("priority", "Priority", undefined, { optional: true }),
+  fieldColumn("attempt", "Attempts", count, { number: true, optional: true }),
+  fieldColumn("result", "Model", modelLink, { optional: true }),
   projectColumn("/jobs"),
-  { key: "tags", label: "Tags", optional: true, fields: ["tags"], cell: ({ tags }) => tagList(tags, "/jobs") },
+  fieldColumn("tags", "Tags", (tags) => tagList(tags, "/jobs"), { optional: true }),
 ];
 
-/** Name a job. The last trial of a study represents all its trials and links to the study. @param {Job} job */
-function name({ id, title, kind, spec }) {
+/** Name a job. The last trial of a study represents all its trials and links to the study. @param {string} title @param {Job} job */
+function name(title, { id, kind, spec }) {
   const earlier = kind === "trial" && !unfolds() && spec?.study_id ? Number(spec.number) : 0;
   return [
     h("a.name", { href: jobPage(id), title }, title),
@@ -100,8 +88,8 @@ function progress(job) {
   return bar.node;
 }
 
-/** Name the first dataset of a job, and count the others. @param {Job} job */
-function datasets({ dataset_names: names }) {
+/** Name the first dataset of a job, and count the others. @param {Record<string, string>} names by id */
+function datasets(names) {
   const [first, ...others] = Object.entries(names);
   if (!first) return null;
   const [id, name] = first;

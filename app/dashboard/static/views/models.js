@@ -1,5 +1,5 @@
 /** `/models`: versions of models, and the form that imports one. @module */
-import { datasetPage, resultPage } from "../page/paths.js";
+import { resultPage } from "../page/paths.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
@@ -11,59 +11,43 @@ import { Problem } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
-import { CREATED, metricColumns, projectColumn, fieldColumn } from "../tables/columns.js";
+import { CREATED, DATASET, fieldColumn, metricColumns, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 const MAX_COMPARED = 20;
 const FIELDS = ["name", "version", "aliases", "metrics", "job_id", "created_at"];
 
-/** @type {ListColumn[]} */
+/** @typedef {Schemas["ListedModel"]} Model */
+
+/** @param {Model} model */
+const datasetLink = (model) => model.dataset_name && DATASET.cell(model);
+
 const COLUMNS = [
-  {
-    key: "name",
-    label: "Model",
-    sort: "name",
-    fields: ["title"],
-    cell: (model) => {
-      const shown = reference(model);
-      const link = h("a.name", { href: modelPage(shown), title: model.title ?? shown }, model.title ?? shown);
-      return model.title ? h("span.titled", link, " ", h("small", shown)) : link;
-    },
-  },
-  {
-    key: "aliases",
-    label: "Aliases",
-    cell: (model) => model.aliases.map((/** @type {string} */ alias) => h("span.tag", `@${alias}`)),
-  },
-  {
-    key: "loss",
-    label: "Loss",
+  fieldColumn("title", "Model", nameLink, { key: "name", sort: "name" }),
+  fieldColumn("aliases", "Aliases", (aliases) =>
+    aliases.map((/** @type {string} */ alias) => h("span.tag", `@${alias}`)),
+  ),
+  fieldColumn("loss", "Loss", (loss, { source }) => loss?.name || (source === "imported" && source), {
     fields: ["loss.name", "source"],
-    cell: ({ loss, source }) => loss?.name || (source === "imported" && source),
-  },
-  { key: "kind", label: "Kind", fields: ["kind"], cell: ({ kind }) => kindName(kind) },
-  {
-    key: "dataset",
-    label: "Trained on",
-    fields: ["dataset_id", "dataset_name"],
-    cell: ({ dataset_id: id, dataset_name: name }) =>
-      name && h("a.quiet-link.name", { href: datasetPage(id), title: name }, name),
-  },
+  }),
+  fieldColumn("kind", "Kind", kindName),
+  { ...DATASET, label: "Trained on", sort: undefined, cell: datasetLink },
   fieldColumn("best_iteration", "Iterations", count, { key: "trees", sort: "trees", number: true }),
-  { key: "tags", label: "Tags", fields: ["tags"], cell: ({ tags }) => tagList(tags) },
+  fieldColumn("tags", "Tags", (tags) => tagList(tags)),
   projectColumn("/models"),
   CREATED,
   fieldColumn("size_bytes", "Size", size, { key: "size", sort: "size", number: true, optional: true }),
-  {
-    key: "description",
-    label: "Description",
+  fieldColumn("description", "Description", (words) => words && h("span.name", { title: words }, words), {
     optional: true,
-    fields: ["description"],
-    cell: ({ description }) => description && h("span.name", { title: description }, description),
-  },
+  }),
 ];
 
-/** @typedef {Schemas["ListedModel"]} Model */
+/** Return a link with the title of a model, else its reference. @param {string | null} title @param {Model} model */
+function nameLink(title, model) {
+  const shown = reference(model);
+  const link = h("a.name", { href: modelPage(shown), title: title ?? shown }, title ?? shown);
+  return title ? h("span.titled", link, " ", h("small", shown)) : link;
+}
 
 /** @param {Model} model */
 function reference({ name, version }) {

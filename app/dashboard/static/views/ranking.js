@@ -17,7 +17,6 @@ import {
 import { get, Problem } from "../page/api.js";
 import { failureBox, openObject, latestReader } from "../page/content.js";
 import {
-  dataTable,
   elementById,
   emptyState,
   factList,
@@ -28,7 +27,9 @@ import {
   problemBox,
   replace,
   rowHead,
+  scrollRegion,
   setAttribute,
+  tableHead,
 } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
@@ -146,7 +147,7 @@ function rankedQuery({ id }, dataset) {
       ...(features ? [""] : []),
     ];
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
-    return dataTable("Ranked documents", heads, rows, { class: "ranked" });
+    return scrollRegion("Ranked documents", h("table.ranked", tableHead(...heads), h("tbody", ...rows)));
   }
 
   /**

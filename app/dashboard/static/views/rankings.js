@@ -7,23 +7,16 @@ import { comparisonFormPage, modelPage, openResult, rankingPage } from "../page/
 import { creator } from "../page/api.js";
 import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, JOB, projectColumn, fieldColumn } from "../tables/columns.js";
+import { CREATED, DATASET, fieldColumn, JOB, nameColumn, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
+/** @param {string | null} model */
+const sourceLink = (model) =>
+  model ? h("a.quiet-link", { href: modelPage(model) }, "model") : h("span.tag.plain", "uploaded run");
+
 const COLUMNS = [
-  {
-    key: "system",
-    label: "Model or run",
-    sort: "system",
-    cell: ({ id, system }) => h("a.name", { href: rankingPage(id), title: system }, system),
-  },
-  {
-    key: "source",
-    label: "Source",
-    cell: ({ model_id: model }) =>
-      model ? h("a.quiet-link", { href: modelPage(model) }, "model") : h("span.tag.plain", "uploaded run"),
-  },
+  nameColumn("Model or run", rankingPage, "system"),
+  fieldColumn("model_id", "Source", sourceLink, { key: "source" }),
   DATASET,
   fieldColumn("queries", "Queries", count, { sort: "queries", number: true }),
   fieldColumn("documents", "Documents", count, { sort: "documents", number: true }),

@@ -19,7 +19,6 @@ import {
   hint,
   problemBox,
   replace,
-  rowHead,
   statusBadge,
 } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
@@ -169,10 +168,8 @@ function card(first) {
 
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
-    replace(
-      rows,
-      ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow, "No run yet."),
-    );
+    const address = /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`);
+    replace(rows, ...pagedTable("Runs", heads, address, runCells, "No run yet."));
   }
 
   return {
@@ -236,18 +233,17 @@ function lastLabel({ last_run: run, problem }) {
   ];
 }
 
-/** @param {Schemas["ScheduleRun"]} run */
-function runRow(run) {
+/** @param {Schemas["ScheduleRun"]} run @returns {Content} */
+function runCells(run) {
   const { due_at: due, datasets, job_id: job, study_id: study, model_id: model, detail, status, trigger } = run;
   const dataset = datasets?.train;
-  return h(
-    "tr",
+  return [
     { "data-run": run.id },
-    rowHead(timeElement(due), trigger === "request" && h("small", " on request")),
-    h("td", statusBadge(STATES[status], status)),
-    h("td", detail && h("span.wrap", detail)),
-    h("td", dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
-    h("td", job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),
-    h("td", model && h("a", { href: modelPage(model) }, "Model")),
-  );
+    [timeElement(due), trigger === "request" && h("small", " on request")],
+    statusBadge(STATES[status], status),
+    detail && h("span.wrap", detail),
+    dataset && h("a", { href: datasetPage(dataset) }, "Dataset"),
+    [job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")],
+    model && h("a", { href: modelPage(model) }, "Model"),
+  ];
 }

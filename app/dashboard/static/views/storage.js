@@ -15,7 +15,6 @@ import {
   missingScope,
   numberHeads,
   replace,
-  rowHead,
 } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
@@ -31,6 +30,8 @@ elementById("measure").addEventListener("click", () => showStorage(true));
 const runAction = actionRunner(elementById("trash-problem"), () => {
   showStorage(true);
   showTrash();
+  // The button of the action is disabled now, or gone.
+  trash.focus();
 });
 
 showStorage(false);
@@ -67,55 +68,47 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
 
 /** @param {Schemas["Storage"]} usage */
 function table({ kinds, total_bytes: total }) {
-  /** @param {Schemas["Storage"]["kinds"][number]} kind */
-  const row = (kind) =>
-    h(
-      "tr",
-      rowHead(h("span.beside-bar", kind.label)),
-      h("td.number", count(kind.objects)),
-      h("td.number", size(kind.size_bytes)),
-      h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
-      h(
-        "td.number",
-        kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–",
-      ),
-      h("td.number", kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
-      h("td.number", kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
-    );
   const heads = [
     "Kind",
     numberHeads("Objects", "Bytes"),
     "",
     numberHeads("In the trash", "Kept", "Retention would free"),
   ];
-  return dataTable("Storage by kind", heads, kinds.map(row));
+  return dataTable("Storage by kind", heads, kinds, (kind) => [
+    h("span.beside-bar", kind.label),
+    count(kind.objects),
+    size(kind.size_bytes),
+    h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
+    kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–",
+    kind.retention_days === null ? "forever" : counted(kind.retention_days, "day"),
+    kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–",
+  ]);
 }
 
 function showTrash() {
   const heads = ["Name", "Kind", numberHeads("Bytes"), "Deleted", "By", "Purged", ""];
   empty.disabled = true;
-  replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashRow, "The trash is empty."));
+  replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashCells, "The trash is empty."));
 }
 
-/** Return the row of an object, which *Empty the trash* would delete. @param {Schemas["TrashedObject"]} item */
-function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
+/** Return the cells of an object, which *Empty the trash* would delete. @param {Schemas["TrashedObject"]} item @returns {Content} */
+function trashCells({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   empty.disabled = Boolean(missingScope("write"));
   const restore = h(
     "button.quiet.small",
     { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name), needs: "write" },
     "Restore",
   );
-  return h(
-    "tr",
+  return [
     { "data-trash": id },
     h("th", { scope: "row", title: id }, name),
-    h("td", kind),
-    h("td.number", size(bytes)),
-    h("td", timeElement(at)),
-    h("td", by ? h("code", by) : "–"),
-    h("td", purge ? timeElement(purge) : "–"),
-    h("td", restore),
-  );
+    kind,
+    size(bytes),
+    timeElement(at),
+    by ? h("code", by) : "–",
+    purge ? timeElement(purge) : "–",
+    restore,
+  ];
 }
 
 /** @param {string} id @param {string} name */

@@ -1,48 +1,38 @@
 /** `/studies`: the list of studies, kept current. @module */
 import { studyPage } from "../page/paths.js";
-import { h, statusBadge } from "../page/dom.js";
+import { h } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { isRunning } from "../studies/labels.js";
-import { CREATED, projectColumn, fieldColumn, nameColumn } from "../tables/columns.js";
+import { CREATED, fieldColumn, nameColumn, projectColumn, statusColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
+/** @param {Study["counts"]} counts @param {Study} study */
+const trials = ({ succeeded, pruned, failed, cancelled }, { budget }) =>
+  `${count(succeeded + pruned + failed + cancelled)} of ${count(budget.trials)}`;
+
+/** @param {Study["best"]} best @param {Study} study */
+const bestValue = (best, { objective }) =>
+  best && [h("strong", metric(best.value)), h("small", ` ${objective.metric}`)];
+
+/** @param {Study["conclusion"]} conclusion @param {Study} study */
+const conclusionLink = (conclusion, { id }) =>
+  conclusion && h("a.quiet-link.conclusion", { href: studyPage(id) }, conclusion.sentence);
+
 const COLUMNS = [
   nameColumn("Study", studyPage),
-  fieldColumn("status", "Status", statusBadge, { sort: "status" }),
-  { key: "trials", label: "Trials", number: true, fields: ["counts", "budget"], cell: trials },
-  {
-    key: "best",
-    label: "Best",
-    sort: "best",
-    number: true,
-    fields: ["best", "objective"],
-    cell: ({ best, objective }) => best && [h("strong", metric(best.value)), h("small", ` ${objective.metric}`)],
-  },
+  statusColumn(),
+  fieldColumn("counts", "Trials", trials, { key: "trials", number: true, fields: ["counts", "budget"] }),
+  fieldColumn("best", "Best", bestValue, { sort: "best", number: true, fields: ["best", "objective"] }),
   fieldColumn("default", "Default", (trial) => trial && metric(trial.value), { number: true }),
-  {
-    key: "conclusion",
-    label: "Conclusion",
-    fields: ["conclusion"],
-    cell: ({ id, conclusion }) =>
-      conclusion && h("a.quiet-link.conclusion", { href: studyPage(id) }, conclusion.sentence),
-  },
-  { key: "model", label: "Model", fields: ["model_name"], cell: ({ model_name: name }) => name },
-  {
-    key: "sampler",
-    label: "Sampler",
-    optional: true,
+  fieldColumn("conclusion", "Conclusion", conclusionLink),
+  fieldColumn("model_name", "Model", undefined, { key: "model" }),
+  fieldColumn("sampler", "Sampler", (sampler, { pruner }) => `${sampler}, ${pruner}`, {
     fields: ["sampler", "pruner"],
-    cell: ({ sampler, pruner }) => `${sampler}, ${pruner}`,
-  },
+    optional: true,
+  }),
   projectColumn("/studies"),
   CREATED,
 ];
-
-/** @param {Study} study */
-function trials({ counts, budget }) {
-  return `${count(counts.succeeded + counts.pruned + counts.failed + counts.cancelled)} of ${count(budget.trials)}`;
-}
 
 showList({
   kind: "studies",

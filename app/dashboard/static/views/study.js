@@ -17,7 +17,6 @@ import {
   panel,
   problemBox,
   replace,
-  rowHead,
   setAttribute,
   setText,
 } from "../page/dom.js";
@@ -175,15 +174,11 @@ function conclusionPanel(study) {
     return h("section.finding-panel", { "aria-label": "Conclusion" }, h("p.sentence", words));
   }
   const { held_out: held, cross_validated: validated, verdict } = conclusion;
-  /** @param {string} name @param {number | null} winner @param {number | null} standard @param {string} note */
-  const row = (name, winner, standard, note) =>
-    h(
-      "tr",
-      rowHead(name, h("small", note)),
-      h("td.number", h("strong", metric(winner))),
-      h("td.number", metric(standard)),
-      h("td.number", winner !== null && standard !== null ? signed(winner - standard) : "–"),
-    );
+  const objective = `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`;
+  const rows = [
+    { ...held, name: "Held-out queries", note: heldLabel(held) },
+    { ...validated, name: "Objective", note: objective },
+  ];
   return h(
     "section.finding-panel",
     { "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
@@ -193,14 +188,12 @@ function conclusionPanel(study) {
       dataTable(
         "Best against default",
         ["", numberHeads(`trial ${conclusion.winner_number}`, "default", "difference")],
-        [
-          row("Held-out queries", held.winner, held.default, heldLabel(held)),
-          row(
-            "Objective",
-            validated.winner,
-            validated.default,
-            `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
-          ),
+        rows,
+        ({ name, note, winner, default: standard }) => [
+          [name, h("small", note)],
+          h("strong", metric(winner)),
+          metric(standard),
+          winner !== null && standard !== null ? signed(winner - standard) : "–",
         ],
         { class: "against" },
       ),

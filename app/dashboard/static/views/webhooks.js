@@ -16,9 +16,9 @@ import {
   find,
   h,
   hint,
+  numberHeads,
   problemBox,
   replace,
-  rowHead,
   statusBadge,
 } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
@@ -103,35 +103,26 @@ function card(first) {
   }
 
   function showDeliveries() {
-    const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Created", ""];
-    replace(
-      rows,
-      ...pagedTable(
-        "Deliveries",
-        heads,
-        /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`),
-        deliveryRow,
-        "No delivery yet.",
-      ),
-    );
+    const heads = ["Event", "Object", "State", numberHeads("Attempts"), "Last answer", "Next attempt", "Created", ""];
+    const address = /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`);
+    replace(rows, ...pagedTable("Deliveries", heads, address, deliveryCells, "No delivery yet."));
   }
 
-  /** @param {Schemas["Delivery"]} delivery */
-  function deliveryRow(delivery) {
+  /** @param {Schemas["Delivery"]} delivery @returns {Content} */
+  function deliveryCells(delivery) {
     const last = delivery.log.at(-1);
     const redeliver = h("button.quiet.small", { click: () => runAction(() => sendAgain(delivery)) }, "Send again");
-    return h(
-      "tr",
+    return [
       { "data-delivery": delivery.id },
-      rowHead(delivery.event_kind),
-      h("td", h("code", delivery.object_id)),
-      h("td", statusBadge(STATES[delivery.state], delivery.state)),
-      h("td.number", count(delivery.attempts)),
+      delivery.event_kind,
+      h("code", delivery.object_id),
+      statusBadge(STATES[delivery.state], delivery.state),
+      count(delivery.attempts),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
-      h("td", nextAttempt(delivery, webhook.enabled)),
-      h("td", timeElement(delivery.created_at)),
-      h("td", delivery.state !== "waiting" && redeliver),
-    );
+      nextAttempt(delivery, webhook.enabled),
+      timeElement(delivery.created_at),
+      delivery.state !== "waiting" && redeliver,
+    ];
   }
 
   /** @param {Schemas["Delivery"]} delivery */
