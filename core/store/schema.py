@@ -26,7 +26,7 @@ def upgrade(engine: Engine) -> None:
     """Apply pending migrations under a lock.
 
     Raises:
-        StoreUnavailable: A later release has migrated the database, or it is too old.
+        StoreUnavailable: A later release has migrated the database.
     """
     with _sqlite_migration_lock(engine):
         if engine.dialect.name == "sqlite":
@@ -42,11 +42,6 @@ def upgrade(engine: Engine) -> None:
                     f"a later release has migrated the database: its schema is {revision}, this release has"
                     f" {newest}; start the later release, or restore a backup from before its first start"
                 )
-            if revision is not None and revision < (oldest := _revisions()[0]):
-                raise StoreUnavailable(
-                    f"the database is too old: its schema is {revision}, this release migrates from {oldest};"
-                    " start an earlier release once"
-                )
             from alembic import command
 
             config = migrations_config()
@@ -55,13 +50,8 @@ def upgrade(engine: Engine) -> None:
 
 
 def newest_revision() -> str:
-    """Return the revision of the current schema."""
-    return _revisions()[-1]
-
-
-def _revisions() -> list[str]:
-    """Return all revisions in order, the numbers in the names of the migrations' files."""
-    return sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    """Return the revision of the current schema, the number in the name of the last migration's file."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _revision(connection: Connection) -> str | None:

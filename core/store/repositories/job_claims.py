@@ -1,6 +1,6 @@
-"""Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome or recovery.
+"""Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome or the recovery.
 
-Each claim has a fencing token; a worker with an older token has lost its lease. Workers have rows here, too.
+Each claim has a fencing token; a worker with an older token has lost its lease. Rows of workers are here, too.
 """
 
 from collections.abc import Collection, Mapping, Sequence

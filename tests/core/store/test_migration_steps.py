@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 # Rows for the new tables of each revision; columns that a later revision adds stay empty.
 ROWS: dict[str, dict[str, list[Row]]] = {
-    "0007": {
+    "0001": {
         "jobs": [
             {
                 "id": "job_1",
@@ -37,8 +37,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "datasets": [
             {"id": f"ds_{status}", "name": "web", "status": status, "source": {"kind": "upload"}}
             | {"created_at": MOMENT, "updated_at": MOMENT, "job_id": "job_1", "size_bytes": 2**40}
-            | {"data_key": key}
-            for status, key in (("ready", "datasets/ds_ready/data.parquet"), ("pending", None))
+            for status in ("ready", "pending")
         ],
         "job_datasets": [{"job_id": "job_2", "dataset_id": "ds_ready"}],
         "models": [
@@ -49,21 +48,25 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         "model_aliases": [{"name": "web", "alias": "best", "model_id": "mdl_1", "updated_at": MOMENT}],
         "evaluations": [
             {"id": "evl_1", "job_id": "job_1", "model_id": "mdl_1", "dataset_id": "ds_ready"}
-            | {"summaries": {"ndcg@10": {"mean": 0.5}}, "created_at": MOMENT, "system": "web:3"}
+            | {"summaries": {"ndcg@10": {"mean": 0.5}}, "created_at": MOMENT}
         ],
         "rankings": [
             {"id": "rnk_1", "job_id": "job_1", "model_id": "mdl_1", "dataset_id": "ds_ready"}
-            | {"queries": 3, "documents": 2**33, "created_at": MOMENT, "system": "web:3"}
+            | {"queries": 3, "documents": 2**33, "created_at": MOMENT}
         ],
         "idempotency_records": [
             {"key": "k", "endpoint": "POST /v1/jobs", "request_sha256": "0" * 64, "status_code": 202}
             | {"body": {}, "headers": {}, "created_at": MOMENT}
         ],
+    },
+    "0003": {
         "comparisons": [
             {"id": "cmp_1", "job_id": "job_1", "dataset_id": "ds_ready", "sentence": "b is better than a."}
             | {"systems": [], "metrics": ["ndcg@10"], "contract": {}, "permutations": 10, "seed": 1}
             | {"pairs": [], "created_at": MOMENT}
-        ],
+        ]
+    },
+    "0004": {
         "job_attempts": [{"job_id": "job_2", "token": 3, "attempt": 2, "worker": "w", "started_at": MOMENT}],
         "api_keys": [
             {"id": "key_1", "name": "ours", "secret_sha256": "0" * 64, "hint": "rk_ab", "scopes": ["read"]}
@@ -77,6 +80,8 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"request_id": "r"}
         ],
         "tallies": [{"name": "leases_lost", "labels": "{}", "value": 2.5}],
+    },
+    "0005": {
         "alias_moves": [
             {"id": "mov_1", "name": "web", "alias": "best", "kind": "refused", "from_version": 3}
             | {"to_version": 4, "report": {"admitted": False}, "at": MOMENT}
@@ -85,16 +90,20 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             {"name": "web", "alias": "best", "dataset_id": "ds_ready", "rule": {"metric": "ndcg@10"}}
             | {"updated_at": MOMENT}
         ],
+    },
+    "0006": {
         "inspections": [
             {"id": "ins_1", "job_id": "job_1", "model_id": "mdl_1", "dataset_id": "ds_ready"}
             | {"metric": "ndcg@10", "contract": {}, "baseline": {"mean": 0.5}, "repeats": 5, "seed": 1}
             | {"within": "query", "importance": [], "partial_dependence": [], "sample": 10}
             | {"created_at": MOMENT}
-        ],
+        ]
+    },
+    "0007": {
         "workers": [
             {"name": "host:1", "lane": "quick", "processes": 1, "started_at": MOMENT, "seen_at": MOMENT}
             | {"expires_at": MOMENT}
-        ],
+        ]
     },
     "0020": {
         "studies": [
@@ -322,6 +331,19 @@ def test_upgrades_and_downgrades_keep_values_of_shared_columns(database: Databas
     assert database.rows() == {table: [] for table in Base.metadata.tables}
 
 
+def test_an_imported_model_survives_a_downgrade(database: Database) -> None:
+    """A release before revision 0005 reads the model with an empty dataset, loss and hyperparameters."""
+    database.upgrade("head")
+    (trained,) = ROWS["0001"]["models"]
+    absent = {name: sa.null() for name in ("dataset_id", "loss", "hyperparameters")}
+    database.fill({"jobs": ROWS["0001"]["jobs"], "models": [{**trained, **absent}]})
+    database.downgrade("0004")
+    (model,) = database.rows()["models"]
+    assert (model["dataset_id"], model["loss"], model["hyperparameters"]) == ("", {}, {})
+    database.upgrade("head")
+    assert [row["id"] for row in database.rows()["models"]] == [trained["id"]]
+
+
 def test_main_metric_of_trainings_is_the_validation_value(database: Database) -> None:
     """The upgrade sets it where validation was measured; the downgrade restores the test value."""
     database.upgrade("0017")
@@ -396,8 +418,8 @@ def test_rows_from_the_first_release_can_be_shown(
     engine = open_engine(unmigrated_settings.database_url)
     with for_writing(engine).begin() as connection:
         database = Database(connection, script)
-        database.upgrade("0007")
-        database.fill(ROWS["0007"])
+        database.upgrade("0001")
+        database.fill(ROWS["0001"])
         database.upgrade("head")
     engine.dispose()
     store = Store.open(unmigrated_settings)

@@ -97,18 +97,11 @@ def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -
 
 
 @pytest.mark.both_stores
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ("9999", "schema is 9999, .*start the later release, or restore"),
-        ("0006", "too old: its schema is 0006, .*from 0007; start an earlier release once"),
-    ],
-)
-def test_a_database_of_another_release_is_refused(store: Store, schema: str, message: str) -> None:
-    """The message names the way out, after a return to an earlier release, and for an old database."""
+def test_a_database_of_a_later_release_is_refused(store: Store) -> None:
+    """After a return to an earlier release, the message names the two ways out."""
     with for_writing(store._engine).begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = :schema"), {"schema": schema})
-    with pytest.raises(StoreUnavailable, match=message):
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StoreUnavailable, match=r"schema is 9999, .*start the later release, or restore"):
         store.migrate()
 
 
