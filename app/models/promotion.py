@@ -11,8 +11,8 @@ from app.jobs.submission.checks import (
     metric_without_differences,
     require_ready,
 )
-from app.jobs.submission.clicks import check_estimation
-from app.models.alias_schemas import CounterfactualRule, GateRequest
+from app.jobs.submission.clicks import checked_estimation
+from app.models.alias_schemas import GateRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs import System
 from core.jobs.promote import PromoteJob
@@ -37,15 +37,15 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     if request.dataset_id is not None and request.metric is not None:
         dataset = _dataset_with_features(tx, request.dataset_id)
         check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    # Leave out unset fields: the previous release does not have them and refuses rules that do.
+    unset = {name for name in ("better_than_baselines", "interleaving") if not getattr(request, name)}
+    rule = request.model_dump(mode="json", exclude={"dataset_id", "counterfactual", *unset})
     if request.counterfactual is not None:
         try:
-            _check_clicks(tx, request.counterfactual)
+            rule["counterfactual"] = checked_estimation(tx, request.counterfactual)
+            _dataset_with_features(tx, request.counterfactual.dataset_id)
         except InvalidInput as invalid:
             raise invalid.below("/counterfactual") from invalid
-    # Leave out unset fields: the previous release does not have them and refuses rules that do.
-    newer_fields = ("better_than_baselines", "interleaving", "counterfactual")
-    unset = {name for name in newer_fields if not getattr(request, name)}
-    rule = request.model_dump(mode="json", exclude={"dataset_id", *unset})
     return {**rule, "contract": contract.to_json()}
 
 
@@ -61,11 +61,6 @@ def _field_problems(request: GateRequest) -> Iterator[InputProblem]:
     for name in ("metric", "max_slice_drop", "better_than_baselines"):
         if getattr(request, name):
             yield InputProblem(f"/{name}", "requires a dataset; set dataset_id, too")
-
-
-def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
-    check_estimation(tx, rule)
-    _dataset_with_features(tx, rule.dataset_id)
 
 
 def _dataset_with_features(tx: Transaction, dataset_id: str) -> Dataset:

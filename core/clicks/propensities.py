@@ -1,6 +1,6 @@
 """Propensities: the probability that a rank is examined, relative to that of rank 1."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +17,7 @@ from core.evaluation.bootstrap import deviations_of_interval
 from core.parameters import Names, check, parameter
 from core.types import Float32Array, Float64Array, Int32Array, OnProgress
 
+_NORMAL_95 = 1.96  # standard deviations from the mean of a normal distribution to the ends of 95%
 _MIN_ORDERED_SHARE = 0.1
 _MIN_ORDERED_Z_SCORE = 5.0
 _HARVESTING_METHODS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
@@ -234,6 +235,11 @@ def estimate_propensities(
 def error_of(estimated: Float64Array, true: Float64Array) -> float:
     """Return mean (1 / p − 1 / p̂)² over the ranks, the error of inverse propensity weights (PropEst)."""
     return float(np.mean((1.0 / true - 1.0 / estimated) ** 2))
+
+
+def log_errors(lower: Sequence[float], upper: Sequence[float]) -> list[float]:
+    """Return the standard errors of ln p by rank, given the 95% intervals of the propensities p."""
+    return (np.log(np.divide(upper, lower)) / (2.0 * _NORMAL_95)).tolist()  # type: ignore[no-any-return]
 
 
 def _has_features(log: ClickLog, plan: PropensityPlan, features: Float32Array | None) -> BoolArray | None:

@@ -31,6 +31,7 @@ class CounterfactualRule:
         normalised: Whether to divide the estimate by the mean weight.
         clip: Largest weight, None for no limit.
         examination: Examination probability of each rank from 1, only for the estimator `examination`.
+        examination_errors: Standard error of ln `examination` of each rank; None where it is exact.
         margin: Non-inferiority margin: the interval of the difference must be above −margin. With 0, the
             challenger must be significantly better.
     """
@@ -42,6 +43,7 @@ class CounterfactualRule:
     normalised: bool = False
     clip: float | None = None
     examination: tuple[float, ...] | None = None
+    examination_errors: tuple[float, ...] | None = entry(None, omit_default=True)
     margin: float = 0.0
 
 

@@ -150,6 +150,7 @@ class CounterfactualJob(SubmittedJob):
         clip: Largest weight, or None.
         examination: Probability of examination of each rank from 1; None except for the estimator
             `examination`.
+        examination_errors: Standard error of ln `examination` of each rank; None where it is exact.
         seed: Seed of the bootstrap.
     """
 
@@ -163,6 +164,7 @@ class CounterfactualJob(SubmittedJob):
     normalised: bool
     clip: float | None = None
     examination: tuple[float, ...] | None = None
+    examination_errors: tuple[float, ...] | None = entry(None, omit_default=True)
     seed: int
 
     @property

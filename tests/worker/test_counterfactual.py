@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.jobs.requests.clicks import CounterfactualRequest
-from app.jobs.submission.clicks import counterfactual
+from app.jobs.requests.clicks import CounterfactualRequest, PropensityRequest
+from app.jobs.submission.clicks import counterfactual, propensity
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import InvalidInput, NotFound
 from core.store import Job
@@ -71,6 +71,33 @@ def test_a_model_is_compared_with_the_logged_ranking(
     assert difference["better"] == "web:1"
     assert difference["sentence"].startswith("web:1 is better than logged: dcg@3 +")
     assert run_request(inline_worker, **request).result == result
+
+
+def test_errors_of_estimated_propensities_widen_the_intervals(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
+    """By a propensity job, the estimate is that of its propensities, with a wider interval."""
+    dataset_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
+    log = ingested(inline_worker, clicks_on(dataset))
+    with inline_worker.store.begin() as tx:
+        plan = PropensityRequest.model_validate(
+            {"kind": "propensity", "click_log_id": log.id, "method": "shuffled", "resamples": 20}
+        )
+        propensities = tx.enqueue(propensity(tx, plan)).id
+    estimated: Any = inline_worker.run_queued(propensities).result
+    request = {
+        "click_log_id": log.id,
+        "dataset_id": dataset_id,
+        "systems": [{"model": "web:1"}],
+        "metric": "dcg@3",
+        "estimator": "examination",
+    }
+    by_job: Any = run_request(inline_worker, **request, propensity_job=propensities).result
+    exact: Any = run_request(inline_worker, **request, examination=estimated["propensities"]).result
+    for system, other in zip(by_job["systems"], exact["systems"], strict=True):
+        assert system["value"] == other["value"]
+        assert system["upper"] - system["lower"] > 1.2 * (other["upper"] - other["lower"])
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def estimate_systems(
         normalised=estimation.normalised,
         clip=estimation.clip,
         examination=estimation.examination,
+        examination_errors=estimation.examination_errors,
         seed=seed,
         threads=run.threads,
     )

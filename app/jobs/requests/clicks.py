@@ -172,6 +172,19 @@ class EstimationRequest(RequestModel):
         description="Examination probability of each rank from 1; only for the estimator `examination`",
         examples=[[1.0, 0.62, 0.48]],
     )
+    examination_errors: list[Annotated[float, Field(ge=0, le=100)]] | None = Field(
+        None,
+        min_length=1,
+        max_length=1_000,
+        description="Standard error of ln `examination` of each rank, which widens the intervals; null if"
+        " `examination` is exact",
+        examples=[[0.0, 0.11, 0.19]],
+    )
+    propensity_job: Id | None = Field(
+        None,
+        description="Finished job `propensity` or `simulate-clicks` to take `examination` and its errors"
+        " from, instead of sending them; propensities above 1 count as 1",
+    )
 
 
 class CounterfactualRequest(EstimationRequest, QueuedRequest):

@@ -12,7 +12,7 @@ from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
 from app.jobs.submission.measuring import check_features, systems_named
 from core.clicks.counterfactual import rank_weights
-from core.clicks.propensities import FEATURE_METHODS
+from core.clicks.propensities import FEATURE_METHODS, log_errors
 from core.clicks.users import PRESETS
 from core.errors import InputProblem, InvalidInput
 from core.jobs.clicks import (
@@ -160,36 +160,71 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
         NotFound: The log, the dataset, a model or a ranking does not exist.
         WrongState: The log or the dataset is not ready.
     """
-    check_estimation(tx, request)
+    estimation = checked_estimation(tx, request)
     systems = systems_named(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
-    return CounterfactualJob.from_json({**request.model_dump(mode="json"), "systems": systems})
+    return CounterfactualJob.from_json({**estimation, "systems": systems})
 
 
-def check_estimation(tx: Transaction, request: EstimationRequest) -> None:
-    """Check the metric and the options of an estimator, and whether the log has the propensities it needs.
+def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
+    """Check an estimate from clicks, and return its options with the examination of the named job.
 
     Raises:
-        InvalidInput: The metric or an option is invalid, or the log lacks propensities.
-        NotFound: The log does not exist.
+        InvalidInput: The metric or an option is invalid, or the log lacks the propensities that the estimator
+            needs.
+        NotFound: The log or the job does not exist.
         WrongState: The log is not ready.
     """
     _check_metric(request.metric)
-    needs_examination = request.estimator == "examination"
-    if needs_examination != (request.examination is not None):
-        problem = (
-            "required by the estimator"
-            if needs_examination
-            else f"cannot be used with the estimator {request.estimator}"
-        )
-        raise InvalidInput.at("/examination", problem)
+    options = request.model_dump(mode="json", exclude={"propensity_job", "examination_errors"})
+    errors = request.examination_errors
+    if request.propensity_job is not None:
+        if request.examination is not None or errors is not None:
+            raise InvalidInput.at("/propensity_job", "cannot be combined with examination; send only one")
+        options["examination"], errors = _estimated_examination(tx, request.propensity_job)
+    _check_examination(request, options["examination"], errors)
     if request.normalised and request.estimator in ("examination", "cascade_doubly_robust"):
         raise InvalidInput.at("/normalised", f"{request.estimator} has no self-normalised form")
     log = tx.click_logs.ready(request.click_log_id)
-    if not needs_examination and not (log.statistics or {}).get("has_propensities"):
+    if request.estimator != "examination" and not (log.statistics or {}).get("has_propensities"):
         detail = "needs a log with propensities; use `examination`, or a log that has them"
         raise InvalidInput.at("/estimator", detail)
+    # Workers of the previous release refuse the field.
+    return options if errors is None else {**options, "examination_errors": errors}
+
+
+def _check_examination(
+    request: EstimationRequest, examination: list[float] | None, errors: list[float] | None
+) -> None:
+    needed = request.estimator == "examination"
+    if needed != (examination is not None):
+        name = "examination" if request.propensity_job is None else "propensity_job"
+        detail = "required by the estimator" if needed else f"not used by the estimator {request.estimator}"
+        raise InvalidInput.at(f"/{name}", detail)
+    if errors is not None and len(errors) != len(examination or ()):
+        raise InvalidInput.at("/examination_errors", "must have one error for each rank of examination")
+
+
+def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], list[float] | None]:
+    """Return the propensities of a job, with their errors unless they are those of a simulation."""
+    result = tx.jobs.get(job_id).result or {}
+    propensities = (result.get("truth") or result).get("propensities")
+    if not propensities:
+        raise InvalidInput.at(
+            "/propensity_job",
+            f"must be a finished job of the kind propensity or simulate-clicks; {job_id} is not",
+        )
+    examination = [min(propensity, 1.0) for propensity in propensities]
+    if "truth" in result:
+        return examination, None
+    if not result["lower"]:
+        raise InvalidInput.at(
+            "/propensity_job",
+            f"{job_id} has no intervals, so that the errors of its propensities are unknown; estimate with"
+            " resamples, or send examination",
+        )
+    return examination, log_errors(result["lower"], result["upper"])
 
 
 def _check_metric(metric: str) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from core.clicks.counterfactual.examination import examination_changes
 from core.clicks.counterfactual.importance import SlotEstimator
 from core.clicks.counterfactual.rows import NewRanking, Rows, examination_rows, logged_rows, slot_rows
 from core.clicks.log import ClickLog
@@ -120,6 +121,7 @@ def evaluate_rankings(
     normalised: bool = False,
     clip: float | None = None,
     examination: Sequence[float] | None = None,
+    examination_errors: Sequence[float] | None = None,
     floor: MinimumSupport = MinimumSupport(),
     seed: int = 0,
     threads: int = 1,
@@ -141,6 +143,8 @@ def evaluate_rankings(
             2015).
         clip: Largest weight, None for no limit.
         examination: Examination probability of each rank from 1, for the estimator `examination` only.
+        examination_errors: Standard error of the logarithm of each of these probabilities, which widens the
+            intervals; None where they are exact.
         floor: Minimum support for a verdict.
         seed: Seed of the bootstrap.
         threads: Threads to use.
@@ -166,6 +170,18 @@ def evaluate_rankings(
         else:
             rows = slot_rows(common, ranking, by_rank, estimator, normalised=normalised, clip=clip)
         value, resampled = _bootstrapped(rows, clusters, seed, threads)
+        if examination_errors is not None:
+            # Subtracted, since an estimate with too small probabilities is too large.
+            resampled = resampled - examination_changes(
+                common,
+                ranking,
+                by_rank,
+                examination or (),
+                examination_errors,
+                clip=clip,
+                draws=_RESAMPLES,
+                seed=seed,
+            )
         lower, upper = reported_interval(*interval_of(resampled, n_clusters))
         name = LOGGED if ranking is None else ranking.name
         size, largest = effective_size_and_largest_share(rows.weights)

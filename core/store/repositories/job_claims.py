@@ -1,6 +1,7 @@
 """Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome or the recovery.
 
-Each claim has a fencing token; a worker with an older token has lost its lease. Rows of workers are here, too.
+Each claim has a fencing token; a worker with an older token has lost its lease. This module also has the rows
+of workers.
 """
 
 from collections.abc import Collection, Mapping, Sequence

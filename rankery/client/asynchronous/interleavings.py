@@ -141,8 +141,8 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
                 are those of the log.
             systems: Models and rankings: references such as `web:3`, objects of the client, or
                 `{"model": "web:3"}` and `{"ranking_id": "rnk_…"}`.
-            **options: `metric`, `estimator`, `normalised`, `clip`, `examination`, `seed` and others of the
-                API.
+            **options: `metric`, `estimator`, `normalised`, `clip`, `propensity_job`, `examination`, `seed`
+                and others of the API.
 
         Returns:
             The job; its `result` has the estimates and the differences with their sentences.
@@ -152,5 +152,6 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
         """
         named = {"click_log_id": id_of(click_log), "dataset_id": await self._dataset_id(dataset)}
         listed = [dict(one) if isinstance(one, Mapping) else system_of(one) for one in systems]
-        spec = {"kind": "counterfactual", **named, "systems": listed}
-        return await self.submit({**spec, **options})
+        if options.get("propensity_job") is not None:
+            named["propensity_job"] = id_of(options["propensity_job"])
+        return await self.submit({"kind": "counterfactual", **options, **named, "systems": listed})

@@ -273,6 +273,12 @@ class CounterfactualRule(Answer):
     examination: list[float] | None = None
     """Examination probability of each rank from 1; only for the estimator `examination`"""
 
+    examination_errors: list[float] | None = None
+    """Standard error of ln `examination` of each rank, which widens the intervals; null if `examination` is exact"""
+
+    propensity_job: str | None = None
+    """Finished job `propensity` or `simulate-clicks` to take `examination` and its errors from, instead of sending them; propensities above 1 count as 1"""
+
     margin: float = 0.0
     """Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0 requires a better version"""
 

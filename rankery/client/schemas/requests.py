@@ -89,6 +89,12 @@ class CounterfactualRule(TypedDict):
     examination: NotRequired[list[float] | None]
     """Examination probability of each rank from 1; only for the estimator `examination`"""
 
+    examination_errors: NotRequired[list[float] | None]
+    """Standard error of ln `examination` of each rank, which widens the intervals; null if `examination` is exact"""
+
+    propensity_job: NotRequired[str | None]
+    """Finished job `propensity` or `simulate-clicks` to take `examination` and its errors from, instead of sending them; propensities above 1 count as 1"""
+
     margin: NotRequired[float]
     """Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0 requires a better version"""
 

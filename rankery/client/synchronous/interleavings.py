@@ -144,8 +144,8 @@ class InterleavingCalls(JobCalls, DatasetReferences):
                 are those of the log.
             systems: Models and rankings: references such as `web:3`, objects of the client, or
                 `{"model": "web:3"}` and `{"ranking_id": "rnk_…"}`.
-            **options: `metric`, `estimator`, `normalised`, `clip`, `examination`, `seed` and others of the
-                API.
+            **options: `metric`, `estimator`, `normalised`, `clip`, `propensity_job`, `examination`, `seed`
+                and others of the API.
 
         Returns:
             The job; its `result` has the estimates and the differences with their sentences.
@@ -155,5 +155,6 @@ class InterleavingCalls(JobCalls, DatasetReferences):
         """
         named = {"click_log_id": id_of(click_log), "dataset_id": self._dataset_id(dataset)}
         listed = [dict(one) if isinstance(one, Mapping) else system_of(one) for one in systems]
-        spec = {"kind": "counterfactual", **named, "systems": listed}
-        return self.submit({**spec, **options})
+        if options.get("propensity_job") is not None:
+            named["propensity_job"] = id_of(options["propensity_job"])
+        return self.submit({"kind": "counterfactual", **options, **named, "systems": listed})

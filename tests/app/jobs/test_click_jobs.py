@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.store import Store
+from core.store import Model, Store
 from tests.app.conftest import TestClient
 
 
@@ -87,6 +87,47 @@ def test_a_counterfactual_estimate_needs_a_log_with_propensities(
         "systems": [{"model": "web:1"}],
     }
     assert [pointer for pointer, _ in errors_of(client, body)] == ["/estimator"]
+
+
+def test_an_estimate_takes_examination_and_its_errors_from_a_job(
+    client: TestClient, store: Store, log_id: str, add_model: Callable[..., Model]
+) -> None:
+    """Errors follow from the intervals; a propensity above 1 counts as 1; true ones have no errors."""
+    bounds = {"lower": [1.0, 0.9, 0.25], "upper": [1.0, 1.6, 1.0]}
+    results: list[dict[str, Any]] = [
+        {"propensities": [1.0, 1.2, 0.5], **bounds},
+        {"truth": {"propensities": [1.0, 0.5]}},
+        {"propensities": [1.0, 0.5], "lower": None, "upper": None},
+    ]
+    with store.begin() as tx:
+        jobs = [tx.jobs.add("propensity", {"click_log_id": log_id}) for _ in results]
+        for job, result in zip(jobs, results, strict=True):
+            running = tx.jobs.claim(job.id, "w1", 15)
+            assert running is not None
+            tx.jobs.succeed(job.id, running.token, result)
+    model = add_model("web")
+    body = {
+        "kind": "counterfactual",
+        "click_log_id": log_id,
+        "dataset_id": model.dataset_id,
+        "systems": [{"model": model.reference}],
+        "estimator": "examination",
+    }
+    estimated, exact = (
+        client.post("/v1/jobs", json=body | {"propensity_job": job.id}).json()["spec"] for job in jobs[:2]
+    )
+    assert estimated["examination"] == [1.0, 1.0, 0.5]
+    assert estimated["examination_errors"] == pytest.approx([0.0, 0.1468, 0.3536], abs=1e-4)
+    assert exact["examination"] == [1.0, 0.5]
+    assert "examination_errors" not in exact
+    for wrong, pointer in (
+        ({"propensity_job": jobs[2].id}, "/propensity_job"),
+        ({"propensity_job": jobs[0].id, "examination": [1.0]}, "/propensity_job"),
+        ({"propensity_job": jobs[0].id, "estimator": "slate"}, "/propensity_job"),
+        ({"examination": [1.0, 0.5], "examination_errors": [0.1]}, "/examination_errors"),
+        ({}, "/examination"),
+    ):
+        assert [each for each, _ in errors_of(client, body | wrong)] == [pointer]
 
 
 def test_a_correction_takes_propensities_of_a_finished_job(

@@ -46,7 +46,7 @@ export function bindForms(logId) {
 /** @param {HTMLFormElement} form @param {string} logId */
 async function offerChoices(form, logId) {
   form.setAttribute("aria-busy", "true");
-  const lists = form.querySelectorAll('[data-list="propensities"], [data-list="affine"]');
+  const lists = form.querySelectorAll(Object.keys(NO_PROPENSITIES).map((list) => `[data-list="${list}"]`).join());
   const list = form.querySelector("datalist");
   await Promise.all([
     offerDatasets(form),
@@ -76,7 +76,7 @@ async function offerDatasets(form) {
  */
 async function offerPropensities(form, logId) {
   const kinds = ["propensity", "simulate-clicks"];
-  const fields = "title,kind,created_at,result.method,result.propensities,result.intercepts,result.truth";
+  const fields = "id,title,kind,created_at,result.method,result.propensities,result.intercepts,result.truth";
   const pages = await Promise.all(
     kinds.map((kind) => get(`/v1/jobs?kind=${kind}&object=${logId}&status=succeeded&limit=200&fields=${fields}`)),
   );
@@ -93,15 +93,16 @@ async function offerPropensities(form, logId) {
 const NO_PROPENSITIES = {
   propensities: "Estimate propensities first",
   affine: "Estimate propensities with trust-em first",
+  examination: "Estimate propensities first",
 };
 
 /** @param {any} job with some of its fields @param {string} list */
-function propensityOption({ result, created_at: time }, list) {
+function propensityOption({ id, result, created_at: time }, list) {
   const { propensities, slopes, intercepts } = result.truth ?? { ...result, slopes: result.propensities };
   if (list === "affine" && !intercepts) return [];
   const value = list === "affine" ? { propensities: slopes, intercepts } : propensities;
   const words = result.method
     ? `${result.method}, ${new Date(time).toLocaleString("en")}`
     : "true propensities (simulation)";
-  return [h("option", { value: JSON.stringify(value) }, words)];
+  return [h("option", { value: list === "examination" ? id : JSON.stringify(value) }, words)];
 }

@@ -118,7 +118,12 @@ function estimationFields(rule, features) {
     text("/counterfactual/examination", rule?.examination?.join(" ") ?? "", "numbers"),
     "probabilities from rank 1, such as 1 0.6 0.5",
   );
-  examination.dataset.when = "estimator=examination";
+  const errors = field(
+    "Standard errors of its logarithm",
+    text("/counterfactual/examination_errors", rule?.examination_errors?.join(" ") ?? "", "numbers"),
+    "by rank; none if the probabilities are exact",
+  );
+  for (const each of [examination, errors]) each.dataset.when = "estimator=examination";
   const estimator = h(
     "select",
     { name: "estimator", "data-pointer": "/counterfactual/estimator" },
@@ -134,6 +139,7 @@ function estimationFields(rule, features) {
         "dcg@k, precision@k, rbp@k or clicks@k",
       ),
       examination,
+      errors,
       field("Largest weight", text("/counterfactual/clip", rule?.clip ?? "", "number"), "no limit unless given"),
       field(
         "Non-inferiority margin",

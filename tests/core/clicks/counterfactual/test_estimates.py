@@ -18,6 +18,8 @@ from core.clicks.counterfactual import (
     evaluate_rankings,
     rank_weights,
 )
+from core.clicks.counterfactual.examination import examination_changes
+from core.clicks.counterfactual.rows import examination_rows
 from core.errors import InvalidInput
 from tests.core.clicks.counterfactual.logs import log_of, ranking_of
 
@@ -104,6 +106,51 @@ def test_examination_estimates_relevance_from_a_fixed_ranking() -> None:
     shown = RELEVANCE[:, [1, 0]]
     assert logged.value == pytest.approx(float((shown * by_rank).sum(axis=1).mean()), abs=0.03)
     assert best.unsupported == 0.0
+
+
+def test_errors_of_the_examination_widen_the_intervals() -> None:
+    """Estimates with wrong probabilities contain the truth as often as their errors promise."""
+    rng, by_rank, contained = np.random.default_rng(6), rank_weights("dcg@3"), {True: 0, False: 0}
+    relevance = np.take_along_axis(RELEVANCE, BEST, axis=1)[:, :3]
+    truth = float((relevance * by_rank).sum(axis=1).mean())
+    for seed in range(40):
+        log = _random_log(seed, 1_000)
+        wrong = EXAMINATION * np.exp([0.0, *rng.normal(scale=0.3, size=3)])
+        estimated = np.minimum(wrong, 1.0).tolist()
+        for has_errors in contained:
+            found = evaluate_rankings(
+                log,
+                [ranking_of("best", BEST)],
+                by_rank,
+                "examination",
+                examination=estimated,
+                examination_errors=[0.0, 0.3, 0.3, 0.3] if has_errors else None,
+            )
+            estimate = found.estimated[1].estimate
+            assert estimate.lower is not None
+            assert estimate.upper is not None
+            contained[has_errors] += estimate.lower <= truth <= estimate.upper
+    assert contained[True] >= 36
+    assert contained[False] <= 25
+
+
+@pytest.mark.parametrize("clip", [None, 2.0])
+@pytest.mark.parametrize("new", [False, True])
+def test_changes_of_the_examination_are_those_of_estimates(clip: float | None, new: bool) -> None:
+    """The change of a draw is the difference of two estimates, also for ranks without a probability."""
+    log, by_rank = _random_log(1, 300), rank_weights("dcg@3")
+    ranking = ranking_of("best", BEST) if new else None
+    errors = np.array([0.0, 0.2, 0.2, 0.2])
+    changes = examination_changes(
+        log, ranking, by_rank, EXAMINATION.tolist(), errors.tolist(), clip=clip, draws=5, seed=3
+    )
+    normal = np.random.default_rng([3, 1]).standard_normal((5, 4))
+    for change, drawn in zip(changes, EXAMINATION * np.exp(normal * errors), strict=True):
+        values = [
+            examination_rows(log, ranking, by_rank, each.tolist(), clip).values.sum()
+            for each in (EXAMINATION, drawn)
+        ]
+        assert change == pytest.approx((values[1] - values[0]) / log.n_lists, abs=1e-12)
 
 
 def test_examination_counts_lists_that_do_not_show_a_document() -> None:
