@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankery.client.frames.incoming import is_frame
 from rankery.client.frames.judged import declared_categories
-from rankery.errors import InvalidArgument
+from rankery.errors import InvalidArgument, WrongType
 from rankery.invalid_arguments import convert_invalid_input
 from rankery.pandas_index import check_same_order
 from rankery.query_groups import QueryGroups, check_one_per_document, group_by_ids, group_by_sizes
@@ -43,7 +43,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         import numpy as np
 
         check_is_fitted(self, self._fitted_attribute)
-        _refuse_categories(X)
+        _check_type(X)
         features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return self._scores(features)
 
@@ -109,7 +109,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
 
         if reset:  # the names and number of features are replaced below
             self.__dict__.pop(self._fitted_attribute, None)
-        _refuse_categories(X)
+        _check_type(X)
         prefix = "eval_set, " if given.prefix else ""
         check_same_order(
             {
@@ -170,12 +170,18 @@ class Groups:
         return group_by_sizes(self.sizes, n_documents)
 
 
-def _refuse_categories(features: Any) -> None:
-    """Refuse a data frame with categorical columns.
+def _check_type(features: Any) -> None:
+    """Refuse a dictionary, and a data frame with categorical columns.
 
     Raises:
         InvalidArgument: A column is categorical; the message has the names and a solution.
+        WrongType: The features are a dictionary.
     """
+    if type(features) is dict:  # a sparse array of scipy may be a subclass
+        raise WrongType(
+            "X: must be an array or a data frame, not a dictionary; write pandas.DataFrame(X) for lists of"
+            " values, or pandas.DataFrame([X]) for the values of one document"
+        )
     if names := sorted(declared_categories(features)) if is_frame(features) else []:
         have = "has" if len(names) == 1 else "have"
         raise InvalidArgument(

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _num_samples
 from core.metrics import parse_metric
 from core.training import train, training_spec
 from rankery import RankeryAutoRanker, RankeryRanker
-from rankery.errors import InvalidArgument
+from rankery.errors import InvalidArgument, WrongType
 from tests.rankery.library.conftest import Judged
 
 SMALL: dict[str, Any] = {"num_iterations": 8, "num_leaves": 7, "min_data_in_leaf": 5}
@@ -297,6 +297,13 @@ def test_categories_are_refused_by_name(library: Any, judged: Judged) -> None:
         frame = frame.with_columns(polars.col("brand").cast(polars.Categorical))
     with pytest.raises(InvalidArgument, match=r"'brand' has categories.*OrdinalEncoder"):
         RankeryRanker(**SMALL).fit(frame, labels, group=group)
+
+
+def test_a_dictionary_is_refused_with_the_remedy(judged: Judged) -> None:
+    """The values of one document are no array; scikit-learn would mention floats."""
+    ranker = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
+    with pytest.raises(WrongType, match=r"X: .*pandas\.DataFrame\(\[X\]\)"):
+        ranker.predict({"bm25": 1.5})
 
 
 def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
