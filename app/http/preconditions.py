@@ -1,4 +1,4 @@
-"""`If-Match`: change an object only if nobody else has changed it."""
+"""`If-Match`: change an object only if no other caller has changed it."""
 
 from http import HTTPStatus
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankery.client.frames.cells import row_text
 from rankery.client.frames.incoming import collected, is_frame
 from rankery.client.frames.judged import declared_categories, declared_times
-from rankery.errors import InvalidArgument
+from rankery.errors import InvalidArgument, WrongType
 from rankery.invalid_arguments import convert_invalid_input
 from rankery.masked_arrays import with_nan
 from rankery.pandas_index import check_same_order
@@ -194,7 +194,13 @@ def _numeric_features(given: Any) -> Iterator[Any]:
 
     Raises:
         InvalidArgument: A column of a data frame has no numbers; the message has its name and a solution.
+        WrongType: The features are a dictionary.
     """
+    if type(given) is dict:  # a sparse array of scipy may be a subclass
+        raise WrongType(
+            "X: must be an array or a data frame, not a dictionary; write pandas.DataFrame(X) for lists of"
+            " values, or pandas.DataFrame([X]) for the values of one document"
+        )
     features = collected(with_nan(given))
     if not is_frame(features):
         yield features

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples
 from core.metrics import parse_metric
 from core.training import train, training_spec
 from rankery import RankeryAutoRanker, RankeryRanker
-from rankery.errors import InvalidArgument
+from rankery.errors import InvalidArgument, WrongType
 from tests.rankery.library.conftest import Judged
 
 SMALL: dict[str, Any] = {"num_iterations": 8, "num_leaves": 7, "min_data_in_leaf": 5}
@@ -325,6 +325,13 @@ def test_masked_and_lazy_features_are_read(judged: Judged) -> None:
     frame = polars.DataFrame(judged.X)
     lazy = RankeryRanker(**SMALL).fit(frame.lazy(), judged.y, group=judged.group)
     assert lazy.model_text_ == RankeryRanker(**SMALL).fit(frame, judged.y, group=judged.group).model_text_
+
+
+def test_a_dictionary_is_refused_with_the_remedy(judged: Judged) -> None:
+    """The values of one document are no array; scikit-learn would mention floats."""
+    ranker = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
+    with pytest.raises(WrongType, match=r"X: .*pandas\.DataFrame\(\[X\]\)"):
+        ranker.predict({"bm25": 1.5})
 
 
 def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
