@@ -83,7 +83,6 @@ class AsyncClickLogCalls(AsyncCalls):
         Raises:
             FileUnusable: The file cannot be read.
             WrongType: The data are of another type.
-            RankeryApiError: The service refused the request.
 
         Example:
             ```python

@@ -36,9 +36,6 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "click-model",
@@ -81,9 +78,6 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "judge",
@@ -126,9 +120,6 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             The job, whose result has `propensities`, `lower`, `upper` and a `sentence`; of `trust-em` also
             `intercepts`.
 
-        Raises:
-            RankeryApiError: The service refused the request.
-
         Example:
             ```python
             job = await (await client.propensities(log)).wait()
@@ -164,9 +155,6 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         Returns:
             The job; `client.click_log(job.result["click_log_id"])` returns the log, and `truth` of the result
             has the propensities.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec: dict[str, Any] = {
             "kind": "simulate-clicks",

@@ -86,7 +86,6 @@ class ClickLogCalls(Calls):
         Raises:
             FileUnusable: The file cannot be read.
             WrongType: The data are of another type.
-            RankeryApiError: The service refused the request.
 
         Example:
             ```python

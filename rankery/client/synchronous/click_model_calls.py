@@ -39,9 +39,6 @@ class ClickModelCalls(JobCalls, DatasetReferences):
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "click-model",
@@ -84,9 +81,6 @@ class ClickModelCalls(JobCalls, DatasetReferences):
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "judge",
@@ -129,9 +123,6 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             The job, whose result has `propensities`, `lower`, `upper` and a `sentence`; of `trust-em` also
             `intercepts`.
 
-        Raises:
-            RankeryApiError: The service refused the request.
-
         Example:
             ```python
             job = client.propensities(log).wait()
@@ -167,9 +158,6 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         Returns:
             The job; `client.click_log(job.result["click_log_id"])` returns the log, and `truth` of the result
             has the propensities.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec: dict[str, Any] = {
             "kind": "simulate-clicks",

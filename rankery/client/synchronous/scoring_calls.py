@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from rankery.client.arguments import CandidateColumns
+from rankery.client.synchronous.resource import Calls
 from rankery.client.documents import (
     MAX_BYTES,
     MAX_CELLS,
@@ -40,7 +41,6 @@ from rankery.client.frames.outgoing import Explanations, as_numpy, in_library_of
 from rankery.client.reading import document_of, read, without_none
 from rankery.client.references import HasId, described, escaped_reference, id_of
 from rankery.client.schemas.requests import CandidateQuery
-from rankery.client.synchronous.resource import Calls
 from rankery.client.views.model import ModelView
 from rankery.client.views.results import RankedQueries
 from rankery.errors import InvalidArgument, RankeryApiError, WrongType
