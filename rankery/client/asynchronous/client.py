@@ -6,8 +6,7 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.asynchronous.alias_calls import AsyncExportCalls
-from rankery.client.asynchronous.click_logs import AsyncClickLogCalls
-from rankery.client.asynchronous.click_model_calls import AsyncClickModelCalls
+from rankery.client.asynchronous.click_logs import AsyncClickLogCalls, AsyncClickModelCalls
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
 from rankery.client.asynchronous.experiments import AsyncExperimentCalls
 from rankery.client.asynchronous.interleavings import AsyncInterleavingCalls

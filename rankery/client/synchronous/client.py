@@ -9,8 +9,7 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.synchronous.alias_calls import ExportCalls
-from rankery.client.synchronous.click_logs import ClickLogCalls
-from rankery.client.synchronous.click_model_calls import ClickModelCalls
+from rankery.client.synchronous.click_logs import ClickLogCalls, ClickModelCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls
 from rankery.client.synchronous.experiments import ExperimentCalls
 from rankery.client.synchronous.interleavings import InterleavingCalls
