@@ -48,11 +48,10 @@ from app.http.admission.limiter import AdmissionLimiter
 from app.http.admission.limits import WRITE_LOCK_SECONDS
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
-from app.http.header_limits import HeaderLimits
+from app.http.headers import HeaderLimits, SecurityHeaders
 from app.http.preconditions import Preconditions
 from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
-from app.http.security_headers import SecurityHeaders
 from app.http.services import Services, register
 from app.interleavings import list_routes as interleaved_lists
 from app.interleavings import routes as interleavings

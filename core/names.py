@@ -1,7 +1,8 @@
-"""Visible names, and names, numbers and texts in messages."""
+"""Visible names, names, numbers and texts in messages, and suggestions for misspelt names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 # Invisible characters, and characters that change the display of their neighbours: the content of a character
 # class, for regular expressions of Python, Rust and ECMAScript. It contains control characters, separators of
@@ -50,3 +51,28 @@ def query_count(n_queries: int, kind: str = "") -> str:
 def first_names(names: Sequence[str]) -> str:
     """Return the first five names as text, with an ellipsis if there are more."""
     return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+
+
+_MIN_SIMILARITY = 0.6
+_MAX_COMPARED_LENGTH = 100  # of a name; difflib takes quadratic time
+
+
+def did_you_mean(name: str, spellings: Mapping[str, str]) -> str | None:
+    """Return a question with the most similar known name, None without a similar one.
+
+    Args:
+        name: The wrong name.
+        spellings: Canonical names, keyed by each accepted spelling.
+
+    Example:
+        >>> spellings = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}
+        >>> did_you_mean("num_leafs", spellings)
+        'did you mean num_leaves?'
+        >>> did_you_mean("n_estimators", spellings | {"n_estimators": "num_iterations"})
+        'did you mean num_iterations?'
+        >>> did_you_mean("objective", spellings)
+    """
+    names = {spelling.lower(): canonical for spelling, canonical in spellings.items()}
+    written = name[:_MAX_COMPARED_LENGTH].lower()
+    matches = get_close_matches(written, names, n=1, cutoff=_MIN_SIMILARITY)
+    return f"did you mean {names[matches[0]]}?" if matches else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from core.errors import InputProblem, InvalidInput, pointer_of
-from core.suggestions import did_you_mean
+from core.names import did_you_mean
 
 _KEY = "parameter"
 _TYPES: dict[Any, tuple[Any, str]] = {

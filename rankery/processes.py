@@ -205,7 +205,7 @@ def capture_output() -> None:
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the unknown `RANKERY_…` variables, each with a hint."""
     from app.settings import ApiSettings
-    from core.suggestions import did_you_mean
+    from core.names import did_you_mean
     from worker.settings import WorkerSettings
 
     fields = {*ApiSettings.model_fields, *WorkerSettings.model_fields, *_CLIENT_VARIABLES}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import structlog
 
-from core.data.polynomial import CubicPolynomial
+from core.data.synthetic import CubicPolynomial
 from core.machine import available_cpus
 from rankery.embedded.compilation_progress import compilation_progress
 from tests.examples import load_profile

@@ -13,8 +13,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import DisplayName, Id, ModelReference, Moment, RequestModel
 from app.http.services import UseServices
 from app.served.routes import UseListWriter

@@ -19,8 +19,7 @@ from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED
-from app.http.route import Router
+from app.http.route import ACCEPTED, Router
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE

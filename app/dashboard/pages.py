@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from app.experiments.schemas import Status as ExperimentStatus
-from app.http.path_parameters import any_text
+from app.http.route import any_text
 from core.clicks.models.specification import MODELS
 from core.clicks.reading.options import ROLES
 from core.clicks.users import PRESETS

@@ -9,8 +9,7 @@ from app.datasets.browsing import DatasetFiles, corpus_of
 from app.datasets.browsing_schemas import Corpus, FeatureProfiles, JudgedQuery, QueryPage
 from app.http.admission.expensive_reads import Download
 from app.http.openapi import NOT_MODIFIED, problems
-from app.http.path_parameters import any_text
-from app.http.route import QUERY_ID, JsonRoute, Router
+from app.http.route import QUERY_ID, JsonRoute, Router, any_text
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
 

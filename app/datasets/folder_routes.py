@@ -12,8 +12,7 @@ from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import UseServices
 from core.data.folders import MAX_FOLDER_LENGTH, DataRoots

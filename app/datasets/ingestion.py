@@ -3,7 +3,7 @@
 from fastapi.responses import JSONResponse
 
 from app.datasets import schemas
-from app.http.responses import accepted
+from app.http.route import accepted
 from core.jobs.ingest import IngestJob
 from core.store import Dataset, Job, Transaction
 

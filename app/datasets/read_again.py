@@ -12,8 +12,7 @@ from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import RequestModel
 from app.http.services import UseServices
 from core.data.options import reading_options

@@ -33,8 +33,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.responses import ACCEPTED
-from app.http.route import Router
+from app.http.route import ACCEPTED, Router
 from app.http.schemas import DisplayName, RequestModel
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, FormReceiver, ReceivedForm

@@ -17,8 +17,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
-from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedFile, ReceivedForm, UploadKeys, receive_form, record_files

@@ -19,8 +19,7 @@ from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
-from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
 from app.jobs.schemas import Job

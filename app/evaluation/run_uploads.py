@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
-from app.http.responses import accepted
+from app.http.route import accepted
 from app.http.services import Services
 from app.jobs.schemas import Job
 from app.jobs.submission.checks import require_ready

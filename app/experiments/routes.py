@@ -31,8 +31,7 @@ from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import delete_artifacts_of
 from core.errors import NotFound, WrongState

@@ -1,4 +1,4 @@
-"""Base route classes of the API."""
+"""Base route classes of the API, path parameters that may hold any text, and 202 responses."""
 
 from collections.abc import Callable, Collection, Coroutine
 from http import HTTPStatus
@@ -7,7 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 from starlette.routing import Match, compile_path, get_name
 from starlette.types import Receive, Scope, Send
@@ -15,9 +17,41 @@ from starlette.types import Receive, Scope, Send
 from app.http.bodies import JsonRequest
 from app.http.caching import ResponseCache, conditional
 from app.http.openapi import operation_id
+from app.http.schemas import ResponseModel
 from app.http.services import registered, services_of
 from app.settings import ApiSettings
 from core.store.visibility import visible_projects
+
+_TEXT = "text"
+
+
+class _TextConvertor(Convertor[str]):
+    """Match the rest of a path with slashes and line breaks; Starlette's `path` ends at a line break."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor(_TEXT, _TextConvertor())
+
+
+def any_text(name: str) -> str:
+    """Return a path parameter that matches the rest of the path."""
+    return f"{{{name}:{_TEXT}}}"
+
+
+ACCEPTED = 202
+
+
+def accepted(view: ResponseModel, location: str) -> JSONResponse:
+    """Return a 202 response with the created resource and its URL."""
+    return JSONResponse(view.model_dump(mode="json"), ACCEPTED, headers={"Location": location})
+
 
 # The only path parameter that may contain a NUL: others are database keys, in which PostgreSQL refuses NUL.
 QUERY_ID = "query_id"

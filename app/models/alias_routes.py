@@ -9,8 +9,7 @@ from starlette.responses import Response
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router, accepted
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
 from app.jobs.schemas import Job

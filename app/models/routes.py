@@ -16,8 +16,7 @@ from app.http.lists import (
     list_query,
 )
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
-from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, Router, accepted
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
 from app.jobs.requests.fields import MetricName

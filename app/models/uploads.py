@@ -15,7 +15,7 @@ from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
 from app.http.labels import MAX_MULTILINE_LENGTH, MULTILINE_PATTERN, PROJECT_PART
 from app.http.pointers import body_errors, input_problems
-from app.http.responses import accepted
+from app.http.route import accepted
 from app.http.services import Services
 from app.jobs.schemas import Job
 from app.models.schemas import ModelImport

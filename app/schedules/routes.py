@@ -10,8 +10,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.lists import ListQuery, Prefix, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
 from app.schedules.schemas import (

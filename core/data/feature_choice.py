@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
-from core.names import first_names
+from core.names import did_you_mean, first_names
 from core.stored import entry
-from core.suggestions import did_you_mean
 
 _MAX_NAME_LENGTH = 40
 _MAX_SUGGESTIONS = 5

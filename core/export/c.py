@@ -335,15 +335,13 @@ class CNetwork(_C[NetworkSource], NetworkCode):
 class CSum(_C[SumSource], MembersTarget):
     """C source of a sum: its members' code, where names end with the member's number: `nodes_of_1`."""
 
-    summary = "C99 source without dependencies, in float64"
+    summary, agreement = CNetwork.summary, CNetwork.agreement
     missing = (
         "NAN is missing; for linear scorers and networks, all values that are not finite are missing."
         " Members trained on floats round features to float first; everything else is computed in double."
     )
-    agreement = within_tolerance("1e-9")
     limits = CTrees.limits
-    of_trees = CTrees()
-    of_networks = CNetwork()
+    of_trees, of_networks = CTrees(), CNetwork()
 
     def code(self, source: SumSource, function: str) -> str:
         """Return the code of the members, and the function that adds their weighted scores."""
@@ -369,9 +367,7 @@ class CSum(_C[SumSource], MembersTarget):
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the code of each member, without the member's number in names, as in a separate export."""
         _, *codes = _MEMBER_HEADING.split(content.decode())
-        return [
-            _member_of(re.sub(rf"_of_{number}\b", "", code)) for number, code in enumerate(codes, start=1)
-        ]
+        return [_member_of(re.sub(rf"_of_{number}\b", "", code)) for number, code in enumerate(codes, 1)]
 
 
 def _member_of(code: str) -> WrittenMember:

@@ -1,8 +1,13 @@
 """Model inspection: feature importance, partial dependence and trees."""
 
-from core.inspection.importance import SplitImportance, split_importance
 from core.inspection.partial_dependence import Grid, PartialDependence, partial_dependence
-from core.inspection.permutation import PermutationImportance, Permutations, permutation_importance
+from core.inspection.permutation import (
+    PermutationImportance,
+    Permutations,
+    SplitImportance,
+    permutation_importance,
+    split_importance,
+)
 from core.inspection.tree_nodes import MAX_DEPTH, Leaf, Split, tree_nodes
 
 __all__ = [

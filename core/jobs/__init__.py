@@ -1,6 +1,7 @@
 """Job kinds, each with its stored specification, title, lane, main metric and artifacts to clean up."""
 
 from core.jobs.base import PRIORITIES, JobLimits, JobSpec, Lane, MainMetric, SubmittedJob
+from core.jobs.measuring import System
 from core.jobs.registry import (
     LANES,
     MAX_TITLE,
@@ -14,7 +15,6 @@ from core.jobs.registry import (
     title_of,
 )
 from core.jobs.status import JobStatus
-from core.jobs.systems import System
 
 __all__ = [
     "LANES",

@@ -9,7 +9,7 @@ from core.clicks.models.specification import ClickModelSpec
 from core.errors import InvalidInput
 from core.jobs.base import ClickLogJob, Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import claims_folders, log_claims_folders
-from core.jobs.systems import System, system_names
+from core.jobs.measuring import System, system_names
 from core.parameters import build, parameters_of, stored_values, values_of
 from core.stored import Stored, entry
 

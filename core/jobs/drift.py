@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from core.errors import InvalidInput
 from core.jobs.base import SubmittedJob
-from core.jobs.systems import SYSTEM_NAME_ENTRIES, System
+from core.jobs.measuring import SYSTEM_NAME_ENTRIES, System
 from core.stored import Json, Stored, entry, read_entries
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import JobSpec
-from core.jobs.measuring import Measures
-from core.jobs.systems import System, system_names
+from core.jobs.measuring import Measures, System, system_names
 from core.stored import Stored, entry, read_entries, write_entries
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from core.jobs.base_training import BaseTrainingJob
-from core.jobs.systems import SYSTEM_NAME_ENTRIES
+from core.jobs.measuring import SYSTEM_NAME_ENTRIES
 from core.stored import Stored, entry
 
 # Name of the tag that all models of one grid share.

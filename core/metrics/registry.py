@@ -34,7 +34,7 @@ from core.metrics.trec_names import (
     from_trec_eval,
     trec_eval_conventions,
 )
-from core.suggestions import did_you_mean
+from core.names import did_you_mean
 
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from cronsim import CronSim, CronSimError
 
 from core.errors import InvalidInput
-from core.suggestions import did_you_mean
+from core.names import did_you_mean
 
 FIELDS = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _RANGES = ("0 to 59", "0 to 23", "1 to 31", "1 to 12 or JAN to DEC", "0 to 7 or SUN to SAT")

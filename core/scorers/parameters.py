@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from core.errors import InvalidInput
+from core.names import did_you_mean
 from core.parameters import Names, Numbers, WholeNumbers, build, check, parameter, stored_values, values_of
-from core.suggestions import did_you_mean
 
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 INPUTS = ("standard", "rank-gauss", "none")

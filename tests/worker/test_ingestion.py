@@ -25,7 +25,7 @@ from tests.purging import purge
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
 from worker.job.caches import Caches
-from worker.job.digests import upload_digest
+from worker.job.part_reading import upload_digest
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.sweeper import Sweeper

@@ -16,8 +16,7 @@ from core.store.data_files import DataFiles
 from core.types import OnProgress
 from worker.dask.cluster import cluster_client
 from worker.job.dask_reading import DaskReader
-from worker.job.digests import files_digest
-from worker.job.part_reading import LocalReader, PartReader, PartTask
+from worker.job.part_reading import LocalReader, PartReader, PartTask, files_digest
 from worker.job.run import JobRun
 
 _STEPS = 1_000  # progress steps of all files

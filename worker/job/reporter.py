@@ -11,7 +11,7 @@ import structlog
 from core.errors import StoreUnavailable
 from core.store import Transaction
 from core.types import OnProgress
-from worker.job.counters import JobCounters
+from worker.job.caches import JobCounters
 from worker.job.lease import Lease
 from worker.job.phases import Phases
 

@@ -11,8 +11,7 @@ from core.jobs import JobLimits
 from core.store import Job, Store, Transaction
 from core.store.clock import utc_now
 from worker.job.artifact_writer import ArtifactWriter
-from worker.job.caches import Caches
-from worker.job.counters import JobCounters
+from worker.job.caches import Caches, JobCounters
 from worker.job.lease import Lease
 from worker.job.limits import Bounds
 from worker.job.phases import Phases

@@ -17,9 +17,9 @@ from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import query_sizes_key, upload_key
 from core.store.data_files import DataFiles
 from core.types import OnProgress
-from worker.job.digests import synthetic_digest, upload_digest
 from worker.job.downloads import Downloads
 from worker.job.folder_files import FolderFiles, options_json
+from worker.job.part_reading import synthetic_digest, upload_digest
 from worker.job.run import JobRun
 
 

@@ -1,14 +1,15 @@
 """Build sums of stored models, or of a model and the trees trained on its residuals."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from core.data.categories import Categories
 from core.data.feature_alignment import AbsentFeatures
 from core.errors import InvalidInput, ModelError
 from core.jobs.base_training import BaseTrainingJob
 from core.names import first_names
-from core.scorers import Member, Sum, WeightedSum, write_sum
+from core.scorers import Member, Sum, TreeModel, WeightedSum, write_sum
 from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.training import IterationReport, TrainedModel, TrainingSpec
@@ -18,6 +19,48 @@ from core.training.weights import FittedWeights, best_weights, fit_weights
 from worker.job.datasets import KeyedDataset
 from worker.job.reporter import Values
 from worker.job.run import JobRun
+
+
+@dataclass(frozen=True)
+class BaseModel:
+    """A model that a training continues.
+
+    Attributes:
+        member: Model, with its file.
+        categories: Values of categorical features by name.
+    """
+
+    member: Member
+    categories: Mapping[str, Categories]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the model's features, as in its training data."""
+        return self.member.feature_names
+
+    @property
+    def is_forest(self) -> bool:
+        """Return whether trees can be appended to the model; other models become members of a sum."""
+        return isinstance(self.member.model, TreeModel)
+
+
+def load_base(store: Store, job: BaseTrainingJob) -> BaseModel | None:
+    """Load the model that a job continues, or None.
+
+    Raises:
+        NotFound: The model does not exist.
+        ArtifactDamaged: The checksum of the model's file does not match.
+    """
+    if job.init_model is None:
+        return None
+    with store.read() as tx:
+        row = tx.models.resolve(job.init_model)
+    content = store.verified.read_bytes(model_key(row.id), row.sha256)
+    member = Member(row.reference, content, tuple(row.feature_names), 1.0, row.precision)
+    try:
+        return BaseModel(member, member.categories)
+    except ModelError as error:
+        raise InvalidInput.at("/init_model", str(error)) from error
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,11 @@
 """Load the datasets and labels of a training job."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from core.clicks.training_data import query_of_list
 from core.data import RankingDataset
-from core.data.categories import Categories
 from core.data.feature_alignment import AbsentFeatures
 from core.data.folds import FoldAssignment, FoldColumn, Folds, RandomFolds
 from core.data.hold_out import HoldOut
@@ -20,9 +18,7 @@ from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
 from core.jobs.measuring import Measures
 from core.losses import Loss
 from core.names import first_names
-from core.scorers import Member, TreeModel
-from core.store import Store
-from core.store.artifacts.keys import model_key
+from core.scorers import Member
 from core.store.artifacts.local_cache import LocalCache
 from core.training import CachedBins, Checkpoint, TrainedModel
 from core.training.labels import check_labels
@@ -32,7 +28,7 @@ from worker.job.datasets import KeyedDataset, load_dataset
 from worker.job.distillation import label_by_teacher
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.job.sums import align_with_members, load_members, with_base
+from worker.job.sums import BaseModel, align_with_members, load_base, load_members, with_base
 from worker.job.systems import ALLOW_ABSENT
 
 
@@ -60,48 +56,6 @@ def apply_label_map(measures: Measures, dataset: RankingDataset, loss: Loss | No
     mapped = map_labels(dataset, label_map(measures.label_map))
     check_labels(LabelRange.of(mapped.labels), loss, measures.metrics, measures.contract)
     return mapped
-
-
-@dataclass(frozen=True)
-class BaseModel:
-    """A model that a training continues.
-
-    Attributes:
-        member: Model, with its file.
-        categories: Values of categorical features by name.
-    """
-
-    member: Member
-    categories: Mapping[str, Categories]
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Return the names of the model's features, as in its training data."""
-        return self.member.feature_names
-
-    @property
-    def is_forest(self) -> bool:
-        """Return whether trees can be appended to the model; other models become members of a sum."""
-        return isinstance(self.member.model, TreeModel)
-
-
-def load_base(store: Store, job: BaseTrainingJob) -> BaseModel | None:
-    """Load the model that a job continues, or None.
-
-    Raises:
-        NotFound: The model does not exist.
-        ArtifactDamaged: The checksum of the model's file does not match.
-    """
-    if job.init_model is None:
-        return None
-    with store.read() as tx:
-        row = tx.models.resolve(job.init_model)
-    content = store.verified.read_bytes(model_key(row.id), row.sha256)
-    member = Member(row.reference, content, tuple(row.feature_names), 1.0, row.precision)
-    try:
-        return BaseModel(member, member.categories)
-    except ModelError as error:
-        raise InvalidInput.at("/init_model", str(error)) from error
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,15 @@ from core.clicks.counterfactual.estimates import (
     SystemEstimate,
     evaluate_rankings,
 )
-from core.clicks.counterfactual.gate import admits_by_estimates
 from core.clicks.counterfactual.held_out import HeldOutClicks
-from core.clicks.counterfactual.joining import join_scores
 from core.clicks.counterfactual.rank_weights import rank_weights
-from core.clicks.counterfactual.rows import NewRanking
-from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference, counterfactual_result
+from core.clicks.counterfactual.rows import NewRanking, join_scores
+from core.clicks.counterfactual.verdicts import (
+    CounterfactualResult,
+    Difference,
+    admits_by_estimates,
+    counterfactual_result,
+)
 
 __all__ = [
     "CounterfactualResult",

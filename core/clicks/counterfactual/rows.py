@@ -1,10 +1,9 @@
-"""Impressions with importance weights and weighted rewards, the summands of estimates."""
+"""Impressions with importance weights, weighted rewards and predicted clicks: the summands of estimates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from core.clicks.counterfactual.importance import (
     SlotEstimator,
@@ -13,12 +12,75 @@ from core.clicks.counterfactual.importance import (
     logged_probabilities,
     weights_of_impressions_above,
 )
-from core.clicks.counterfactual.predicted_clicks import predicted_rewards
-from core.clicks.log import ClickLog
+from core.clicks.log import BoolArray, ClickLog
 from core.errors import InvalidInput
-from core.types import Float64Array, Int32Array, Int64Array
+from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
-BoolArray = npt.NDArray[np.bool_]
+_PRIOR_CLICKS = 1.0  # pseudo-count that shrinks attractiveness to 1, the mean of the log
+_FOLDS = 2
+
+
+@dataclass(frozen=True)
+class PredictedRewards:
+    """Predicted rewards from each rank on.
+
+    Attributes:
+        shown: (n_impressions,) rewards with the logged document at this rank and the new ranking below it.
+        expected: (n_impressions,) rewards with the new ranking at this rank and below it.
+    """
+
+    shown: Float64Array
+    expected: Float64Array
+
+
+def predicted_rewards(log: ClickLog, new_ranks: Int32Array, by_rank: Float64Array) -> PredictedRewards:
+    """Predict the rewards of each list from click rates of ranks and documents.
+
+    The reward of document d at rank r is weight(r) · ctr(r) · a(d). The attractiveness of d,
+    a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1), is the shrunken ratio of clicks to expected clicks. The rates
+    for a list are estimated on the other half of the lists, so that no list predicts its own clicks.
+
+    Args:
+        log: Lists of at most `len(by_rank)` ranks.
+        new_ranks: (n_pairs,) rank of each pair in the new ranking, 0 where absent.
+        by_rank: (k,) weights of the ranks.
+    """
+    lists, rewards = log.list_of_impression, log.rewards
+    folds = lists % _FOLDS
+    shown, expected = np.zeros(log.n_impressions), np.zeros(log.n_impressions)
+    for fold in range(_FOLDS):
+        estimation, prediction = folds != fold, folds == fold
+        attractiveness, rates = _rates(log, rewards, estimation, len(by_rank))
+        tails = _tails(log, new_ranks, attractiveness, by_rank * rates)
+        ranks, queries = log.ranks[prediction].astype(np.int64), log.list_queries[lists[prediction]]
+        below = tails[queries, ranks]
+        shown[prediction] = (by_rank * rates)[ranks - 1] * attractiveness[log.pairs[prediction]] + below
+        expected[prediction] = tails[queries, ranks - 1]
+    return PredictedRewards(shown, expected)
+
+
+def _rates(
+    log: ClickLog, rewards: Float64Array, is_used: BoolArray, depth: int
+) -> tuple[Float64Array, Float64Array]:
+    """Return attractiveness of pairs, (n_pairs,), and click rates of ranks, (k,), from some impressions."""
+    rank_indices = log.ranks[is_used].astype(np.int64) - 1
+    seen = np.bincount(rank_indices, minlength=depth)
+    rates = np.bincount(rank_indices, weights=rewards[is_used], minlength=depth) / np.maximum(seen, 1)
+    clicks = np.bincount(log.pairs[is_used], weights=rewards[is_used], minlength=log.n_pairs)
+    expected = np.bincount(log.pairs[is_used], weights=rates[rank_indices], minlength=log.n_pairs)
+    return (clicks + _PRIOR_CLICKS) / (expected + _PRIOR_CLICKS), rates
+
+
+def _tails(
+    log: ClickLog, new_ranks: Int32Array, attractiveness: Float64Array, by_rank: Float64Array
+) -> Float64Array:
+    """Return (n_queries, k + 1) predicted rewards of the new ranking from each rank on."""
+    table = np.zeros((len(log.query_ids), len(by_rank) + 1))
+    table[:, :-1] = by_rank
+    ranked = np.flatnonzero((new_ranks > 0) & (new_ranks <= len(by_rank)))
+    rank_indices = new_ranks[ranked] - 1
+    table[log.pair_queries[ranked], rank_indices] = by_rank[rank_indices] * attractiveness[ranked]
+    return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
 
 
 @dataclass(frozen=True)
@@ -208,3 +270,43 @@ def _unsupported(log: ClickLog, ranking: NewRanking, by_rank: Float64Array, supp
     weight = lists[:, None] * ranked * by_rank
     total = float(weight.sum())
     return float((weight * ~supported).sum()) / total if total else 1.0
+
+
+def join_scores(
+    name: str,
+    log: ClickLog,
+    query_ids: Sequence[str],
+    document_ids: Sequence[str],
+    query_boundaries: Int64Array,
+    scores: FloatArray,
+) -> NewRanking:
+    """Return the ranking of a log's pairs by descending score; ties keep their order.
+
+    A document that occurs several times in a query has its best rank.
+
+    Args:
+        name: Name of the ranking.
+        log: Click log.
+        query_ids: (n_queries,) ids of queries.
+        document_ids: (n_documents,) ids of documents.
+        query_boundaries: (n_queries + 1,) offsets.
+        scores: (n_documents,) scores; NaN for documents that are not ranked.
+    """
+    lengths = np.diff(query_boundaries)
+    queries = np.repeat(np.arange(len(query_ids)), lengths)
+    ranked = ~np.isnan(scores)
+    # Documents that are not ranked come last and are dropped below.
+    order = np.lexsort((-np.where(ranked, scores, -np.inf), ~ranked, queries))
+    ranks = np.empty(len(scores), np.int64)
+    ranks[order] = np.arange(len(scores)) - np.repeat(query_boundaries[:-1], lengths) + 1
+    pairs = log.pairs_of(query_ids, document_ids, query_boundaries)
+    joined = np.flatnonzero(ranked & (pairs >= 0))
+    # Of copies of a document, the best rank is written last and remains.
+    worst_first = joined[np.argsort(-ranks[joined])]
+    ranks_of_pairs = np.zeros(log.n_pairs, np.int32)
+    ranks_of_pairs[pairs[worst_first]] = ranks[worst_first]
+    counts = dict(
+        zip(query_ids, np.bincount(queries[ranked], minlength=len(query_ids)).tolist(), strict=True)
+    )
+    lengths_in_log = np.array([counts.get(query, 0) for query in log.query_ids], np.int32)
+    return NewRanking(name, ranks_of_pairs, lengths_in_log)

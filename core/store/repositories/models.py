@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, String, cast, exists, func, select
 from sqlalchemy.orm import aliased
 
 from core.errors import InvalidInput, NotFound
+from core.names import did_you_mean
 from core.store.artifacts.keys import model_key
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
@@ -17,7 +18,6 @@ from core.store.repositories.pages import NEWEST_FIRST, Direction, Page, WantedT
 from core.store.repositories.projects import changed_tags
 from core.store.repositories.repository import Repository, insert_row
 from core.store.tables import Job, Model, ModelAlias, ModelName
-from core.suggestions import did_you_mean
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 MODEL_NAME_RULE = "must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"

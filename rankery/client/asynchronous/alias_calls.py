@@ -78,9 +78,6 @@ class AsyncAliasCalls(AsyncCalls):
             name: The model's name.
             alias: The alias.
             gate: `{"dataset_id", "metric", "require", …}`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         response = await self.transport.request("PUT", f"{alias_path(name, alias)}/gate", json=dict(gate))
         return read(GateView, response.json())

@@ -6,8 +6,7 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.asynchronous.alias_calls import AsyncExportCalls
-from rankery.client.asynchronous.click_logs import AsyncClickLogCalls
-from rankery.client.asynchronous.click_model_calls import AsyncClickModelCalls
+from rankery.client.asynchronous.click_logs import AsyncClickLogCalls, AsyncClickModelCalls
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
 from rankery.client.asynchronous.experiments import AsyncExperimentCalls
 from rankery.client.asynchronous.interleavings import AsyncInterleavingCalls
@@ -44,8 +43,9 @@ class AsyncClient(
     """Client of one Rankery service; use it as a context manager, or call `close`.
 
     Requests are retried if no response arrives, and after the status 429, 502, 503 or 504; creations are
-    idempotent. A `RankeryApiError` has the problem that the service reported; it is a `KeyRefused` for a
-    missing or refused API key. `ServiceUnreachable` is raised if no response arrives. All errors are
+    idempotent. If the service refuses a request, the method raises a `RankeryApiError` with the reported
+    problem; it is a `KeyRefused` for a missing or refused API key. `ServiceUnreachable` is raised if no
+    response arrives. The same holds for methods of jobs, models and other resources. All errors are
     subclasses of `rankery.errors.UserError`; their message is one sentence with a remedy.
 
     Args:

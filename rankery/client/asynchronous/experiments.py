@@ -178,9 +178,6 @@ class AsyncExperimentCalls(AsyncCalls):
 
         Returns:
             The experiment; `wait` for it.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         body = {
             "paper": paper,

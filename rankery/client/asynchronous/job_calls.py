@@ -46,9 +46,6 @@ class AsyncJobCalls(AsyncCalls):
 
         Args:
             job: `{"kind": "train" | "auto-train" | "evaluate" | "rank" | "compare" | "inspect", …}`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         return self._bound(AsyncJob, await self.transport.create("/v1/jobs", dict(job)))
 

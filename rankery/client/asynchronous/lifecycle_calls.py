@@ -61,7 +61,6 @@ class AsyncLifecycleCalls(AsyncCalls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -98,7 +97,6 @@ class AsyncLifecycleCalls(AsyncCalls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused the request.
 
         Example:
             ```python

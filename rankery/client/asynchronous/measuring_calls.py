@@ -54,9 +54,6 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         dataset_id = await self._dataset_id(dataset, columns)
         spec = {
@@ -114,9 +111,6 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         dataset_id = await self._dataset_id(dataset, columns)
         spec = {
@@ -156,9 +150,6 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "rank",
@@ -203,9 +194,6 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "inspect",
@@ -295,9 +283,6 @@ class AsyncDriftCalls(AsyncJobCalls):
 
         Returns:
             The job; `client.drift_report(job.result["drift_report_id"])` returns the drift report.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {"kind": "drift", "model": id_of(model), "days": days, "thresholds": thresholds, **options}
         return await self.submit(without_none(spec))

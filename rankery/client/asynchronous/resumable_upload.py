@@ -54,7 +54,6 @@ class AsyncResumableUpload:
 
         Raises:
             FileUnusable: The file cannot be read, or has become shorter.
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: No bytes were accepted for minutes.
         """
         while True:

@@ -16,9 +16,6 @@ class AsyncSchedule(ScheduleView, AsyncRefreshable):
 
         Args:
             **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data` and `enabled`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         return await self._change(changes)
 

@@ -256,11 +256,7 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         return await self.submit_study(without_none(spec))
 
     async def submit_study(self, study: Mapping[str, Any]) -> AsyncStudy:
-        """Submit a study with the fields of the HTTP API.
-
-        Raises:
-            RankeryApiError: The service refused the request.
-        """
+        """Submit a study with the fields of the HTTP API."""
         return self._bound(AsyncStudy, await self.transport.create("/v1/studies", dict(study)))
 
     def studies(self, *, status: str | None = None) -> AsyncPages[AsyncStudy]:

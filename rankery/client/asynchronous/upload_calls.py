@@ -82,7 +82,6 @@ class AsyncUploadCalls(AsyncCalls):
             FileUnusable: A file cannot be read.
             DataUnusable: The data frame cannot be sent; the message names the row and the column.
             WrongType: The data are of another type.
-            RankeryApiError: The service refused the request.
 
         Warns:
             DataWarning: A label is missing, all rows are of one query, the rows of a query are not
@@ -158,7 +157,6 @@ class AsyncUploadCalls(AsyncCalls):
         Raises:
             DataUnusable: The shapes do not match.
             InvalidArgument: Indexes of pandas are in different orders.
-            RankeryApiError: The service refused the request.
         """
         if query_sizes is None and query_ids is None:
             raise DataUnusable("give query_sizes (documents per query) or query_ids (one per document)")

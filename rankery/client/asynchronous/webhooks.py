@@ -23,9 +23,6 @@ class AsyncWebhook(WebhookView, AsyncRefreshable):
 
         Args:
             **changes: `url`, `events`, `description`, `project` and `enabled`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         return await self._change(changes)
 
@@ -95,9 +92,6 @@ class AsyncWebhookCalls(AsyncCalls):
 
         Returns:
             The webhook; its `secret`, for `rankery.verify_webhook`, is not returned again.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         body = {
             "url": url,
@@ -153,7 +147,6 @@ class AsyncEventCalls(AsyncCalls):
 
         Raises:
             ServiceUnreachable: The service has not responded for `patience_seconds`.
-            RankeryApiError: The service refused the request.
 
         Warns:
             DataWarning: Events after `after` were removed by the retention.

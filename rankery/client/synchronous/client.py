@@ -9,8 +9,7 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.synchronous.alias_calls import ExportCalls
-from rankery.client.synchronous.click_logs import ClickLogCalls
-from rankery.client.synchronous.click_model_calls import ClickModelCalls
+from rankery.client.synchronous.click_logs import ClickLogCalls, ClickModelCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls
 from rankery.client.synchronous.experiments import ExperimentCalls
 from rankery.client.synchronous.interleavings import InterleavingCalls
@@ -47,8 +46,9 @@ class Client(
     """Client of one Rankery service; use it as a context manager, or call `close`.
 
     Requests are retried if no response arrives, and after the status 429, 502, 503 or 504; creations are
-    idempotent. A `RankeryApiError` has the problem that the service reported; it is a `KeyRefused` for a
-    missing or refused API key. `ServiceUnreachable` is raised if no response arrives. All errors are
+    idempotent. If the service refuses a request, the method raises a `RankeryApiError` with the reported
+    problem; it is a `KeyRefused` for a missing or refused API key. `ServiceUnreachable` is raised if no
+    response arrives. The same holds for methods of jobs, models and other resources. All errors are
     subclasses of `rankery.errors.UserError`; their message is one sentence with a remedy.
 
     Args:

@@ -181,9 +181,6 @@ class ExperimentCalls(Calls):
 
         Returns:
             The experiment; `wait` for it.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         body = {
             "paper": paper,

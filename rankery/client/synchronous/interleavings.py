@@ -39,9 +39,6 @@ class InterleavingCalls(JobCalls, DatasetReferences):
             rankings: Names of two or more rankers whose rankings the caller provides; instead of `models`.
             **options: `method`, `length`, `seed`, `unit`, `error`, `miss`, `difference`,
                 `click_window_seconds` and `project`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         named = None if models is None else [id_of(model) for model in models]
         body = without_none({"name": name, "models": named, "rankings": rankings, **options})
@@ -80,9 +77,6 @@ class InterleavingCalls(JobCalls, DatasetReferences):
             user: Any text that identifies the user; only its hash is stored. Without it each list is new.
             documents: Candidates for the models, `{"id", "features"}`.
             rankings: Documents of each ranker, best first, for an interleaving with `rankings`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         request = without_none({"id": query, "documents": documents})
         body = without_none({"user": user, "query": request, "rankings": rankings})
@@ -149,9 +143,6 @@ class InterleavingCalls(JobCalls, DatasetReferences):
 
         Returns:
             The job; its `result` has the estimates and the differences with their sentences.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         named = {"click_log_id": id_of(click_log), "dataset_id": self._dataset_id(dataset)}
         listed = [dict(one) if isinstance(one, Mapping) else system_of(one) for one in systems]

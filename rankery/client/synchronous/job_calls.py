@@ -49,9 +49,6 @@ class JobCalls(Calls):
 
         Args:
             job: `{"kind": "train" | "auto-train" | "evaluate" | "rank" | "compare" | "inspect", …}`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         return self._bound(Job, self.transport.create("/v1/jobs", dict(job)))
 

@@ -64,7 +64,6 @@ class LifecycleCalls(Calls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -101,7 +100,6 @@ class LifecycleCalls(Calls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused the request.
 
         Example:
             ```python

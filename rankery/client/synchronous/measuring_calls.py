@@ -57,9 +57,6 @@ class MeasuringCalls(JobCalls, SystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         dataset_id = self._dataset_id(dataset, columns)
         spec = {
@@ -117,9 +114,6 @@ class MeasuringCalls(JobCalls, SystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         dataset_id = self._dataset_id(dataset, columns)
         spec = {
@@ -159,9 +153,6 @@ class MeasuringCalls(JobCalls, SystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "rank",
@@ -206,9 +197,6 @@ class MeasuringCalls(JobCalls, SystemCalls):
             priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "inspect",
@@ -298,9 +286,6 @@ class DriftCalls(JobCalls):
 
         Returns:
             The job; `client.drift_report(job.result["drift_report_id"])` returns the drift report.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         spec = {"kind": "drift", "model": id_of(model), "days": days, "thresholds": thresholds, **options}
         return self.submit(without_none(spec))

@@ -57,7 +57,6 @@ class ResumableUpload:
 
         Raises:
             FileUnusable: The file cannot be read, or has become shorter.
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: No bytes were accepted for minutes.
         """
         while True:

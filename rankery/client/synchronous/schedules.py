@@ -19,9 +19,6 @@ class Schedule(ScheduleView, Refreshable):
 
         Args:
             **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data` and `enabled`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         return self._change(changes)
 

@@ -259,11 +259,7 @@ class StudyCalls(DatasetReferences):
         return self.submit_study(without_none(spec))
 
     def submit_study(self, study: Mapping[str, Any]) -> Study:
-        """Submit a study with the fields of the HTTP API.
-
-        Raises:
-            RankeryApiError: The service refused the request.
-        """
+        """Submit a study with the fields of the HTTP API."""
         return self._bound(Study, self.transport.create("/v1/studies", dict(study)))
 
     def studies(self, *, status: str | None = None) -> Pages[Study]:

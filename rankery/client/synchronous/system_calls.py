@@ -62,7 +62,6 @@ class SystemCalls(DatasetReferences):
             FileUnusable: The file cannot be read.
             InvalidArgument: The model is not fitted, or the names do not match it.
             WrongType: `model` is not a model of LightGBM.
-            RankeryApiError: The service refused the request.
         """
         encoded_tags = None if tags is None else json.dumps(dict(tags))
         fields = without_none(
@@ -104,7 +103,6 @@ class SystemCalls(DatasetReferences):
             FileUnusable: The file cannot be read.
             DataUnusable: The scores do not match the dataset; the message names the row or the query.
             WrongType: `run` has an unsupported type.
-            RankeryApiError: The service refused the request.
 
         Warns:
             DataWarning: Scores are matched by their order, but their pandas index is not in that order.

@@ -85,7 +85,6 @@ class UploadCalls(Calls):
             FileUnusable: A file cannot be read.
             DataUnusable: The data frame cannot be sent; the message names the row and the column.
             WrongType: The data are of another type.
-            RankeryApiError: The service refused the request.
 
         Warns:
             DataWarning: A label is missing, all rows are of one query, the rows of a query are not
@@ -161,7 +160,6 @@ class UploadCalls(Calls):
         Raises:
             DataUnusable: The shapes do not match.
             InvalidArgument: Indexes of pandas are in different orders.
-            RankeryApiError: The service refused the request.
         """
         if query_sizes is None and query_ids is None:
             raise DataUnusable("give query_sizes (documents per query) or query_ids (one per document)")

@@ -26,9 +26,6 @@ class Webhook(WebhookView, Refreshable):
 
         Args:
             **changes: `url`, `events`, `description`, `project` and `enabled`.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         return self._change(changes)
 
@@ -98,9 +95,6 @@ class WebhookCalls(Calls):
 
         Returns:
             The webhook; its `secret`, for `rankery.verify_webhook`, is not returned again.
-
-        Raises:
-            RankeryApiError: The service refused the request.
         """
         body = {
             "url": url,
@@ -156,7 +150,6 @@ class EventCalls(Calls):
 
         Raises:
             ServiceUnreachable: The service has not responded for `patience_seconds`.
-            RankeryApiError: The service refused the request.
 
         Warns:
             DataWarning: Events after `after` were removed by the retention.

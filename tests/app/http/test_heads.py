@@ -5,7 +5,7 @@ import gzip
 import pytest
 from starlette.datastructures import Headers
 
-from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES, _encoding_refusal
+from app.http.headers import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES, _encoding_refusal
 from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded  # no test here depends on the store

@@ -16,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings
-from app.http.header_limits import MAX_HEADERS, MAX_TARGET_BYTES
+from app.http.headers import MAX_HEADERS, MAX_TARGET_BYTES
 from app.http.services import Services, registered
 from app.uploads.resumable import PieceWriter, receive_piece
 from core.errors import UploadTakenOver
