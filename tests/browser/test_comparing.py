@@ -168,7 +168,7 @@ def test_a_training_uses_conventions_and_is_diagnosed(visit: Visit, prepared: Pr
 
 
 def test_sizes_are_automatic_and_repeats_have_a_spread(visit: Visit, prepared: Prepared) -> None:
-    """The form uses automatic sizes by default. The page of repeats shows their spread, and fits long names."""
+    """Sizes are automatic by default. The page of repeats shows their spread, and fits long names."""
     prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model=f"repeated_{'x' * 50}", iterations=4)
     sizes = page.get_by_role("group", name="Sizes")
