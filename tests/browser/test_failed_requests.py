@@ -157,7 +157,7 @@ def test_the_trash_shows_why_it_was_not_emptied(visit: Visit) -> None:
 
 
 def test_the_focus_stays_at_the_trash_when_it_is_emptied(visit: Visit) -> None:
-    """The button is disabled then, so that the contents of the trash get the focus."""
+    """The button is disabled then, so that the panel of the trash gets the focus."""
     deletion = {"deleted": {"models": 1}, "size_bytes": 1000, "complete": True}
     visit.page.route("**/v1/trash/empty", lambda route: route.fulfill(json=deletion))
     visit.page.route("**/v1/trash?*", lambda route: route.fulfill(json=_trash()))
@@ -166,7 +166,7 @@ def test_the_focus_stays_at_the_trash_when_it_is_emptied(visit: Visit) -> None:
     page.get_by_role("button", name="Empty the trash").click()
     page.get_by_role("button", name="Empty it").click()
     expect(page.get_by_text("The trash is empty.")).to_be_visible()
-    expect(page.locator("#trash")).to_be_focused()
+    expect(page.locator("#trash-panel")).to_be_focused()
 
 
 def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared: Prepared) -> None:

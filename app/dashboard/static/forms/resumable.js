@@ -3,8 +3,7 @@
  * in a page that is opened later.
  * @module
  */
-import { urlOf } from "../page/paths.js";
-import { failure, fetchPath, signIn, Unavailable } from "../page/api.js";
+import { failure, fetchPath, signIn, transfer, Unavailable } from "../page/api.js";
 
 /** Files above this size are sent in parts. */
 export const RESUMABLE_BYTES = 100e6;
@@ -138,7 +137,7 @@ function retryableFailure(status, text) {
 }
 
 /**
- * Send one part by a request with progress events, which fetch lacks.
+ * Send one part.
  *
  * @param {string} path
  * @param {File} file
@@ -147,24 +146,11 @@ function retryableFailure(status, text) {
  * @param {AbortSignal} signal
  * @returns {Promise<number>} the offset after the part
  */
-function sendPart(path, file, offset, onProgress, signal) {
-  const transfer = new XMLHttpRequest();
-  const ended = new AbortController();
-  transfer.addEventListener("loadend", () => ended.abort());
-  return new Promise((resolve, reject) => {
-    transfer.upload.addEventListener("progress", ({ loaded }) => onProgress(loaded));
-    transfer.addEventListener("load", () => {
-      if (transfer.status === 204) resolve(Number(transfer.getResponseHeader("upload-offset")));
-      else if (transfer.status === 401) signIn();
-      else reject(retryableFailure(transfer.status, transfer.responseText));
-    });
-    transfer.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
-    transfer.addEventListener("abort", () => reject(new Unavailable("The upload was stopped.")));
-    signal.addEventListener("abort", () => transfer.abort(), { signal: ended.signal });
-    transfer.open("PATCH", urlOf(path));
-    for (const [name, value] of Object.entries(TUS)) transfer.setRequestHeader(name, value);
-    transfer.setRequestHeader("upload-offset", String(offset));
-    transfer.setRequestHeader("content-type", "application/offset+octet-stream");
-    transfer.send(file.slice(offset, offset + PART_BYTES));
-  });
+async function sendPart(path, file, offset, onProgress, signal) {
+  const type = "application/offset+octet-stream";
+  const headers = { ...TUS, "upload-offset": String(offset), "content-type": type };
+  const body = file.slice(offset, offset + PART_BYTES);
+  const answer = await transfer("PATCH", path, { body, headers, onProgress, signal });
+  if (answer.status !== 204) throw retryableFailure(answer.status, answer.responseText);
+  return Number(answer.getResponseHeader("upload-offset"));
 }

@@ -1,9 +1,8 @@
 /** Uploads: dropped files, the request with its progress, and the form for runs. @module */
-import { urlOf } from "../page/paths.js";
 import { DATASET_ROLES } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
-import { failure, idempotentSender, signIn, Unavailable } from "../page/api.js";
+import { failure, idempotentSender, transfer, Unavailable } from "../page/api.js";
 import { announce, find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
@@ -26,44 +25,28 @@ const sendOnce = idempotentSender();
 export function upload(path, form, onProgress) {
   const large = [...form].flatMap(([name, value]) => (isLarge(value) ? [/** @type {const} */ ([name, value])] : []));
   const stopped = new AbortController();
-  /** @type {{abort: () => void} | null} */
-  let last = null;
-  /** @param {string} key @param {OnProgress} report */
-  function sendWith(key, report) {
-    const transfer = sendForm(path, form, report, key);
-    last = transfer;
-    return transfer.done;
-  }
+  const { signal } = stopped;
   /** @param {string} key */
   async function send(key) {
-    if (!large.length) return sendWith(key, onProgress);
+    if (!large.length) return sendForm(path, form, onProgress, key, signal);
     const total = large.reduce((sum, [, { size: bytes }]) => sum + bytes, 0);
     let before = 0;
     for (const [name, file] of large) {
-      const id = await sendResumable(
-        name,
-        file,
-        (sent, state) => onProgress(before + sent, total, state),
-        stopped.signal,
-      );
+      const id = await sendResumable(name, file, (sent, state) => onProgress(before + sent, total, state), signal);
       if (id === null) return null;
       form.set(name, `upload:${id}`);
       before += file.size;
     }
     onProgress(total, total);
     const answer = await persist(
-      () => sendWith(key, () => {}),
+      () => sendForm(path, form, () => {}, key, signal),
       () => onProgress(total, total, "waiting"),
-      stopped.signal,
+      signal,
     );
     if (answer !== null) for (const [name, file] of large) forget(name, file);
     return answer;
   }
-  const abort = () => {
-    stopped.abort();
-    last?.abort();
-  };
-  return { done: sendOnce(contentsKey(path, form), send), abort };
+  return { done: sendOnce(contentsKey(path, form), send), abort: () => stopped.abort() };
 }
 
 /** Return a text that differs between requests with other contents. @param {string} path @param {FormData} form */
@@ -78,37 +61,28 @@ function contentsKey(path, form) {
 const isLarge = (value) => value instanceof File && value.size > RESUMABLE_BYTES;
 
 /**
- * Send a form in one request.
+ * Send a form in one request, and return the response's JSON, or null if the upload was stopped.
  *
  * @param {string} path
- * @param {FormData} form
+ * @param {FormData} body
  * @param {OnProgress} onProgress
  * @param {string} idempotencyKey
+ * @param {AbortSignal} signal
  */
-function sendForm(path, form, onProgress, idempotencyKey) {
-  const transfer = new XMLHttpRequest();
-  const done = new Promise((resolve, reject) => {
-    transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));
-    transfer.addEventListener("load", () => {
-      if (transfer.status === 401) signIn();
-      else if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
-      else resolve(transfer.responseText);
-    });
-    transfer.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
-    transfer.addEventListener("abort", () => resolve(null));
-  }).then((text) => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      // A proxy may answer with HTML.
-      throw new Unavailable("The answer of the API was lost.");
-    }
+async function sendForm(path, body, onProgress, idempotencyKey, signal) {
+  const headers = { accept: "application/json", "idempotency-key": idempotencyKey };
+  const answer = await transfer("POST", path, { body, headers, onProgress, signal }).catch((error) => {
+    if (signal.aborted) return null;
+    throw error;
   });
-  transfer.open("POST", urlOf(path));
-  transfer.setRequestHeader("accept", "application/json");
-  transfer.setRequestHeader("idempotency-key", idempotencyKey);
-  transfer.send(form);
-  return { done, abort: () => transfer.abort() };
+  if (!answer) return null;
+  if (answer.status >= 400) throw failure(answer.status, answer.responseText);
+  try {
+    return JSON.parse(answer.responseText);
+  } catch {
+    // A proxy may answer with HTML.
+    throw new Unavailable("The answer of the API was lost.");
+  }
 }
 
 /**
@@ -138,12 +112,12 @@ export function contentsOf(form, texts = payloadOf(form)) {
 export async function sendUpload(form, path, contents) {
   const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
   const progress = find(form, ".upload-progress");
-  const transfer = upload(path, contents, progressView(progress));
+  const sending = upload(path, contents, progressView(progress));
   addEventListener("beforeunload", confirmLeaving);
-  stop.onclick = transfer.abort;
+  stop.onclick = sending.abort;
   stop.hidden = false;
   try {
-    const answer = await transfer.done;
+    const answer = await sending.done;
     if (!answer) announce("The upload was stopped.");
     return answer;
   } finally {

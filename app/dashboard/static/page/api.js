@@ -59,6 +59,31 @@ export async function fetchPath(path, options) {
   }
 }
 
+/**
+ * Send a request with progress events, which fetch lacks.
+ *
+ * @param {string} method
+ * @param {string} path
+ * @param {{body: FormData | Blob, headers: Record<string, string>, onProgress: (sent: number, total: number) => void,
+ *   signal: AbortSignal}} options onProgress: called with numbers of bytes
+ * @returns {Promise<XMLHttpRequest>} the answered request; rejects as `Unavailable` where there is no answer
+ */
+export function transfer(method, path, { body, headers, onProgress, signal }) {
+  const sent = new XMLHttpRequest();
+  const ended = new AbortController();
+  return new Promise((resolve, reject) => {
+    sent.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded, total));
+    sent.addEventListener("load", () => (sent.status === 401 ? signIn() : resolve(sent)));
+    sent.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
+    sent.addEventListener("abort", () => reject(new Unavailable("The upload was stopped.")));
+    sent.addEventListener("loadend", () => ended.abort());
+    signal.addEventListener("abort", () => sent.abort(), { signal: ended.signal });
+    sent.open(method, urlOf(path));
+    for (const [name, value] of Object.entries(headers)) sent.setRequestHeader(name, value);
+    sent.send(body);
+  });
+}
+
 /** Open the sign-in page, which returns here; the promise never settles. @returns {Promise<never>} */
 export function signIn() {
   const here = pagePath() + location.search + location.hash;

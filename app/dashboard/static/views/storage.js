@@ -30,8 +30,8 @@ elementById("measure").addEventListener("click", () => showStorage(true));
 const runAction = actionRunner(elementById("trash-problem"), () => {
   showStorage(true);
   showTrash();
-  // The button of the action is disabled now, or gone.
-  trash.focus();
+  // The button of the action is disabled now, or gone, and the contents are invisible until they are read.
+  elementById("trash-panel").focus();
 });
 
 showStorage(false);
