@@ -50,7 +50,9 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
     capture_output()
     _prepare_environment()
     require_key_beyond_loopback(host, data_dir)
-    with _garbage_collection_paused():
+    from core.garbage_collection import garbage_collection_paused
+
+    with garbage_collection_paused():
         import uvicorn
 
         from app import create_app
@@ -92,17 +94,6 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
 
 
 @contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """Disable garbage collection during imports, and freeze the imported objects."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
-@contextmanager
 def _convert_core_errors() -> Iterator[None]:
     """Convert core errors in the block to `ProcessFailed`."""
     from core.errors import RankeryError
@@ -132,7 +123,9 @@ def run_worker(
     require_server_package()
     capture_output()
     _prepare_environment(threads)
-    with _garbage_collection_paused():
+    from core.garbage_collection import garbage_collection_paused
+
+    with garbage_collection_paused():
         from worker import run
         from worker.process.logs import configure_logging
         from worker.settings import WorkerSettings
@@ -161,11 +154,14 @@ def run_rank_worker(
     _start_without_credentials(say)
     capture_output()
     _prepare_environment(threads)
-    from core.machine import available_cpus
-    from rankery.embedded.compilation_progress import compilation_progress
-    from worker.dask.rank_worker import RankWorkerOptions, run_until_stopped
-    from worker.process.logs import configure_logging
-    from worker.settings import WorkerSettings
+    from core.garbage_collection import garbage_collection_paused
+
+    with garbage_collection_paused():
+        from core.machine import available_cpus
+        from rankery.embedded.compilation_progress import compilation_progress
+        from worker.dask.rank_worker import RankWorkerOptions, run_until_stopped
+        from worker.process.logs import configure_logging
+        from worker.settings import WorkerSettings
 
     changed: dict[str, Any] = {} if scheduler is None else {"dask_scheduler": scheduler}
     with _convert_settings_errors():

@@ -24,8 +24,10 @@ _WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); imp
             "import rankery.processes; rankery.processes.unknown_variables()",
             _LATER | {"lightgbm", "celery", "redis", "sqlalchemy", "numpy", "pyarrow", "numba"},
         ),
+        # Commands such as `rankery keys` use the store alone.
+        ("import core.store.database", _LATER | {"lightgbm", "celery", "numba", "pyarrow"}),
     ],
-    ids=["api", "worker", "settings"],
+    ids=["api", "worker", "settings", "store"],
 )
 def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[str]) -> None:
     """Modules that are used later are not imported at start, whichever extras are installed."""

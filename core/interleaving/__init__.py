@@ -3,21 +3,17 @@
 from core.interleaving.lists import InterleavedList, seeded_draw
 from core.interleaving.methods import METHODS, Method, check_rankers, interleave
 from core.interleaving.sequential import SequentialRule, sample_size, sequential_test, winning_share
-from core.interleaving.verdict import Look, PairVerdict, Verdict, verdict
 
+# Verdicts are imported from their module: they load numba, and the store imports this package.
 __all__ = [
     "METHODS",
     "InterleavedList",
-    "Look",
     "Method",
-    "PairVerdict",
     "SequentialRule",
-    "Verdict",
     "check_rankers",
     "interleave",
     "sample_size",
     "seeded_draw",
     "sequential_test",
-    "verdict",
     "winning_share",
 ]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from core.errors import InvalidInput
 from core.outbound.guard import SsrfGuard
@@ -138,6 +138,18 @@ class StoreSettings(BaseSettings):
     retention_audit_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days that audit entries are kept; unset: for ever"
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic passes it
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read arguments and variables only: unused sources, of files, took half of the time."""
+        return init_settings, env_settings
 
     @field_validator("data_roots", mode="before")
     @classmethod

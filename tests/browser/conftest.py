@@ -20,6 +20,8 @@ CHROMIUM_FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A page lives for a second: its scripts end before optimised code repays the time of its compilation.
+    "--js-flags=--no-opt --no-maglev",
 ]
 
 

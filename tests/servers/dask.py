@@ -15,6 +15,11 @@ from tests.servers.process import START_SECONDS, ServerProcess, free_port, tied
 _HOST = "127.0.0.1"
 # Modules are run as Dask's commands do; workers have no nanny, which would restart a killed worker.
 _DASK = [sys.executable, "-W", "ignore", "-m"]
+# By default, idle processes profile themselves 100 times per second and check their event loop 50 times.
+_IDLE = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "500ms",
+}
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,9 @@ class DaskCluster:
         self._environment = environment or {}
         address = ["--host", _HOST, "--port", str(self.port)]
         command = ["distributed.cli.dask_scheduler", *address, "--no-dashboard", *self.certificates.options]
-        self.scheduler = ServerProcess(tied([*_DASK, *command]), folder / "scheduler.log", self._answers)
+        self.scheduler = ServerProcess(
+            tied([*_DASK, *command]), folder / "scheduler.log", self._answers, environment=_IDLE
+        )
         # The guide offers two kinds of worker, which are equivalent.
         kinds = (self._rank_worker, self._dask_worker)
         self.workers = [kinds[number % 2](f"worker-{number}") for number in range(n_workers)]
@@ -117,7 +124,7 @@ class DaskCluster:
 
     def _worker(self, name: str, command: Sequence[str]) -> ServerProcess:
         log = self.log_of(name)
-        environment = {**self._environment, **self.certificates.environment}
+        environment = {**_IDLE, **self._environment, **self.certificates.environment}
         return ServerProcess(tied(command), log, lambda: has_joined(log), environment=environment)
 
     def _answers(self) -> bool:

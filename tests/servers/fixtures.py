@@ -1,5 +1,6 @@
 """The two kinds of store on which the same tests run: local files, and PostgreSQL with S3."""
 
+import functools
 import itertools
 import shutil
 from collections.abc import Iterator
@@ -67,7 +68,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marked = {mark.name for mark in metafunc.definition.iter_markers()} & set(_STORES)
     selected = metafunc.config.getoption("store")
     path = metafunc.definition.path
-    if selected is None and not marked and any(map(path.is_relative_to, _ON_SERVERS_IF_SELECTED)):
+    if selected is None and not marked and _is_on_servers_if_selected(path):
         both = metafunc.definition.get_closest_marker("both_stores") is not None
         marked = set(_STORES) if both else {"embedded"}
     kinds = [kind for kind in _STORES if selected in (None, kind) and (not marked or kind in marked)]
@@ -75,6 +76,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("store_kind", kinds)
     if "service_kind" in metafunc.fixturenames:
         metafunc.parametrize("service_kind", kinds, scope="session")
+
+
+@functools.cache
+def _is_on_servers_if_selected(path: Path) -> bool:
+    return any(map(path.is_relative_to, _ON_SERVERS_IF_SELECTED))
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,8 @@ _CLOSE_SECONDS = 5.0  # timeout for ending the ranks and disconnecting from the 
 _CONFIGURATION = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.worker.profile.enabled": False,
+    # Fifty checks of the event loop per second took most of an idle worker's processor time.
+    "distributed.admin.tick.interval": "500ms",
     # Status pages are served without certificates, so their port listens on the loopback address.
     "distributed.worker.http.routes": ["distributed.http.health"],
 }

@@ -14,8 +14,8 @@ from core.evaluation import (
     measure,
     slices,
 )
-from core.interleaving import PairVerdict
 from core.interleaving.gate import Preference, admits, verdict_of_lists
+from core.interleaving.verdict import PairVerdict
 from core.jobs.promote import PromoteJob
 from core.metrics import parse_metric
 from core.store import Promotion

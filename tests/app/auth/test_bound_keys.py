@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from app.auth.scopes import rule_of
 from app.http.caller import ADMIN
+from app.http.services import Services, registered
 from core.store import Model, Store
 from core.store.visibility import limited_to
 from tests.app.auth.foreign_project import PROJECT, SECRET_NAME, Objects, fill
@@ -171,6 +173,24 @@ OTHERS: dict[Operation, str] = {
 REFUSED = {("get", "/metrics"), ("get", "/v1/storage")}
 
 
+@dataclass(frozen=True)
+class Filled:
+    """An application with one object of every kind in another project, and headers with two keys."""
+
+    client: TestClient
+    store: Store
+    foreign: Objects
+    bound: dict[str, str]
+    unbound: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def filled(refusing_client: TestClient) -> Filled:
+    """An application that tests share whose requests change nothing."""
+    store = registered(refusing_client.app, Services).store  # type: ignore[arg-type]
+    return Filled(refusing_client, store, fill(store), _bound_key(store), _unbound_key(store))
+
+
 @pytest.fixture
 def foreign(store: Store) -> Objects:
     """One object of every kind in another project."""
@@ -180,14 +200,22 @@ def foreign(store: Store) -> Objects:
 @pytest.fixture
 def bound(store: Store) -> dict[str, str]:
     """Authorization header of a key bound to the project `mine`, with the scopes read, write and score."""
-    with store.begin() as tx:
-        _, secret = tx.api_keys.create("mine", ["read", "write", "score"], projects=[MINE])
-    return {"Authorization": f"Bearer {secret}"}
+    return _bound_key(store)
 
 
 @pytest.fixture
 def unbound(store: Store) -> dict[str, str]:
     """Authorization header of an administrator's key."""
+    return _unbound_key(store)
+
+
+def _bound_key(store: Store) -> dict[str, str]:
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("mine", ["read", "write", "score"], projects=[MINE])
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def _unbound_key(store: Store) -> dict[str, str]:
     with store.begin() as tx:
         _, secret = tx.api_keys.create("all", ["admin"])
     return {"Authorization": f"Bearer {secret}"}
@@ -358,17 +386,15 @@ def test_an_export_is_not_compared_on_foreign_documents(
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_lists_have_no_foreign_objects(
-    client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str], path: str
-) -> None:
+def test_lists_have_no_foreign_objects(filled: Filled, path: str) -> None:
     """A response cached for an administrator is not sent to a bound key."""
-    address = f"{path}?{LISTS[path].format(**foreign)}"
+    address = f"{path}?{LISTS[path].format(**filled.foreign)}"
     # Record the first use of each key, so that later requests change nothing.
-    for headers in (bound, unbound):
-        client.get("/v1/papers", headers=headers)
-    seen = client.get(address, headers=unbound)
+    for headers in (filled.bound, filled.unbound):
+        filled.client.get("/v1/papers", headers=headers)
+    seen = filled.client.get(address, headers=filled.unbound)
     assert seen.status_code == 200, seen.text
-    answer = client.get(address, headers=bound)
+    answer = filled.client.get(address, headers=filled.bound)
     assert answer.status_code == 200, answer.text
     assert not answer.json().get("items")
     assert SECRET_NAME not in answer.text
@@ -381,16 +407,14 @@ _EMPTY_FOR_ALL = {"/v1/trash", "/v1/events", "/v1/workers", "/v1/trainings"}
 
 
 @pytest.mark.parametrize("path", BY_BODY)
-def test_bodies_cannot_name_foreign_objects(
-    client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], path: str
-) -> None:
+def test_bodies_cannot_name_foreign_objects(filled: Filled, path: str) -> None:
     """The request creates nothing and changes no object."""
     template, status = BY_BODY[path]
-    body = json.loads(_with_ids(json.dumps(template), foreign))
-    before = _recorded_state(client, foreign, store)
-    answer = client.post(path, json=body, headers=bound)
+    body = json.loads(_with_ids(json.dumps(template), filled.foreign))
+    before = _recorded_state(filled.client, filled.foreign, filled.store)
+    answer = filled.client.post(path, json=body, headers=filled.bound)
     assert answer.status_code == status, answer.text
-    assert _recorded_state(client, foreign, store) == before
+    assert _recorded_state(filled.client, filled.foreign, filled.store) == before
     if status == 200:
         assert SECRET_NAME not in answer.text
 

@@ -242,10 +242,12 @@ def test_clicks_count_within_their_window(client: TestClient, store: Store, appl
         ({"length": 0}, "/length"),
     ],
 )
-def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
+def test_wrong_interleavings_are_refused(
+    refusing_client: TestClient, changed: dict[str, Any], pointer: str
+) -> None:
     """422 points at the field with the mistake."""
     body = {"name": "test", "rankings": ["a", "b"], **changed}
-    answer = client.post("/v1/interleavings", json=body)
+    answer = refusing_client.post("/v1/interleavings", json=body)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
 

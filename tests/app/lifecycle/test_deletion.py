@@ -183,9 +183,11 @@ def test_an_age_counts_from_the_creation(client: TestClient, add_ended: AddModel
         ({"filter": {"status": "lost"}}, "/filter/status"),
     ],
 )
-def test_an_invalid_selection_is_refused(client: TestClient, body: dict[str, Any], pointer: str) -> None:
+def test_an_invalid_selection_is_refused(
+    refusing_client: TestClient, body: dict[str, Any], pointer: str
+) -> None:
     """An empty filter is refused, because it would select everything."""
-    answer = client.post("/v1/jobs/delete", json=body)
+    answer = refusing_client.post("/v1/jobs/delete", json=body)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.interleaving import PairVerdict
 from core.interleaving.gate import Preference, admits, verdict_of_lists
+from core.interleaving.verdict import PairVerdict
 
 RULE = {"error": 0.05, "miss": 0.2, "difference": 0.2}
 

@@ -16,17 +16,15 @@ from core.evaluation.bootstrap import resampled_sums
 from core.interleaving import (
     Method,
     SequentialRule,
-    Verdict,
     interleave,
     sample_size,
     seeded_draw,
     sequential_test,
-    verdict,
     winning_share,
 )
 from core.interleaving.gate import verdict_of_lists
 from core.interleaving.sequential import sequential_mean_test
-from core.interleaving.verdict import sign_test
+from core.interleaving.verdict import Verdict, sign_test, verdict
 from core.types import Float64Array
 
 RULE = SequentialRule(error=0.05, miss=0.2, difference=0.05)

@@ -185,5 +185,6 @@ def test_a_worker_that_stops_after_the_last_tree_keeps_a_checkpoint(
     assert job.checkpoint["iteration"] == 3
     job = inline_worker.run_queued(job_id)
     assert job.status == "succeeded", job.problem
-    again = inline_worker.train(job.spec["dataset_id"], **{**SPEC, "hyperparameters": few})
+    changed = {"hyperparameters": few, "distribution": ranks(2)}
+    again = inline_worker.train(job.spec["dataset_id"], **{**SPEC, **changed})
     assert inline_worker.model_text(again.result or {}) == inline_worker.model_text(job.result or {})
