@@ -8,7 +8,7 @@ from starlette.types import Scope
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _MAX_RECORDED_LENGTH = 255
-_IPV6_CUSTOMER = 64  # prefix length of the network of one customer
+_IPV6_PREFIX = 64  # prefix length of the network of one customer
 
 
 def address_of(scope: Scope) -> str | None:
@@ -27,7 +27,7 @@ def recorded_address(scope: Scope) -> str | None:
     return address and address[:_MAX_RECORDED_LENGTH]
 
 
-def customer_of(address: str) -> str:
+def address_key(address: str) -> str:
     """Return the rate-limit key of an address: the address, or its /64 network for IPv6.
 
     An IPv4 address that is mapped to IPv6 is that IPv4 address: all of them are in one /64 network.
@@ -36,7 +36,7 @@ def customer_of(address: str) -> str:
         return address
     try:
         mapped = ipaddress.IPv6Address(address).ipv4_mapped
-        return str(mapped or ipaddress.ip_network((address, _IPV6_CUSTOMER), strict=False))
+        return str(mapped or ipaddress.ip_network((address, _IPV6_PREFIX), strict=False))
     except ValueError:
         return address
 

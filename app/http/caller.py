@@ -9,7 +9,7 @@ import structlog
 from fastapi import Depends, Request
 from starlette.types import Scope as AsgiScope
 
-from app.http.addresses import address_of, customer_of
+from app.http.addresses import address_key, address_of
 from core.store import ApiKey
 
 READ, SCORE, WRITE, ADMIN = "read", "score", "write", "admin"
@@ -82,4 +82,4 @@ UseCaller = Annotated[Caller, Depends(_caller)]
 
 def rate_limit_key(scope: AsgiScope) -> str:
     """Return the rate-limit key of a caller: its API key, else its address or /64 network."""
-    return caller_in(scope).key_id or customer_of(address_of(scope) or "unknown")
+    return caller_in(scope).key_id or address_key(address_of(scope) or "unknown")

@@ -10,7 +10,7 @@ import h11
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.http.addresses import Network, customer_of, is_within
+from app.http.addresses import Network, address_key, is_within
 from app.http.problems import http_problem
 from app.settings import ApiSettings
 
@@ -134,7 +134,7 @@ class TimeoutProtocol(H11Protocol):
         """Count the connection, and return the number of connections of its address, 0 for a proxy."""
         if self.client is None or is_within(self.client[0], self.proxies):
             return 0
-        self._address = customer_of(self.client[0])
+        self._address = address_key(self.client[0])
         self.by_address[self._address] += 1
         return self.by_address[self._address]
 

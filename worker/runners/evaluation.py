@@ -7,7 +7,7 @@ from core.jobs.evaluate import EvaluateJob
 from core.stored import write_entries
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import ScoredDataset, rank_by
+from worker.job.systems import ScoredDataset, score_system
 from worker.job.training_data import load_with_label_map
 
 
@@ -23,7 +23,7 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
     run.reporter.phase("loading")
     dataset = load_with_label_map(run, dataset_id, spec.measures)
     run.reporter.phase("scoring")
-    ranked = rank_by(run, spec, system, dataset, measured_on=dataset_id)
+    ranked = score_system(run, spec, system, dataset, measured_on=dataset_id)
     evaluation = store_evaluation(run, spec.measures, ranked, system.name)
     ranking = store_ranking(run, ranked) if system.model_id else None
     diagnostics = _diagnose(run, spec, ranked)

@@ -4,7 +4,7 @@ from core.jobs.rank import RankJob
 from worker.job.datasets import load_dataset
 from worker.job.results import store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import rank_by
+from worker.job.systems import score_system
 
 
 def run_ranking(run: JobRun, spec: RankJob) -> None:
@@ -17,7 +17,7 @@ def run_ranking(run: JobRun, spec: RankJob) -> None:
     run.reporter.phase("loading")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     run.reporter.phase("scoring")
-    ranked = rank_by(run, spec, spec.system, dataset)
+    ranked = score_system(run, spec, spec.system, dataset)
     ranking = store_ranking(run, ranked)
     run.reporter.report(findings=ranked.findings_json)
     with run.succeeding({"ranking_id": ranking.id}) as tx:

@@ -10,7 +10,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from app import ApiSettings
-from app.http.addresses import customer_of
+from app.http.addresses import address_key
 from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
@@ -127,7 +127,7 @@ def test_wrong_keys_behind_a_proxy_count_for_the_client(server: uvicorn.Server, 
 )
 def test_an_ipv4_address_is_one_customer_however_it_is_written(address: str, expected: str) -> None:
     """Proxies that listen on IPv6 forward IPv4 addresses as ::ffff:…, all of one /64 network."""
-    assert customer_of(address) == expected
+    assert address_key(address) == expected
 
 
 def test_networks_are_checked() -> None:

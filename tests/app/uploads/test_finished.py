@@ -160,7 +160,9 @@ INVALID_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", INVALID_JSON)
-def test_mistakes_in_json_are_reported_at_their_place(client: TestClient, store: Store, case: str) -> None:
+def test_mistakes_in_json_are_reported_with_their_pointer(
+    client: TestClient, store: Store, case: str
+) -> None:
     """No dataset is created."""
     body, pointer, detail = INVALID_JSON[case]
     response = client.post("/v1/datasets", json=body)
