@@ -204,7 +204,7 @@ def test_a_refused_form_leaves_the_upload(
     assert client.post("/v1/datasets", files=_references(file=reference)).status_code == 202
 
 
-def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
+def test_an_unfinished_upload_is_refused_as_a_file(client: TestClient) -> None:
     """An incomplete upload, one without a known length and an empty one are refused."""
     part = create(client, len(CONTENT))
     send(client, part, 0, CONTENT[:9])

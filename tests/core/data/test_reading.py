@@ -157,7 +157,7 @@ def test_delta_encoded_texts_of_parquet_are_read(tmp_path: Path, encoding: str) 
     assert list(dataset.document_ids) == documents[::2] + documents[1::2]
 
 
-def test_an_index_in_parquet_is_no_feature(tmp_path: Path) -> None:
+def test_an_index_in_parquet_is_not_read_as_a_feature(tmp_path: Path) -> None:
     """The index that pandas writes with shuffled rows is left out, unless a role names it."""
     path = tmp_path / "shuffled.parquet"
     frame = pd.DataFrame({"label": [2, 0, 1], "query_id": ["q1", "q1", "q2"], "bm25": [1.0, 2.0, 3.0]})

@@ -66,7 +66,7 @@ def test_texts_of_queries_are_no_slices() -> None:
     assert {part.by for part in slices(dataset)} == {"relevant documents"}
 
 
-def test_a_value_of_all_queries_is_no_slice() -> None:
+def test_a_value_of_all_queries_is_not_a_slice() -> None:
     """The mean of such a slice would be the mean over all queries."""
     dataset = _dataset([3, 4], [1, 1], market=["de", "de"])
     assert slices(dataset) == []
