@@ -122,7 +122,7 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.query_columns == {"fold": ("7",)}
 
 
-def test_numbers_of_products_and_weights_of_samples_are_no_features(tmp_path: Path) -> None:
+def test_product_ids_and_sample_weights_are_not_read_as_features(tmp_path: Path) -> None:
     """Names of shops and of scikit-learn have roles, so that ids and weights are never learnt from."""
     path = tmp_path / "judged.csv"
     path.write_text("qid,product_id,label,sample_weight,bm25\na,17,1,0.5,2\na,4,0,1,3\n")

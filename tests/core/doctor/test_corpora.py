@@ -156,7 +156,7 @@ def test_other_counts_are_for_orientation_only(features: int, label: float, corp
     assert f"like {corpora}," in recognise({"train": Counts(5, 40, features, label)}).sentence
 
 
-def test_other_data_are_no_corpus() -> None:
+def test_other_data_are_not_recognised_as_a_corpus() -> None:
     """Data with other features, or with labels above the corpus's, are not recognised."""
     for dataset in (of_size(5, 40, 50), of_size(5, 40, 136, 5.0), of_size(5, 40, 46, 4.0)):
         assert CODES.isdisjoint(finding.code for finding in examine(dataset).findings)

@@ -55,7 +55,7 @@ def test_slices_of_too_few_queries_are_left_out() -> None:
     assert found == [("market", "de", 6), ("market", "2 other values", 6)]
 
 
-def test_texts_of_queries_are_no_slices() -> None:
+def test_query_texts_are_not_slices() -> None:
     """The search texts of users do not divide the queries."""
     dataset = RankingDataset.from_arrays(
         np.zeros((12, 1)),

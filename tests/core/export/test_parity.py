@@ -154,7 +154,7 @@ def test_scores_that_become_equal_are_counted() -> None:
     assert data.tied_pairs == data.adjacent_pairs > 0
 
 
-def test_trees_of_another_shape_are_no_export() -> None:
+def test_trees_of_another_shape_are_refused() -> None:
     """Such trees cannot be compared with the model at all."""
 
     def mirrored(node: dict[str, Any]) -> None:

@@ -170,7 +170,7 @@ def test_a_group_is_sizes_or_queries() -> None:
         sizes_or_ids([2, 2], 5)
 
 
-def test_columns_are_no_frames() -> None:
+def test_single_columns_are_refused_as_frames() -> None:
     """A Series is refused, although it has Arrow's interface as frames do."""
     assert all(map(is_frame, (FRAME, as_table(FRAME), polars.from_pandas(FRAME))))
     series = FRAME.loc[:, "bm25"]
