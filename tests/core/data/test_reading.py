@@ -64,7 +64,7 @@ def test_unknown_choices_are_refused(tmp_path: Path, arguments: dict[str, str]) 
         read_dataset(tmp_path / "x", **arguments)  # type: ignore[arg-type]
 
 
-def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
+def test_delimited_rows_with_a_query_file_are_read_as_lightgbm(tmp_path: Path) -> None:
     """The label is the first column; a header names the features, and without one they are numbered."""
     for text, names in (
         ("1,2,3\n0,4,5\n", ("f1", "f2")),
@@ -192,8 +192,8 @@ def test_texts_to_show_are_recognised_by_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_texts_to_show_are_named(tmp_path: Path, format: str) -> None:
-    """Columns of text files and Parquet may have any names; the text may be the id, too."""
+def test_columns_of_shown_texts_are_left_out_of_the_features(tmp_path: Path, format: str) -> None:
+    """Columns of texts, titles and addresses may have any names; the text may equal the query id."""
     rows = [
         {"grade": 1, "search": "red shoes", "name": "Shoe", "link": "https://x/1", "bm25": 2.0},
         {"grade": 0, "search": "red shoes", "name": "Boot", "link": None, "bm25": 3.0},
@@ -279,7 +279,7 @@ def test_public_files_have_their_published_sizes(
     assert (dataset.n_queries, dataset.n_documents, dataset.n_features) == counts
 
 
-def test_public_features_take_their_names(shared_data: Path) -> None:
+def test_features_take_the_names_of_a_mapping_from_ids(shared_data: Path) -> None:
     """The file of names beside TREC News' features maps ids to names."""
     folder = shared_data / "fastrank-trec-news"
     names = json.loads((folder / "trec_news_2018.features.json").read_text())
