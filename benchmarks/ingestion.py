@@ -18,7 +18,7 @@ from rankery.embedded.stack import EmbeddedStack
 
 MEBIBYTE = 2**20
 TIMEOUT_SECONDS = 900.0
-LOOK_SECONDS = 0.01
+POLL_SECONDS = 0.01
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def _measure_times(console: Console, client: Client, path: Path) -> Dataset:
         sent = time.perf_counter()
     with console.status("reading"):
         job = client.job(str(dataset.job_id)).wait(
-            timeout_seconds=TIMEOUT_SECONDS, interval_seconds=LOOK_SECONDS
+            timeout_seconds=TIMEOUT_SECONDS, interval_seconds=POLL_SECONDS
         )
         ready = time.perf_counter()
     job_seconds = _job_seconds(job)
@@ -100,7 +100,7 @@ def _first_iteration_seconds(client: Client, dataset_id: str, validation: Any) -
             break
         if job.problem:
             raise RuntimeError(job.problem.detail)
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     job.wait(timeout_seconds=TIMEOUT_SECONDS)
     assert job.started_at is not None
     return now - job.started_at.timestamp()

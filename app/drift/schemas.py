@@ -99,7 +99,7 @@ class DriftReportPage(PageModel):
 
 
 class DriftProfile(ResponseModel):
-    """Shares of documents in bins: without a value first, then by value."""
+    """Shares of documents per bin: missing values, then the bins of `edges` or `categories`."""
 
     edges: list[float] | None = Field(
         None,
@@ -107,7 +107,9 @@ class DriftProfile(ResponseModel):
         exclude_if=lambda edges: edges is None,
     )
     categories: list[str] | None = Field(
-        None, description="Categories, one per bin", exclude_if=lambda names: names is None
+        None,
+        description="Categories, one per bin after that of missing values",
+        exclude_if=lambda names: names is None,
     )
     before: list[float]
     after: list[float]

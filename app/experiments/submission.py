@@ -100,7 +100,7 @@ def _check_datasets(
     """Refuse datasets that a training cannot use; a worker checks those that are not ready yet.
 
     Raises:
-        InvalidInput: At `pointer`, and at the part below `/dataset_ids`.
+        InvalidInput: A training cannot use a dataset; the error is at `pointer` or below `/dataset_ids`.
         WrongState: A dataset is invalid.
     """
     statistics: dict[int, dict[str, Mapping[str, Any]]] = {}

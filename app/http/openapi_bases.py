@@ -51,9 +51,11 @@ def add_bases(schemas: Document) -> None:
     for names, shared in groups.items():
         if len(shared) >= _MIN_SHARED and _saved_bytes(names, shared) >= _MIN_SAVED_BY_BASE:
             first = schemas[names[0]]
-            keys = [key for key in _rest(first)["properties"] if _text(_rest(first), key) in shared]
+            keys = [
+                key for key in _inline_part(first)["properties"] if _text(_inline_part(first), key) in shared
+            ]
             base = f"{_common_ending(names)}With{keys[0].title().replace('_', '')}"
-            schemas[base] = _object(_rest(first), keys)
+            schemas[base] = _object(_inline_part(first), keys)
             for name in names:
                 _extend(schemas[name], base, keys)
 
@@ -89,10 +91,10 @@ def _object(schema: Document, keys: Iterable[str]) -> Document:
     return {"type": "object", "properties": properties} | ({"required": required} if required else {})
 
 
-def _rest(schema: Document) -> Document:
+def _inline_part(schema: Document) -> Document:
     """Return the part of an object schema that is not a reference."""
-    rest: Document = schema["allOf"][-1] if "allOf" in schema else schema
-    return rest
+    inline: Document = schema["allOf"][-1] if "allOf" in schema else schema
+    return inline
 
 
 def _extend(schema: Document, base: str, keys: Iterable[str]) -> None:
@@ -101,11 +103,11 @@ def _extend(schema: Document, base: str, keys: Iterable[str]) -> None:
     `additionalProperties` would refuse the properties of the base; `unevaluatedProperties` allows them.
     """
     if "allOf" not in schema:
-        rest = _object(schema, schema["properties"])
-        for key in rest:
+        inline = _object(schema, schema["properties"])
+        for key in inline:
             del schema[key]
-        schema["allOf"] = [rest]
+        schema["allOf"] = [inline]
         if schema.pop("additionalProperties", True) is False:
             schema["unevaluatedProperties"] = False
-    own = [key for key in _rest(schema)["properties"] if key not in keys]
-    schema["allOf"][-1:] = [{"$ref": reference_to("schemas", base)}, _object(_rest(schema), own)]
+    remaining = [key for key in _inline_part(schema)["properties"] if key not in keys]
+    schema["allOf"][-1:] = [{"$ref": reference_to("schemas", base)}, _object(_inline_part(schema), remaining)]

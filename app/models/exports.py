@@ -102,8 +102,8 @@ def export_with_parity(store: Store, model: Model, query: ParityQuery) -> Export
     """Export a model and compare the export with the model.
 
     Raises:
-        InvalidInput: As `exported`.
-        ModelError: As `exported`.
+        InvalidInput: See `exported`.
+        ModelError: See `exported`.
         NotFound: There is no such dataset.
         WrongState: The dataset is not ready.
         DatasetError: The dataset has no features.

@@ -139,7 +139,7 @@ class Trials:
         check: Called after each tree, or between the batches of a network; may raise to stop.
 
     Raises:
-        InvalidInput: As `HeldOut` does.
+        InvalidInput: See `HeldOut`.
     """
 
     def __init__(

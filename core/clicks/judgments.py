@@ -45,9 +45,9 @@ class Judgments:
         return lower, upper
 
     def to_json(self) -> dict[str, Any]:
-        """Return the number of pairs by grade, the cuts, and `certain_share`.
+        """Return the numbers of pairs that are judged, left out and in each grade; the cuts; `certain_share`.
 
-        This is the share of pairs whose interval has the same grade at both ends.
+        `certain_share` is the share of judged pairs whose interval has the same grade at both ends.
         """
         judged = self.grades != _NOT_JUDGED
         lower, upper = self.grade_ends()

@@ -42,7 +42,7 @@ def read_lightgbm(
 
     Raises:
         DatasetError: With up to 100 invalid tokens, or where the sizes do not add up to the number of rows.
-        InvalidInput: As `read_letor`.
+        InvalidInput: See `read_letor`.
     """
     options, source = options or ReadingOptions(), FileText(text, file)
     rows = Rows(

@@ -58,7 +58,7 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
     """Read rows `first` to `last` (exclusive) as a dataset; only the row groups that hold them are read.
 
     Raises:
-        DatasetError: As `read_parquet`.
+        DatasetError: See `read_parquet`.
         OSError: The file cannot be opened.
         IndexError: There are no such rows.
     """
@@ -72,7 +72,7 @@ def read_row_groups(file: BinaryIO) -> Iterator[RankingDataset]:
     """Read a dataset one row group at a time, each as a separate dataset.
 
     Raises:
-        DatasetError: As `read_parquet`.
+        DatasetError: See `read_parquet`.
     """
     with opened_parquet(file) as parquet:
         layout = Layout.in_schema(parquet.schema_arrow)

@@ -167,8 +167,8 @@ def read_unjudged(file: JudgedFile, features: Sequence[str], columns: Columns | 
         columns: The query and document columns of a table, where they do not have usual names.
 
     Raises:
-        DatasetError: As `read_file`; also when a table has none of the features, or has no query column
-            but columns of unknown meaning.
+        DatasetError: A table has none of the features, or has no query column but columns of unknown
+            meaning. For other errors of the file, see `read_file`.
     """
     limits = Limits()
     text = mapped_bytes(file.path, file.name, limits)

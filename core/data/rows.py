@@ -70,7 +70,7 @@ class Rows:
         has_longer_comments: Whether the comment of any row continues after the document id.
 
     Raises:
-        DatasetError: With the invalid tokens, or when the file has no documents or features, or too many.
+        DatasetError: The file has invalid tokens, no documents or features, or too many of either.
     """
 
     def __init__(

@@ -25,7 +25,15 @@ def random_stream(*key: int) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class CubicPolynomial:
-    """Random cubic polynomial: the terms of each degree, and the mean and scale of each degree's sum."""
+    """Random cubic polynomial: a sum of terms of degrees 1, 2 and 3.
+
+    Attributes:
+        factors: For each degree, (n_terms, degree) features that a term multiplies.
+        coefficients: For each degree, (n_terms,) coefficients.
+        means: (3,) mean of each degree's sum over the reference documents.
+        scales: (3,) divisor of each degree's sum, so that all degrees have equal variance.
+        reference: (n_documents, n_features) reference documents.
+    """
 
     factors: tuple[Int64Array, ...]
     coefficients: tuple[Float64Array, ...]

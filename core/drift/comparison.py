@@ -126,7 +126,7 @@ def compare(
     thresholds: Thresholds,
     seed: int,
     *,
-    families: int = 1,
+    n_comparisons: int = 1,
     permutations: int | None = None,
 ) -> Comparison:
     """Compare two samples of queries.
@@ -142,12 +142,12 @@ def compare(
         columns: The columns of both samples.
         thresholds: Thresholds of drift.
         seed: Seed of the permutations.
-        families: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
+        n_comparisons: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
         permutations: Number of permutations; None for as many as the significance level needs.
     """
     if min(before.n_queries, after.n_queries) < MIN_QUERIES:
         return Comparison("too_few")
-    n_permutations = permutations or permutations_for(thresholds.p, families)
+    n_permutations = permutations or permutations_for(thresholds.p, n_comparisons)
     later = memberships(before.n_queries, after.n_queries, n_permutations, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
     sizes = np.bincount(query, minlength=before.n_queries + after.n_queries).astype(np.float32)
@@ -163,7 +163,7 @@ def compare(
         ]
         permuted.append(np.sum(by_block, axis=0))
         differences.append(_difference(column, earlier_values, later_values, float(permuted[-1][0])))
-    p_values = np.minimum(1.0, families * adjusted_p_values(permuted))
+    p_values = np.minimum(1.0, n_comparisons * adjusted_p_values(permuted))
     with_verdicts = tuple(
         _with_verdict(each, float(p), thresholds) for each, p in zip(differences, p_values, strict=True)
     )

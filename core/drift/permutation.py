@@ -11,21 +11,21 @@ _MIN_PERMUTATIONS = 999
 _MAX_PERMUTATIONS = 9_999  # the assignments of the largest samples take 160 MB
 
 
-def smallest_p(families: int) -> float:
-    """Return the smallest p value of a comparison after the correction for `families` comparisons."""
-    return families / (_MAX_PERMUTATIONS + 1)
+def smallest_p(n_comparisons: int) -> float:
+    """Return the smallest p value of a comparison after the correction for `n_comparisons` comparisons."""
+    return n_comparisons / (_MAX_PERMUTATIONS + 1)
 
 
-def permutations_for(p: float, families: int) -> int:
+def permutations_for(p: float, n_comparisons: int) -> int:
     """Return the number of permutations with which a p value can be as small as a threshold.
 
-    The smallest p value of N permutations is 1 / (N + 1), times `families`.
+    The smallest p value of N permutations is 1 / (N + 1), times `n_comparisons`.
 
     Example:
         >>> permutations_for(0.01, 3), permutations_for(0.002, 3)
         (999, 1499)
     """
-    return min(max(_MIN_PERMUTATIONS, math.ceil(families / p) - 1), _MAX_PERMUTATIONS)
+    return min(max(_MIN_PERMUTATIONS, math.ceil(n_comparisons / p) - 1), _MAX_PERMUTATIONS)
 
 
 def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Float32Array:

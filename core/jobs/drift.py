@@ -47,7 +47,7 @@ class DriftJob(SubmittedJob):
     seed: int
 
     @property
-    def families(self) -> int:
+    def n_comparisons(self) -> int:
         """Return the number of tests: of features, of scores, and of both with the previous period."""
         return 2 + self.compare_with_previous
 

@@ -309,7 +309,7 @@ class PairwiseObjective:
     def __init__(self, plan: PairwisePlan, seed: int) -> None:
         self.plan = plan
         self._seed = np.uint64(seed)
-        self._long = LongQueries(plan) if is_smooth(plan) else None
+        self._long_queries = LongQueries(plan) if is_smooth(plan) else None
         n_documents = int(plan.query_boundaries[-1])
         gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
         none = np.empty(0)
@@ -332,7 +332,7 @@ class PairwiseObjective:
 
     def _fill(self, scores: Float64Array, iteration: int, output: Output) -> None:
         """Write the terms, for long queries by `LongQueries` where that is faster."""
-        chosen = self._long.worthwhile(scores) if self._long else np.empty(0, np.int64)
+        chosen = self._long_queries.faster_queries(scores) if self._long_queries else np.empty(0, np.int64)
         plan = self.plan
         if len(chosen):
             # The kernels skip queries with a single label.
@@ -340,8 +340,8 @@ class PairwiseObjective:
             level_counts[chosen] = 1
             plan = plan._replace(level_counts=level_counts)
         _fill_terms(plan, scores, self._key(iteration), output)
-        if self._long and len(chosen):
-            self._long.fill(chosen, scores, output.gradient, output.hessian, output.value)
+        if self._long_queries and len(chosen):
+            self._long_queries.fill(chosen, scores, output.gradient, output.hessian, output.value)
 
     def _key(self, iteration: int) -> np.uint64:
         return np.uint64(mix(self._seed, iteration))

@@ -63,7 +63,7 @@ class LongQueries:
         """Return the number of queries."""
         return len(self._queries)
 
-    def worthwhile(self, scores: Float64Array) -> Int64Array:
+    def faster_queries(self, scores: Float64Array) -> Int64Array:
         """Return the queries that `fill` is estimated to sum faster than a loop over pairs.
 
         The cost of `fill` grows with the range of a query's scores.

@@ -75,7 +75,7 @@ class Labels:
         """Return the gain of each label, 0 for negative labels and NaN; cached.
 
         Raises:
-            InvalidInput: As `label_gains` does.
+            InvalidInput: See `label_gains`.
         """
         if gain not in self._gains:
             has_gain = self.labels >= 0.0

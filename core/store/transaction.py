@@ -128,7 +128,7 @@ class Transaction:
         """Queue a job, in the given or inherited project.
 
         Raises:
-            InvalidInput: As `Projects.of_job`.
+            InvalidInput: See `Projects.of_job`.
             NotFound: One of its datasets or click logs does not exist.
         """
         for log_id in sorted(set(spec.click_log_ids.values())):

@@ -111,7 +111,7 @@ def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
     """Return the number of trials that a sampler can suggest without repetition, None for no limit.
 
     Raises:
-        InvalidInput: As `grid_without_default`, for `grid`.
+        InvalidInput: The sampler is `grid`, and the grid is invalid; see `grid_without_default`.
     """
     try:
         return len(grid_without_default(space, base, space.values_in(base, resolved(base))))

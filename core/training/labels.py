@@ -64,7 +64,7 @@ def check_job_labels(
         conventions: As for `check_labels`.
 
     Raises:
-        InvalidInput: As `check_labels` does.
+        InvalidInput: See `check_labels`.
     """
     listed = [entry["label"] for entry in statistics["labels"]]
     check_labels(map_range(_stored_range(statistics, listed), listed, label_map), loss, metrics, conventions)

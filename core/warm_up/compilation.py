@@ -32,8 +32,8 @@ class Progress:
     """Progress of a compilation.
 
     Attributes:
-        compiled: Parts that are compiled.
-        parts: All parts.
+        compiled: Number of compiled parts.
+        parts: Number of all parts.
     """
 
     compiled: int

@@ -147,8 +147,8 @@ class ServiceConnection:
 
         Raises:
             NotInTime: A job has not ended within `timeout_seconds`.
-            StackError: As `wait`.
-            Interrupted: As `wait`.
+            StackError: See `wait`.
+            Interrupted: See `wait`.
         """
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         with self._watching(jobs):

@@ -181,7 +181,7 @@ def delete_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """
     name, alias = _name_and_alias(reference)
     session.client.remove_gate(name, alias)
-    say(f"{name}@{alias} has no gate any more")
+    say(f"{name}@{alias} no longer has a gate")
     session.show({"name": name, "alias": alias, "gate": None})
 
 

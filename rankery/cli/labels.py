@@ -82,11 +82,11 @@ def describe_object(session: ServiceConnection, path: str, **fields: str | None)
     """
     body = {field: text or None for field, text in fields.items() if text is not None}
     if body:
-        found = session.client.request("PATCH", path, json=body).json()
-        say(f"changed {found['id']}")
+        answer = session.client.request("PATCH", path, json=body).json()
+        say(f"changed {answer['id']}")
     else:
-        found = session.client.request("GET", path).json()
-    session.show(found, facts((name.replace("_", " "), found.get(name)) for name in ("id", *fields)))
+        answer = session.client.request("GET", path).json()
+    session.show(answer, facts((name.replace("_", " "), answer.get(name)) for name in ("id", *fields)))
 
 
 def _show_tags(session: ServiceConnection, path: str) -> None:
@@ -97,13 +97,13 @@ def _show_tags(session: ServiceConnection, path: str) -> None:
     session.show(tags, shown)
 
 
-def _summary_rows(found: "LabelledView") -> list[tuple[str, Any]]:
+def _summary_rows(labelled: "LabelledView") -> list[tuple[str, Any]]:
     return [
-        ("would change" if found.dry_run else "changed", found.changed),
-        ("unchanged", found.unchanged),
-        ("moved model names", ", ".join(found.moved_names) or None),
-        ("not found", ", ".join(found.missing) or None),
-        *((one.id, one.reason) for one in found.refused),
+        ("would change" if labelled.dry_run else "changed", labelled.changed),
+        ("unchanged", labelled.unchanged),
+        ("moved model names", ", ".join(labelled.moved_names) or None),
+        ("not found", ", ".join(labelled.missing) or None),
+        *((one.id, one.reason) for one in labelled.refused),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Options of the command line in place of the fields of requests that errors name."""
+"""Replace the names of request fields in errors by the options of the command line."""
 
 import json
 import re

@@ -63,7 +63,7 @@ def dataset_or_upload(
 
     Raises:
         JobFailed: The file is not judged data; the message names line and column.
-        NameUnclear: As `dataset_of`.
+        NameUnclear: See `dataset_of`.
     """
     path = Path(reference)
     if reference.startswith(_DATASET_PREFIX) or not path.is_file():

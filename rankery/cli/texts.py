@@ -61,7 +61,7 @@ def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
         {'mu': 5, 'pair_selection': 'random', 'gain': [0, 1, 3]}
 
     Raises:
-        NotUnderstood: As `tags_of`.
+        NotUnderstood: See `tags_of`.
     """
     return {name: _value(text) for name, text in _pairs(texts, option)}
 
@@ -76,7 +76,8 @@ def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
         {'num_leaves': [31, 63], 'loss.gain': [[0, 1, 3], [0, 1, 7]]}
 
     Raises:
-        NotUnderstood: As `tags_of`; or a value is empty or repeated, or a bracket or quote is not closed.
+        NotUnderstood: A value is empty or repeated, a bracket or quote is not closed, or a value lacks its
+            name, see `tags_of`.
     """
     return {name: _values(name, text, option) for name, text in _pairs(texts, option)}
 

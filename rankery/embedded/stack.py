@@ -120,7 +120,7 @@ class EmbeddedStack:
         Then write the URL into the lock file of the data folder, for other commands.
 
         Raises:
-            PackageMissing, PackageShadowed, DataFolderInUse: As `reserve`.
+            PackageMissing, PackageShadowed, DataFolderInUse: See `reserve`.
             StackError: `reserve` failed, or a process died or was not ready in time.
             StackInterrupted: `interrupt` was called during the start.
         """

@@ -72,7 +72,7 @@ def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Pr
     expect(page.get_by_label("Units of the hidden layers")).to_have_attribute(
         "placeholder", "64, 32 (default)"
     )
-    expect(page.get_by_label("Decay on a rise")).to_be_visible()
+    expect(page.get_by_label("Decay after a cost increase")).to_be_visible()
 
     page.locator("#scorer").select_option("trees")
     expect(leaves).to_be_visible()

@@ -61,7 +61,7 @@ test("only finished trainings of known size are measured", () => {
   assert.equal(cost.measuredOf({ ...job, spec: { ...job.spec, scorer: { kind: "sum" } } }, size), null);
 });
 
-test("the folds of a column are counted as folds of a number, unless the statistics may omit values", () => {
+test("each value of a fold column counts as a run, unless the statistics may omit values", () => {
   const columns = { market: ["de", "fr", "uk"], day: Array.from({ length: 20 }, (_, day) => `${day}`) };
   assert.equal(cost.runsOf({ folds: 5 }), 5);
   assert.equal(cost.runsOf({ folds: 5, fold: 2 }), 1);

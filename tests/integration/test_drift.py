@@ -50,23 +50,23 @@ def test_a_shift_of_scored_requests_is_found(client: Client, service_places: Ser
             rows = tx.drift.samples_between(training.created_at, utc_now(), model.name)
             return sum(row.requests for row in rows)
 
-    def look(shift: float, requests: int) -> DriftReportView:
+    def report_after_scoring(shift: float, requests: int) -> DriftReportView:
         for request in requests_of(like_training, shift):
             client.request("POST", f"/v1/models/{model.id}/rank", json=request)
         wait_for(lambda: stored_requests() >= requests)
         ended = client.drift(model, days=1).wait(timeout_seconds=LIMIT_SECONDS)
         return client.drift_report(not_none(ended.result)["drift_report_id"])
 
-    quiet = look(0.0, QUERIES)
-    assert (quiet.requests, quiet.queries) == (QUERIES, QUERIES)
-    assert quiet.verdict == "none", quiet.sentence
-    loud = look(1.2, 2 * QUERIES)
+    unshifted = report_after_scoring(0.0, QUERIES)
+    assert (unshifted.requests, unshifted.queries) == (QUERIES, QUERIES)
+    assert unshifted.verdict == "none", unshifted.sentence
+    shifted = report_after_scoring(1.2, 2 * QUERIES)
     store.close()
-    assert loud.verdict == "drift"
-    assert loud.drifted_features[0] == model.feature_names[0]
-    (with_training, with_previous) = loud.comparisons
+    assert shifted.verdict == "drift"
+    assert shifted.drifted_features[0] == model.feature_names[0]
+    (with_training, with_previous) = shifted.comparisons
     assert with_previous.verdict == "too_few"
     drifted = [each.name for each in with_training.features if each.verdict == "drift"]
     assert drifted == [model.feature_names[0]]
-    assert [each.id for each in client.drift_reports("drifting", verdict="drift")] == [loud.id]
-    assert loud.id in [event.object.id for event in client.past_events(kinds="drift.found")]
+    assert [each.id for each in client.drift_reports("drifting", verdict="drift")] == [shifted.id]
+    assert shifted.id in [event.object.id for event in client.past_events(kinds="drift.found")]

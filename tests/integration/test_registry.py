@@ -50,8 +50,8 @@ def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str,
 
 
 @pytest.mark.slow
-def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
-    """A model of another process ranks; a text that crashes LightGBM fails its job and nothing else."""
+def test_a_model_trained_in_another_process_can_be_imported(client: Client, tmp_path: Path) -> None:
+    """The imported model ranks; a model text that crashes LightGBM fails only its job."""
     path = tmp_path / "model.txt"
     subprocess.run([sys.executable, "-c", TRAIN_ELSEWHERE, str(path)], check=True)
     imported = _wait_for_end(client.import_model(path, "elsewhere"))

@@ -256,7 +256,7 @@ _NOT_A_DESCRIPTION = "violates `pattern` at /properties/description"
 
 
 @schemathesis.check
-def valid_requests_are_taken(
+def valid_requests_are_accepted(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
     """A request that the schema allows is refused only for a listed condition."""
@@ -265,8 +265,10 @@ def valid_requests_are_taken(
     sent = response.request.headers
     if response.status_code == 416:
         return None  # the range begins after the end of the file
-    of_bytes = case.operation.label.endswith("/infer") and case.media_type == "application/octet-stream"
-    if of_bytes and response.status_code == 400:
+    is_binary_inference = (
+        case.operation.label.endswith("/infer") and case.media_type == "application/octet-stream"
+    )
+    if is_binary_inference and response.status_code == 400:
         return None  # the body does not begin with the JSON of a request
     if response.status_code == 400 and sent.get(HEAD_BYTES) not in (None, sent.get("Content-Length")):
         return None  # for a body of JSON alone, both lengths must be equal
@@ -281,7 +283,7 @@ def valid_requests_are_taken(
     problem = response.json() if response.status_code == 422 and response.content else {}
     if problem.get("type") in _PROBLEMS_OF_STORED_OBJECTS:
         return None
-    errors = problem.get("errors") or _of_inference(case.operation.label, response)
+    errors = problem.get("errors") or _inference_errors(case.operation.label, response)
     if errors and all(_is_listed(case.operation.label, error) for error in errors):
         return None
     return positive_data_acceptance(ctx, response, case)
@@ -306,8 +308,8 @@ def invalid_requests_are_refused(
     return negative_data_rejection(ctx, response, case)
 
 
-def _of_inference(operation: str, response: schemathesis.Response) -> list[dict[str, str]]:
-    """Return the place that the inference endpoint names in its error."""
+def _inference_errors(operation: str, response: schemathesis.Response) -> list[dict[str, str]]:
+    """Return the pointer and detail in an error of the inference endpoint; none for other operations."""
     if not operation.endswith("/infer") or response.status_code != 400:
         return []
     pointer, _, detail = str(response.json()["error"]).partition(": ")

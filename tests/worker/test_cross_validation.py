@@ -99,7 +99,7 @@ def test_pooled_values_are_those_of_held_out_queries(
     assert held_out_folds["over_folds"]["ndcg@5"]["mean"] == pytest.approx(np.mean(means))
 
 
-def test_the_model_is_that_of_all_queries(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
+def test_the_model_is_trained_on_all_queries(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The model has the trees of a training without validation, as many as were best in the median fold."""
     dataset_id = inline_worker.add(dataset, "d")
     folded = inline_worker.train(dataset_id, validation={"folds": FOLDS}, early_stopping=EARLY)
@@ -168,7 +168,7 @@ def test_folds_are_pooled_in_comparisons(inline_worker: InlineWorker, dataset: R
     assert tests["queries"] == len(stored[0]["query_id"]) < dataset.n_queries
 
 
-def interrupted(inline_worker: InlineWorker, job_id: str, after: int) -> None:
+def interrupt_training(inline_worker: InlineWorker, job_id: str, after: int) -> None:
     """Train until a number of reports, then stop like a worker that shuts down."""
     settings = inline_worker.settings.model_copy(update={"checkpoint_seconds": 0.0, "report_seconds": 0.0})
     run = JobRun.claim_next(inline_worker.store, settings, {"train"}, "w1")
@@ -204,7 +204,7 @@ def test_interruptions_do_not_change_the_result(
         job_id = tx.jobs.add("train", whole.spec).id
     resumed_from = []
     for after in (2, 3, 4, 2, 0):
-        interrupted(inline_worker, job_id, after)
+        interrupt_training(inline_worker, job_id, after)
         with inline_worker.store.read() as tx:
             job = tx.jobs.get(job_id)
         assert job.checkpoint is not None

@@ -70,7 +70,7 @@ def test_a_file_is_read_in_place(disk: Disk) -> None:
     assert not disk.store.artifacts.exists(upload_key(dataset.id))
 
 
-def test_the_same_bytes_are_one_content(disk: Disk) -> None:
+def test_equal_bytes_are_stored_once(disk: Disk) -> None:
     """Content is stored once, whether uploaded or read in place from any folder."""
     uploaded = disk.ingest({"kind": "upload", "filename": "t", "format": "auto"}, TEXT)
     (disk.root / "copy").mkdir()

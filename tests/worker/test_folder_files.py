@@ -121,7 +121,7 @@ def test_a_pattern_of_one_file_is_that_file(corpus: Corpus) -> None:
     assert corpus.ingest(source).data_key == by_name.data_key
 
 
-def test_the_same_files_are_one_content(corpus: Corpus) -> None:
+def test_equal_files_are_stored_once(corpus: Corpus) -> None:
     """The digest depends on the order of the files, but not on their names."""
     first = corpus.ingest(corpus.source("clicks/parts"))
     source = corpus.source("clicks/parts")

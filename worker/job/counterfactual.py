@@ -19,7 +19,7 @@ from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.job.systems import rank_by
+from worker.job.systems import score_system
 
 # Both have the options of an estimate.
 _Estimation = CounterfactualJob | CounterfactualRule
@@ -42,7 +42,7 @@ def estimate_systems(
     findings: list[Values] = []
     for system in systems:
         run.reporter.phase(f"scoring by {system.name}")
-        ranked = rank_by(run, spec, system, dataset)
+        ranked = score_system(run, spec, system, dataset)
         judged = ranked.judgments
         ids = (judged.query_ids, judged.document_ids)
         rankings.append(join_scores(system.name, log, *ids, judged.query_boundaries, ranked.scores))

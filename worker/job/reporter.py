@@ -72,7 +72,7 @@ class Reporter:
                 checkpoint.
 
         Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         if reset_count:
             self._progress = self._checkpoint_progress()
@@ -101,7 +101,7 @@ class Reporter:
             immediately: Write now, even within the interval.
 
         Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         if progress is not None:
             self._progress = progress
@@ -130,7 +130,7 @@ class Reporter:
         """Write the collected reports, renew the lease, and check for interruptions.
 
         Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         self.lease.check()
         with self.lease.store.begin() as tx:

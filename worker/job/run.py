@@ -88,7 +88,7 @@ class JobRun:
         A lost lease rolls the transaction back, so that a job that ran twice has one result.
 
         Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         self.lease.check()
         self.reporter.finish()
@@ -104,7 +104,7 @@ class JobRun:
         """Open the transaction that stores a refusal and ends the job as refused.
 
         Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         self.lease.check()
         with self._ending_unsuccessfully() as tx:

@@ -138,7 +138,7 @@ class ScoredDataset:
         return [asdict(finding) for finding in self.findings] or None
 
 
-def rank_by(
+def score_system(
     run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset, *, measured_on: str | None = None
 ) -> ScoredDataset:
     """Score a dataset by a stored model or ranking.

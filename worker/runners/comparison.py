@@ -17,7 +17,7 @@ from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.results import StoredRanking, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import ScoredDataset, rank_by, ranked_queries
+from worker.job.systems import ScoredDataset, ranked_queries, score_system
 from worker.job.training_data import load_with_label_map
 
 
@@ -38,7 +38,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     findings: list[Values] = []
     for system in spec.systems:
         run.reporter.phase(f"scoring by {system.name}")
-        ranked = rank_by(run, spec, system, dataset, measured_on=spec.dataset_id)
+        ranked = score_system(run, spec, system, dataset, measured_on=spec.dataset_id)
         evaluations.append(_evaluate(run, spec.measures, ranked))
         stored = store_ranking(run, ranked) if system.model_id else None
         findings += ranked.findings_json or ()

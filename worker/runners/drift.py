@@ -143,7 +143,7 @@ def _compare(
         columns,
         spec.thresholds,
         spec.seed,
-        families=spec.families,
+        n_comparisons=spec.n_comparisons,
     )
 
 

@@ -39,7 +39,7 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
     run.reporter.phase("loading")
     dataset = load_with_label_map(run, dataset_id, spec.measures)
     run.reporter.phase("scoring")
-    ranked = rank_by(run, spec, system, dataset, measured_on=dataset_id)
+    ranked = score_system(run, spec, system, dataset, measured_on=dataset_id)
     evaluation = store_evaluation(run, spec.measures, ranked, system.name)
     ranking = store_ranking(run, ranked) if system.model_id else None
     diagnostics = _diagnose(run, spec, ranked)
@@ -151,7 +151,7 @@ def run_ranking(run: JobRun, spec: RankJob) -> None:
     run.reporter.phase("loading")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     run.reporter.phase("scoring")
-    ranked = rank_by(run, spec, spec.system, dataset)
+    ranked = score_system(run, spec, spec.system, dataset)
     ranking = store_ranking(run, ranked)
     run.reporter.report(findings=ranked.findings_json)
     with run.succeeding({"ranking_id": ranking.id}) as tx:

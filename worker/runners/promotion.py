@@ -24,7 +24,7 @@ from worker.job.counterfactual import estimate_systems
 from worker.job.reporter import Values
 from worker.job.results import measure_baselines
 from worker.job.run import JobRun
-from worker.job.systems import rank_by
+from worker.job.systems import score_system
 from worker.job.training_data import load_with_label_map
 
 
@@ -128,9 +128,9 @@ def _decide_by_judgments(run: JobRun, spec: PromoteJob, dataset_id: str) -> tupl
     run.reporter.phase("loading")
     dataset = load_with_label_map(run, dataset_id, spec.measures)
     run.reporter.phase(f"scoring by {champion.name}")
-    before = rank_by(run, spec, champion, dataset, measured_on=dataset_id)
+    before = score_system(run, spec, champion, dataset, measured_on=dataset_id)
     run.reporter.phase(f"scoring by {challenger.name}")
-    after = rank_by(run, spec, challenger, dataset, measured_on=dataset_id)
+    after = score_system(run, spec, challenger, dataset, measured_on=dataset_id)
     run.reporter.phase("comparing")
     champion_values, challenger_values = (
         measure(ranked.scores, ranked.judgments, [metric], contract)[metric] for ranked in (before, after)

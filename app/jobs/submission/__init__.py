@@ -67,8 +67,8 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
 
     Raises:
         InvalidInput: A request is invalid; pointers begin with its position, such as `/jobs/0`.
-        NotFound: As `submit`.
-        WrongState: As `submit`.
+        NotFound: See `submit`.
+        WrongState: See `submit`.
     """
     check_repeats(batch)
     now = utc_now()

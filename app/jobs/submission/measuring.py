@@ -265,7 +265,7 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
             "/dataset_id", "has judgments without features, but drift is measured on features"
         )
     job = DriftJob.from_json({**request.model_dump(mode="json"), **system, **datasets})
-    least = smallest_p(job.families)
+    least = smallest_p(job.n_comparisons)
     if job.thresholds.p < least:
         raise InvalidInput.at(
             "/thresholds/p", f"must be at least {least:g}, the smallest probability that a report can show"

@@ -90,8 +90,8 @@ def read_part(
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Raises:
-        DatasetError: As `read_file`; also when the columns differ from the first file's.
-        InvalidInput: As `read_file`.
+        DatasetError: The columns differ from the first file's. For other errors, see `read_file`.
+        InvalidInput: See `read_file`.
     """
     # A file of LETOR text may lack the last features, so names are assigned in the joined dataset.
     if form.format == "letor":

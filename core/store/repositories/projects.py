@@ -103,7 +103,7 @@ class Projects:
         for drift; that of its dataset or click log.
 
         Raises:
-            InvalidInput: As `of_new` and `claim_name`.
+            InvalidInput: See `of_new` and `claim_name`.
         """
         inherited = self._of_data(Dataset, spec.dataset_ids.values())
         inherited = inherited or self._of_data(ClickLog, spec.click_log_ids.values())

@@ -98,7 +98,7 @@ class Studies(Repository[Study]):
 
         Raises:
             NotFound: A dataset does not exist.
-            InvalidInput: As `Projects.claim_name`.
+            InvalidInput: See `Projects.claim_name`.
         """
         source = origin or self._session.get(Dataset, spec["dataset_id"])
         inherited = None if source is None else source.project

@@ -83,8 +83,13 @@ def milliseconds(parts: Mapping[str, float]) -> str:
 
 
 def seconds(value: float) -> str:
-    """Format a duration: "3.2 s", "4 min 10 s"."""
-    if value < 60:
+    """Format a duration.
+
+    Example:
+        >>> seconds(3.2), seconds(59.96), seconds(250.0)
+        ('3.2 s', '1 min 0 s', '4 min 10 s')
+    """
+    if round(value, 1) < 60:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes:,} min {rest} s"
@@ -96,12 +101,17 @@ def moment(value: datetime | None) -> str:
 
 
 def size(n_bytes: int | None) -> str:
-    """Format a number of bytes with its unit; empty for None."""
+    """Format a number of bytes with its unit; empty for None.
+
+    Example:
+        >>> size(999), size(1_500), size(999_999)
+        ('999 bytes', '1.5 kB', '1.0 MB')
+    """
     if n_bytes is None:
         return ""
     amount, unit = float(n_bytes), "bytes"
     for larger in ("kB", "MB", "GB"):
-        if amount < 1000:
+        if round(amount, 1) < 1000:
             break
         amount, unit = amount / 1000, larger
     return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"

@@ -416,13 +416,13 @@ class Differences(Answer):
 
 
 class DriftProfile(Answer):
-    """Shares of documents in bins: without a value first, then by value."""
+    """Shares of documents per bin: missing values, then the bins of `edges` or `categories`."""
 
     edges: list[float] | None = None
     """Upper edges of the bins of a numeric feature, except for the last bin"""
 
     categories: list[str] | None = None
-    """Categories, one per bin"""
+    """Categories, one per bin after that of missing values"""
 
     before: list[float]
     after: list[float]

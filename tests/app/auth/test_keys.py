@@ -234,7 +234,9 @@ def test_requests_of_one_caller_leave_other_keys_cached(
     assert key_cache.last_known_caller(Credential.of_key(key["secret"])) is None
 
 
-def test_the_hash_of_a_key_is_no_key(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
+def test_the_hash_of_a_key_is_not_accepted_as_a_key(
+    client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
     """The hash of a key in the database is not a valid key."""
     assert client.get("/v1/jobs", headers=bearer(secret_sha256(secrets["admin"]))).status_code == 401
 

@@ -99,7 +99,7 @@ def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, qu
         assert shown["documents"][1]["features"] == [1.0, 1.1]
 
 
-def test_any_id_has_an_address(client: TestClient, store: Store) -> None:
+def test_any_query_id_has_a_url(client: TestClient, store: Store) -> None:
     """Any id that a file may contain has an address in the API and in the dashboard."""
     ids = ["a\nb", "\n", "q\n", "a\r\n/b", "/a", "a//b/", ".", "...", "a?b#c", "\x00", "\u202e", " ", "\\"]
     dataset = RankingDataset.from_arrays(

@@ -74,7 +74,7 @@ def test_parts_become_datasets(client: TestClient) -> None:
     assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
-def test_a_given_name_is_kept_whole(client: TestClient) -> None:
+def test_a_given_name_is_not_truncated(client: TestClient) -> None:
     """Only a default name, which is an address, is shortened."""
     name = "n" * 200
     dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x", "name": name}).json()

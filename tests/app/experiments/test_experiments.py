@@ -30,7 +30,7 @@ def settings(settings: ApiSettings, tmp_path: Path) -> ApiSettings:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_paper_is_shown_whole(client: TestClient, name: str) -> None:
+def test_a_paper_is_shown_with_all_its_tables(client: TestClient, name: str) -> None:
     """The answer has the tables in order, each with its claims, methods and printed numbers."""
     shown, paper = client.get(f"/v1/papers/{name}").json(), PAPERS[name]
     listed = {each["name"]: each for each in client.get("/v1/papers").json()["items"]}

@@ -50,7 +50,7 @@ def test_a_compressed_body_is_refused(refusing_client: TestClient, path: str, en
     assert "Content-Encoding" in answer.json()["detail"]
 
 
-def test_several_encodings_are_one_list() -> None:
+def test_several_headers_of_encodings_are_read_as_one_list() -> None:
     """Several headers of one name are one list (RFC 9110, section 5.3); the test client would join them."""
     encodings = [(b"content-encoding", b"identity"), (b"content-encoding", b"gzip")]
     refusal = _encoding_refusal(Headers(raw=[(b"content-length", b"2"), *encodings]))

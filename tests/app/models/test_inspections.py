@@ -52,7 +52,7 @@ def add_inspection(store: Store) -> Callable[[Model], Inspection]:
     return add
 
 
-def test_an_inspection_is_shown_whole(
+def test_an_inspection_is_shown_with_all_its_results(
     client: TestClient, add_model: Callable[[str], Model], add_inspection: Callable[[Model], Inspection]
 ) -> None:
     """The answer has the stored values, and the preset of the contract."""
@@ -166,7 +166,7 @@ def test_an_inspection_is_stored_with_its_defaults(
         ({"contract": {"gain": [1.0], "max_label": 0}}, ["/contract/max_label"]),
     ],
 )
-def test_a_bad_request_is_refused_at_its_place(
+def test_each_invalid_value_is_reported_with_its_pointer(
     client: TestClient,
     add_model: Callable[[str], Model],
     ready_dataset: Callable[[], str],

@@ -176,7 +176,7 @@ def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Flo
 
 
 @pytest.mark.parametrize(("datatype", "dtype"), [("FP16", "<f2"), ("FP32", "<f4"), ("FP64", "<f8")])
-def test_infinity_is_no_value(client: TestClient, scores: Float64Array, datatype: str, dtype: str) -> None:
+def test_infinity_is_refused(client: TestClient, scores: Float64Array, datatype: str, dtype: str) -> None:
     """Infinity is refused, and NaN is a missing value."""
     infinity = np.array([np.inf], dtype)
     signalling_nan = (infinity.view(dtype.replace("f", "u")) + 1).view(dtype)  # a NaN that a cast warns of

@@ -76,10 +76,10 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
         ({"/loss/gain": {"type": "choice", "choices": ["exp2", ["a"]]}}, "~1loss~1gain/choices/1"),
     ],
 )
-def test_bounds_are_those_of_the_declared_parameters(
+def test_a_search_space_with_values_that_no_training_accepts_is_refused(
     client: TestClient, request_of: Callable[..., Any], space: dict[str, Any], place: str
 ) -> None:
-    """A value that no training could use is refused once, with its place in the search space."""
+    """The error has the pointer of the refused value, and no other value has an error."""
     refused = client.post("/v1/studies", json=request_of(search_space=space))
     assert error_pointers(refused) == [f"/search_space/{place}"]
 
@@ -119,7 +119,9 @@ def test_a_study_needs_queries_for_its_conclusion(client: TestClient, request_of
     assert "/test" in error_pointers(client.post("/v1/studies", json=request_of(test=None)))
 
 
-def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Callable[..., Any]) -> None:
+def test_parameters_of_a_network_are_tuned_under_scorer(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
     """Bounds are those of the scorer's parameters; trial 0 has the values of the base."""
     base = {"loss": {"name": "lambdarank"}, "scorer": {"kind": "mlp", "hidden": [8], "epochs": 3}}
     space: dict[str, Any] = {
@@ -143,7 +145,7 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
         assert error_pointers(refused)[0] == pointer, space
 
 
-def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) -> None:
+def test_a_study_of_a_sum_model_is_refused(client: TestClient, request_of: Callable[..., Any]) -> None:
     """The weights of a sum are fitted without tuning."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "sum", "models": ["web:1"]}}
     assert error_pointers(client.post("/v1/studies", json=request_of(base=base))) == ["/base/scorer/kind"]

@@ -160,7 +160,9 @@ INVALID_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", INVALID_JSON)
-def test_mistakes_in_json_are_reported_at_their_place(client: TestClient, store: Store, case: str) -> None:
+def test_mistakes_in_json_are_reported_with_their_pointer(
+    client: TestClient, store: Store, case: str
+) -> None:
     """No dataset is created."""
     body, pointer, detail = INVALID_JSON[case]
     response = client.post("/v1/datasets", json=body)
@@ -202,7 +204,7 @@ def test_a_refused_form_leaves_the_upload(
     assert client.post("/v1/datasets", files=_references(file=reference)).status_code == 202
 
 
-def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
+def test_an_unfinished_upload_is_refused_as_a_file(client: TestClient) -> None:
     """An incomplete upload, one without a known length and an empty one are refused."""
     part = create(client, len(CONTENT))
     send(client, part, 0, CONTENT[:9])

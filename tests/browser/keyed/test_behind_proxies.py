@@ -1,4 +1,4 @@
-"""The first half of the workflow under a path prefix, behind the real nginx and Caddy."""
+"""Upload, training and search under a path prefix, behind the real nginx and Caddy."""
 
 import subprocess
 import sys

@@ -194,7 +194,7 @@ def test_pairs_are_divided_by_the_ratios_of_shown_ranks() -> None:
 
 
 def test_clicked_documents_have_inverse_propensity_weights() -> None:
-    """Clicked documents weigh 1 / max(p, clip) times their own weight, others as before."""
+    """Weights of clicked documents are multiplied by 1 / max(p, clip); other weights are unchanged."""
     dataset = replace(clicked(), document_weights=np.full(QUERIES * DOCUMENTS, 2.0))
     correction = ClickCorrection("ips", propensities=tuple(1 / k for k in range(1, 9)), clip=0.2)
     ranks = correction.ranks_of(dataset)
@@ -237,7 +237,7 @@ def test_affine_is_unbiased(name: str) -> None:
 
 
 def test_the_dual_objective_alternates_propensities_and_scores() -> None:
-    """Clicks weigh by the present propensities, and those are fitted to clicks divided by relevance."""
+    """Clicks are weighted by the current propensities, which are fitted to clicks divided by relevance."""
     loss, stream = make_loss("listnet", sigma=1.5), np.random.default_rng(5)
     sizes = np.array([3, 0, 2, 4])
     boundaries, positions = np.append(0, np.cumsum(sizes)), np.array([1, 0, 2, 0, 1, 3, 2, 0, 1])

@@ -99,7 +99,7 @@ def test_a_text_that_differs_within_a_query_is_refused_with_a_solution(tmp_path:
         _read(tmp_path, "label,query_id,x,brand\n1,q,1,acme\n0,q,2,zenith\n", Columns())
 
 
-def test_values_that_are_no_categories_are_refused(tmp_path: Path) -> None:
+def test_values_that_cannot_be_categories_are_refused(tmp_path: Path) -> None:
     """Fractions, very long texts, lists, and more values than LightGBM has bins are refused."""
     rows: dict[str, Any] = {"label": [1, 0], "query_id": ["a", "a"]}
     for column, detail in (

@@ -102,7 +102,7 @@ def test_a_query_without_an_id_is_refused_with_its_row(tmp_path: Path, write: Wr
 @pytest.mark.parametrize(
     ("kind", "number"), [(np.float64, 2.0**53), (np.float32, 2.0**24), (np.float64, np.inf)]
 )
-def test_numbers_beyond_the_exact_range_of_their_type_are_no_ids(
+def test_numbers_beyond_the_exact_range_of_their_type_are_refused_as_ids(
     tmp_path: Path, kind: type, number: float
 ) -> None:
     """A neighbouring whole number may have become the same number."""
@@ -156,7 +156,7 @@ def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> 
         "9" * 16 + ".0",
     ],
 )
-def test_values_without_one_exact_spelling_are_no_ids(value: Any) -> None:
+def test_values_without_one_exact_spelling_are_refused_as_ids(value: Any) -> None:
     """Fractions, inexact whole numbers and other types are refused, in lists and in typed arrays."""
     assert normalise_ids([value]).invalid.tolist() == [0]
     assert normalise_ids(["a", value, None]).invalid.tolist() == [1]

@@ -61,7 +61,7 @@ def test_sizes_whose_sum_wraps_around_to_the_rows_are_refused() -> None:
         (b"0\n0", "found none"),
     ],
 )
-def test_sizes_that_are_no_numbers_are_reported(content: bytes, message: str) -> None:
+def test_sizes_that_are_not_numbers_are_reported(content: bytes, message: str) -> None:
     """The error has the first wrong line and the number of others; a file without a document is refused."""
     with pytest.raises(DatasetError, match=message):
         read_query_sizes(_bytes(content), "q")

@@ -130,7 +130,7 @@ def test_a_huge_feature_id_takes_no_memory(tmp_path: Path, id: int) -> None:
     assert peak_bytes < 16 * MEBIBYTE
 
 
-def test_a_table_of_many_rows_in_few_bytes(tmp_path: Path) -> None:
+def test_rows_of_a_highly_compressed_table_are_counted(tmp_path: Path) -> None:
     """Thirty kilobytes of Parquet can hold millions of equal rows; each of them counts."""
     content = _parquet(2_000_000)
     assert len(content) < 50_000
@@ -263,7 +263,7 @@ def test_data_that_compress_well_are_read(tmp_path: Path) -> None:
         (b'label,query,"', "expected a first row of at most 4,194,304 bytes"),
     ],
 )
-def test_an_endless_line_of_a_table(tmp_path: Path, start: bytes, expected: str) -> None:
+def test_an_endless_line_of_a_table_is_refused(tmp_path: Path, start: bytes, expected: str) -> None:
     """A table without line ends is not read into memory whole."""
     content = start + b"1," * (16 * MEBIBYTE)
     _read(tmp_path, b"label,query,bm25\n1,q,1\n")  # imports modules, whose memory is not that of the line
@@ -291,7 +291,7 @@ def test_a_long_line_is_shown_shortened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("archive", ["zip", "tar"])
-def test_archives_are_no_format(tmp_path: Path, archive: str) -> None:
+def test_archives_are_refused(tmp_path: Path, archive: str) -> None:
     """The files in an archive are never unpacked, so that none of their paths matters."""
     sink = io.BytesIO()
     if archive == "zip":

@@ -64,7 +64,7 @@ def test_unknown_choices_are_refused(tmp_path: Path, arguments: dict[str, str]) 
         read_dataset(tmp_path / "x", **arguments)  # type: ignore[arg-type]
 
 
-def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
+def test_delimited_rows_with_a_query_file_are_read_as_lightgbm(tmp_path: Path) -> None:
     """The label is the first column; a header names the features, and without one they are numbered."""
     for text, names in (
         ("1,2,3\n0,4,5\n", ("f1", "f2")),
@@ -122,7 +122,7 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.query_columns == {"fold": ("7",)}
 
 
-def test_numbers_of_products_and_weights_of_samples_are_no_features(tmp_path: Path) -> None:
+def test_product_ids_and_sample_weights_are_not_read_as_features(tmp_path: Path) -> None:
     """Names of shops and of scikit-learn have roles, so that ids and weights are never learnt from."""
     path = tmp_path / "judged.csv"
     path.write_text("qid,product_id,label,sample_weight,bm25\na,17,1,0.5,2\na,4,0,1,3\n")
@@ -174,7 +174,7 @@ def test_delta_encoded_texts_of_parquet_are_read(tmp_path: Path, encoding: str) 
     assert list(dataset.document_ids) == documents[::2] + documents[1::2]
 
 
-def test_an_index_in_parquet_is_no_feature(tmp_path: Path) -> None:
+def test_an_index_in_parquet_is_not_read_as_a_feature(tmp_path: Path) -> None:
     """The index that pandas writes with shuffled rows is left out, unless a role names it."""
     path = tmp_path / "shuffled.parquet"
     frame = pd.DataFrame({"label": [2, 0, 1], "query_id": ["q1", "q1", "q2"], "bm25": [1.0, 2.0, 3.0]})
@@ -209,8 +209,8 @@ def test_texts_to_show_are_recognised_by_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_texts_to_show_are_named(tmp_path: Path, format: str) -> None:
-    """Columns of text files and Parquet may have any names; the text may be the id, too."""
+def test_columns_of_shown_texts_are_left_out_of_the_features(tmp_path: Path, format: str) -> None:
+    """Columns of texts, titles and addresses may have any names; the text may equal the query id."""
     rows = [
         {"grade": 1, "search": "red shoes", "name": "Shoe", "link": "https://x/1", "bm25": 2.0},
         {"grade": 0, "search": "red shoes", "name": "Boot", "link": None, "bm25": 3.0},
@@ -296,7 +296,7 @@ def test_public_files_have_their_published_sizes(
     assert (dataset.n_queries, dataset.n_documents, dataset.n_features) == counts
 
 
-def test_public_features_take_their_names(shared_data: Path) -> None:
+def test_features_take_the_names_of_a_mapping_from_ids(shared_data: Path) -> None:
     """The file of names beside TREC News' features maps ids to names."""
     folder = shared_data / "fastrank-trec-news"
     names = json.loads((folder / "trec_news_2018.features.json").read_text())

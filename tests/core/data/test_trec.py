@@ -76,7 +76,7 @@ def test_scattered_queries_of_qrels_are_counted_and_named(tmp_path: Path) -> Non
     assert (reading.scattered_queries, reading.scattered_examples) == (2, ("q2", "q3"))
 
 
-def test_a_table_of_four_columns_is_no_qrels(tmp_path: Path) -> None:
+def test_a_table_of_four_columns_is_not_read_as_qrels(tmp_path: Path) -> None:
     """The first line names the columns, although all other lines could be judgments."""
     dataset = read_dataset(_file(tmp_path, b"qid\tx\tdocid\tlabel\n1\t0\t7\t2\n1\t1\t8\t0\n"))
     assert dataset.feature_names == ("x",)

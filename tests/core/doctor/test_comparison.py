@@ -191,7 +191,7 @@ def test_many_distinct_labels_are_compared_by_their_largest(factor: float, codes
     assert {finding.code for finding in found} == codes
 
 
-def test_labels_that_are_missing_are_no_scale() -> None:
+def test_missing_labels_have_no_scale() -> None:
     """Data to be ranked need no labels."""
     unjudged = _other(labels=np.full(ROWS, np.nan))
     assert compare(sound(), unjudged, "test") == compare(unjudged, sound(), "test") == ()

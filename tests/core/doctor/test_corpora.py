@@ -108,7 +108,9 @@ def test_other_folds_are_recognised_by_their_queries_and_folder(
         ((18_917, 6_307, 6_307), "MSLR-WEB30K/Fold2"),  # queries of no fold
     ],
 )
-def test_a_custom_split_of_a_corpus_is_no_fold(queries: tuple[int, ...], folder: str) -> None:
+def test_a_custom_split_of_a_corpus_is_not_recognised_as_a_fold(
+    queries: tuple[int, ...], folder: str
+) -> None:
     """If the whole corpus is split differently, printed numbers are for orientation only."""
     found = recognise(fold(queries, (2_300_000, 700_000, 771_125)), folder)
     assert (found.corpus, found.fold, found.as_printed) == ("MSLR-WEB30K", None, False)
@@ -154,7 +156,7 @@ def test_other_counts_are_for_orientation_only(features: int, label: float, corp
     assert f"like {corpora}," in recognise({"train": Counts(5, 40, features, label)}).sentence
 
 
-def test_other_data_are_no_corpus() -> None:
+def test_other_data_are_not_recognised_as_a_corpus() -> None:
     """Data with other features, or with labels above the corpus's, are not recognised."""
     for dataset in (of_size(5, 40, 50), of_size(5, 40, 136, 5.0), of_size(5, 40, 46, 4.0)):
         assert CODES.isdisjoint(finding.code for finding in examine(dataset).findings)

@@ -47,7 +47,7 @@ def test_a_copy_of_the_label_is_found(name: str, column: Any) -> None:
         ("as strong as a trained model", lambda judged: _noisy(judged, 0.9)),
     ],
 )
-def test_a_feature_that_does_not_copy_the_label_is_no_leak(name: str, column: Any) -> None:
+def test_a_feature_that_does_not_copy_the_label_is_not_reported_as_a_leak(name: str, column: Any) -> None:
     """The feature is not reported, even if the rows are sorted by label, best first."""
     dataset = synthetic_dataset(50, seed=1, n_features=3)
     order = np.lexsort((-dataset.labels, np.repeat(np.arange(50), 50)))
@@ -55,7 +55,7 @@ def test_a_feature_that_does_not_copy_the_label_is_no_leak(name: str, column: An
     assert _leaking(_with_column(dataset, column(dataset.labels))) == ()
 
 
-def test_luck_among_many_features_is_no_leak() -> None:
+def test_luck_among_many_features_is_not_reported_as_a_leak() -> None:
     """On a few small queries, some of a thousand random features rank perfectly, and none is reported."""
     generator = np.random.default_rng(0)
     dataset = RankingDataset.from_arrays(

@@ -82,7 +82,7 @@ def test_too_few_queries_give_no_verdict() -> None:
 
 
 def test_a_constant_and_an_absent_column_do_not_differ() -> None:
-    """Neither column is divided by zero; a constant that changes differs."""
+    """Both columns have a distance of 0 and no division by zero; a constant that changes differs."""
     values = np.tile(np.array([[7.0, np.nan, 1.0]], np.float32), (80, 1))
     boundaries = np.arange(81)
     changed = values.copy()
@@ -141,12 +141,12 @@ def test_permutations_keep_the_sizes_of_the_samples() -> None:
 
 
 def test_a_p_value_counts_the_largest_of_all_columns() -> None:
-    """The permutations include the samples as they are, so that no p-value is 0."""
-    quiet = np.array([1.0, 1.0, 2.0, 0.0])
-    loud = np.array([9.0, 0.0, 0.0, 0.0])
-    first, second = adjusted_p_values([loud, quiet])
-    assert first == 1 / 4
-    assert second == 2 / 4 + 1 / 4  # its own permutations 0, 1, 2, of which the first is loud's
+    """The first permutation is the samples themselves, so that no p-value is 0."""
+    small = np.array([1.0, 1.0, 2.0, 0.0])
+    large = np.array([9.0, 0.0, 0.0, 0.0])
+    p_of_large, p_of_small = adjusted_p_values([large, small])
+    assert p_of_large == 1 / 4
+    assert p_of_small == 3 / 4  # the largest distance of each permutation is 9, 1, 2, 0: three are at least 1
 
 
 def test_a_feature_of_few_values_has_one_bin_per_value() -> None:

@@ -100,7 +100,7 @@ def test_many_fallen_slices_are_counted() -> None:
     assert found.sentence.endswith("2 more segments exceed the limit")
 
 
-def test_nothing_to_compare_is_no_admission() -> None:
+def test_a_gate_without_anything_to_compare_does_not_admit() -> None:
     """A dataset without one query that defines the metric proves nothing."""
     nothing = np.full(QUERIES, np.nan)
     found = judge(BASE, nothing, require="not_worse")

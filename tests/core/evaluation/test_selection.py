@@ -65,7 +65,7 @@ def test_equally_good_systems_rarely_differ(n_systems: int) -> None:
     assert wrong / 300 < 0.07
 
 
-def test_a_constant_loss_is_no_tie() -> None:
+def test_a_constant_difference_is_not_a_tie() -> None:
     """A system that is worse by the same amount on every query is not tied."""
     best = np.array([0.5, 0.75, 0.25] * 2)
     assert [found.tied for found in against_best([best, best - 0.125])] == [True, False]

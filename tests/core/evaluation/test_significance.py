@@ -76,7 +76,7 @@ def test_queries_needed_follow_the_noncentral_t() -> None:
         assert queries_needed(effect, 1.0) in (n, n + 1)
 
 
-def test_equal_systems_are_no_evidence() -> None:
+def test_equal_systems_give_no_evidence() -> None:
     """Without any difference, p is 1, and there is neither a t-test nor a number of queries needed."""
     values = np.full((30, 1), 0.5)
     (compared,) = paired_differences(values, values)

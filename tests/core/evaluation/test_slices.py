@@ -55,7 +55,7 @@ def test_slices_of_too_few_queries_are_left_out() -> None:
     assert found == [("market", "de", 6), ("market", "2 other values", 6)]
 
 
-def test_texts_of_queries_are_no_slices() -> None:
+def test_query_texts_are_not_slices() -> None:
     """The search texts of users do not divide the queries."""
     dataset = RankingDataset.from_arrays(
         np.zeros((12, 1)),
@@ -66,7 +66,7 @@ def test_texts_of_queries_are_no_slices() -> None:
     assert {part.by for part in slices(dataset)} == {"relevant documents"}
 
 
-def test_a_value_of_all_queries_is_no_slice() -> None:
+def test_a_value_of_all_queries_is_not_a_slice() -> None:
     """The mean of such a slice would be the mean over all queries."""
     dataset = _dataset([3, 4], [1, 1], market=["de", "de"])
     assert slices(dataset) == []

@@ -1,4 +1,4 @@
-"""Epochs whose times are figure 1 of the 2006 paper."""
+"""Times of training epochs, which figure 1 of the 2006 paper shows."""
 
 import numpy as np
 import pytest
@@ -46,8 +46,8 @@ def test_pair_by_pair_descent_has_the_gradient_of_the_loss(hidden: tuple[int, ..
 
 
 @pytest.mark.parametrize("pair_by_pair", [True, False])
-def test_an_epoch_takes_time(pair_by_pair: bool) -> None:
-    """Both forms are timed on drawn queries."""
+def test_the_time_of_an_epoch_is_positive(pair_by_pair: bool) -> None:
+    """Pair by pair and query by query alike, on drawn queries."""
     assert epoch_milliseconds(EpochTiming(pair_by_pair, (10,), 3, 20)) > 0.0
 
 

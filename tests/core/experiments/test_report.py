@@ -137,7 +137,7 @@ def test_deviations_are_listed_beside_the_number(found: Report) -> None:
     assert cell_key not in table.cells["LambdaMART τ=k", "NDCG@5"].deviations
 
 
-def test_drawn_data_is_no_corpus(found: Report) -> None:
+def test_drawn_data_is_not_called_a_corpus(found: Report) -> None:
     """Printed numbers beside other data are for orientation only; beside the paper's they are not."""
     assert "orientation only" in (found.orientation or "")
     recognised = plan("lambda-ex-2023", ["table-5"], "paper", "folder", "Yahoo set 1")

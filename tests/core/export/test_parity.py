@@ -154,7 +154,7 @@ def test_scores_that_become_equal_are_counted() -> None:
     assert data.tied_pairs == data.adjacent_pairs > 0
 
 
-def test_trees_of_another_shape_are_no_export() -> None:
+def test_trees_of_another_shape_are_refused() -> None:
     """Such trees cannot be compared with the model at all."""
 
     def mirrored(node: dict[str, Any]) -> None:
@@ -165,7 +165,7 @@ def test_trees_of_another_shape_are_no_export() -> None:
         parity(naive)
 
 
-def test_a_shift_is_no_difference() -> None:
+def test_a_shift_of_all_scores_is_not_a_difference() -> None:
     """The shift is reported, and the raised scores are compared."""
     export = export_model(trained(), "elasticsearch-xgboost", NAMES, options=ExportOptions(score_shift=True))
     report = parity(export, judged())

@@ -95,7 +95,7 @@ def test_a_long_query_is_interpolated_only_if_that_is_faster() -> None:
     def chosen(scores: Float64Array, labels: Float64Array) -> list[int]:
         objective = make_loss("ranknet").prepare(labels, boundaries)
         assert isinstance(objective, PairwiseObjective)
-        return [int(query) for query in LongQueries(objective.plan).worthwhile(scores)]
+        return [int(query) for query in LongQueries(objective.plan).faster_queries(scores)]
 
     assert chosen(scores, labels) == [1]
     assert chosen(1_000.0 * scores, labels) == []

@@ -221,7 +221,7 @@ def test_a_perfect_ranking_is_exactly_one(name: str, n: int) -> None:
 
 @pytest.mark.parametrize("n_labels", [2, 5, 1000])
 @pytest.mark.parametrize("n_scores", [1, 7, 1000])
-def test_pairs_are_counted_as_among_all_pairs(n_labels: int, n_scores: int) -> None:
+def test_pair_metrics_equal_a_loop_over_all_pairs(n_labels: int, n_scores: int) -> None:
     """The values are those of a comparison of every pair, with ties, and with documents not judged."""
     generator = np.random.default_rng(n_labels * n_scores)
     lengths = [1, 2, 30, 300]
@@ -359,7 +359,7 @@ def test_max_documents_limits_the_documents_that_are_measured() -> None:
         ("RPrec", "r-precision"),
     ],
 )
-def test_ir_measures_names_are_other_names_of_ours(theirs: str, ours: str) -> None:
+def test_names_of_ir_measures_parse_to_the_same_metrics(theirs: str, ours: str) -> None:
     """Names of ir_measures follow the contract as Rankery's names do, and are stored as Rankery's names."""
     assert str(ir_measures.parse_measure(theirs))  # a name that ir_measures knows
     for contract in ("default", "trec_eval"):
@@ -373,7 +373,7 @@ def test_the_spelling_of_a_persistence_can_be_parsed(spelling: str) -> None:
     assert parse_metric(spelling).spelling == spelling
 
 
-def test_trec_evals_names_are_stored_as_they_are() -> None:
+def test_trec_evals_names_are_stored_unchanged() -> None:
     """trec_eval's names imply conventions, which Rankery's names would lose."""
     assert [metric_name(name) for name in ("ndcg_cut_10", "Rprec", "infAP")] == [
         "ndcg_cut_10",

@@ -53,7 +53,7 @@ def test_equal_quantiles_become_one_value() -> None:
 
 @pytest.mark.parametrize("kind", ["standard", "rank-gauss", "none"])
 @pytest.mark.parametrize("log1p", [False, True])
-def test_inputs_are_as_documented(kind: str, log1p: bool) -> None:
+def test_inputs_equal_the_documented_formula(kind: str, log1p: bool) -> None:
     """NumPy gives the same inputs and indicators; a transform is restored from its description and arrays."""
     features = random_features(200, 5)
     transform = _fit(features, kind, log1p, indicators=True)

@@ -142,7 +142,7 @@ def test_a_model_text_is_written_as_it_was_read(linear: bool) -> None:
     ],
     ids=lambda parameters: next(iter(parameters)),
 )
-def test_scores_of_models_that_lightgbm_trained(parameters: dict[str, object]) -> None:
+def test_scores_equal_those_of_lightgbm(parameters: dict[str, object]) -> None:
     """Scores equal LightGBM's for every kind of model with one score per document."""
     random = np.random.default_rng(1)
     features = random.normal(size=(400, 4)).round(1)

@@ -1,4 +1,4 @@
-"""Gates of aliases, and the datasets that they hold."""
+"""Gates of aliases, and the datasets that they protect from deletion."""
 
 import pytest
 
@@ -33,8 +33,8 @@ def test_a_gate_is_kept_replaced_and_deleted(store: Store) -> None:
             tx.aliases.delete_gate("web", "champion")
 
 
-def test_a_gate_holds_its_dataset(store: Store) -> None:
-    """The dataset is held until the gate is deleted or uses another dataset; the refusal names the gate."""
+def test_a_gate_protects_its_dataset_from_deletion(store: Store) -> None:
+    """The dataset cannot be deleted while the gate exists and uses it; the refusal names the gate."""
     first, second = _dataset(store), _dataset(store)
     with store.begin() as tx:
         tx.aliases.set_gate("web", "champion", dataset_id=first, rule=RULE)

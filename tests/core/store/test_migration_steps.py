@@ -373,7 +373,7 @@ def test_main_metric_of_trainings_is_the_validation_value(database: Database) ->
     assert [row["main_metric"] for row in _by_id(database)] == [0.3] * len(jobs)
 
 
-def test_refusals_are_no_failures(database: Database) -> None:
+def test_refused_jobs_no_longer_count_as_failed(database: Database) -> None:
     """A promotion refused before the status `refused` existed gets it; other failures stay failures."""
     shared = {"status": "failed", "spec": {}, "attempt": 1, "token": 1, "cancel_requested": False}
     shared |= {"priority": 0, "created_at": MOMENT, "kind": "promote"}

@@ -99,7 +99,7 @@ def test_a_ranking_from_elsewhere_has_no_model(store: Store, job: Job) -> None:
 
 
 def test_comparisons_are_listed_newest_first(store: Store, job: Job) -> None:
-    """A comparison is kept whole and found by id."""
+    """A comparison is stored with all its values and found by id."""
     values: dict[str, Any] = {
         "job_id": job.id,
         "dataset_id": "ds_1",

@@ -134,7 +134,7 @@ def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: 
 
 
 @READS_BY_RECORD
-def test_a_mistake_of_the_reader_is_no_damage(written: Store, read: Read) -> None:
+def test_a_mistake_of_the_reader_is_not_reported_as_damage(written: Store, read: Read) -> None:
     """An error of the reader over good bytes is not recorded."""
     reader = written.verified.local if read is read_local else written.verified.open
     with pytest.raises(ValueError, match="my mistake"), reader(KEY):

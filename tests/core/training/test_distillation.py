@@ -38,7 +38,7 @@ def test_a_loss_that_fits_labels_gets_one_shift_for_all_documents() -> None:
 
 
 @pytest.mark.parametrize("loss", [LAMBDARANK, MSE], ids=["lambdarank", "mse"])
-def test_one_score_is_no_label(loss: Loss) -> None:
+def test_equal_scores_within_queries_give_no_positive_label(loss: Loss) -> None:
     """A teacher with equal scores within each query gives no label above 0."""
     scores = np.repeat([1.0, 2.0], [2, 3])
     assert not labels_of_scores(scores, BOUNDARIES, np.ones(5, np.float32), loss).any()

@@ -104,7 +104,7 @@ def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
     assert 0 < peak[0] <= need.total
 
 
-def test_inputs_in_temporary_files_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_in_temporary_files_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The inputs of a network are a second matrix beside the features, in memory only where it is small."""
     dataset = judged(40, 20)
     spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": {"kind": "mlp"}})

@@ -75,8 +75,8 @@ def test_history_has_the_metrics_of_the_stored_model(
     assert Forest.parse(ranker.model_text).n_trees == ranker.best_iteration
 
 
-def test_infinite_and_missing_features_are_ranked_as_they_were_learnt() -> None:
-    """The values inf, -inf and nan of a file mean the same to training and to scoring."""
+def test_infinite_and_missing_features_are_scored_as_in_training() -> None:
+    """The values inf, -inf and nan follow the same branches of the trees in training and in scoring."""
     dataset = synthetic_dataset(60, seed=1, n_features=8)
     generator = np.random.default_rng(0)
     features = dataset.matrix.copy()
@@ -244,10 +244,10 @@ def test_measuring_the_loss_changes_nothing(
     assert always.history[-1].values == seldom.history[-1].values
 
 
-def test_diagnostics_are_followed_and_change_nothing(
+def test_diagnostics_are_measured_and_change_nothing(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """Diagnostics are at the first iteration, every fifth after it and the last; the model is the same."""
+    """The first iteration, every fifth after it and the last are measured; the model is the same."""
     watched = train(small_spec(diagnostics={"interval": 5, "cutoff": 3}, metric_interval=4), *datasets)
     seen = {report.iteration for report in watched.history if "diagnostics" in report.values}
     assert seen == {1, 6, 11, 12}

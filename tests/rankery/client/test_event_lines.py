@@ -17,7 +17,7 @@ def test_events_are_read_from_their_lines() -> None:
     assert lines.last_id == "5"
 
 
-def test_half_an_event_is_forgotten() -> None:
+def test_a_partial_event_is_discarded_with_its_id() -> None:
     """The id of an incomplete event does not count, so the stream resumes after the last complete event."""
     lines = EventStreamParser("5")
     lines.parse_line("id: 6")

@@ -99,7 +99,7 @@ def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, s
         {"ignore": ["weight"]},
     ],
 )
-def test_a_column_with_another_role_is_no_query_weight(columns: Columns) -> None:
+def test_a_column_with_another_role_is_not_read_as_query_weights(columns: Columns) -> None:
     """A column called `weight` need not be equal within a query if the caller gives it another role."""
     frame = FRAME.assign(weight=[1, 1, 2, 1, 1]).drop(columns="brand")
     assert _check(frame, columns) == columns
@@ -187,7 +187,7 @@ def test_a_group_is_sizes_or_queries() -> None:
         sizes_or_ids([2, 2], 5)
 
 
-def test_columns_are_no_frames() -> None:
+def test_single_columns_are_refused_as_frames() -> None:
     """A Series is refused, although it has Arrow's interface as frames do."""
     assert all(map(is_frame, (FRAME, as_table(FRAME), polars.from_pandas(FRAME))))
     series = FRAME.loc[:, "bm25"]

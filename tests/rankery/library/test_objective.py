@@ -232,7 +232,7 @@ def test_wrong_groups_are_named(group: Any) -> None:
             )
 
 
-def test_query_ids_in_the_place_of_sizes_are_recognised() -> None:
+def test_query_ids_instead_of_sizes_are_refused() -> None:
     """The error explains the most common mistake, query ids instead of sizes."""
     with pytest.raises(InvalidArgument, match="query id per document"):
         rankery.lightgbm.objective("lambdarank")(np.ones(4), np.zeros(4), None, np.array([1, 1, 2, 2]))

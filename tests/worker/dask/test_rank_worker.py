@@ -111,7 +111,7 @@ def test_it_waits_for_a_scheduler_that_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
+def test_a_rank_worker_ends_on_a_signal_without_a_scheduler(tmp_path: Path) -> None:
     """SIGINT and SIGTERM end the worker while it waits for a scheduler."""
     certificates = Certificates.made(tmp_path / "certificates")
     log = tmp_path / "log"

@@ -14,7 +14,7 @@ const LABELS = {
   learning_rate: "Learning rate",
   inputs: "Scaling of features",
   layer_norm: "Layer norm",
-  decay_on_rise: "Decay on a rise",
+  decay_on_rise: "Decay after a cost increase",
   restart_epochs: "Restart after stalled epochs",
   training_cost: "Monitored training cost",
   gradient_clip: "Gradient clipping",

@@ -22,7 +22,7 @@ function rangeWithoutTails(percentiles) {
 /** @typedef {Schemas["FeatureDependence"]} Dependence */
 
 /** Return the range of scores over all features. @param {Dependence[]} all @returns {[number, number]} */
-function scoresOf(all) {
+function scoreRange(all) {
   const responses = all.flatMap(({ points, missing }) => [...points, ...(missing ? [missing] : [])]);
   const least = Math.min(...responses.map(({ lower }) => lower));
   const largest = Math.max(...responses.map(({ upper }) => upper));
@@ -30,7 +30,7 @@ function scoresOf(all) {
   return [least - margin, largest + margin];
 }
 
-/** Return a value, or the text of a category. @param {{value: number, text?: string | null}} point */
+/** Return the text of a category, or the shortened number. @param {{value: number, text?: string | null}} point */
 const featureValue = ({ value, text }) => text ?? short(value);
 
 /**
@@ -176,7 +176,7 @@ export function dependencePanel(node, wanted, remember) {
     numbers.hidden = false;
     note.hidden = true;
     figure.node.hidden = false;
-    figure.draw(dependenceFigure(dependence, axis, scoresOf(all)));
+    figure.draw(dependenceFigure(dependence, axis, scoreRange(all)));
     setAttribute(figure.plot, "data-feature", dependence.feature);
   }
 

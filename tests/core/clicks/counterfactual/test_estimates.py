@@ -153,8 +153,8 @@ def test_changes_of_the_examination_are_those_of_estimates(clip: float | None, n
         assert change == pytest.approx((values[1] - values[0]) / log.n_lists, abs=1e-12)
 
 
-def test_examination_counts_lists_that_do_not_show_a_document() -> None:
-    """A document that a part of the lists shows is worth as much as one that all lists show."""
+def test_examination_corrects_for_lists_without_a_document() -> None:
+    """The estimated relevance does not depend on the share of lists that show a document."""
     rng = np.random.default_rng(5)
     queries = rng.integers(0, 2, 20_000)
     shown = np.stack([WORST[query, [0, rng.choice([1, 2, 3])]] for query in queries])
@@ -186,7 +186,7 @@ def test_logged_value_is_the_mean_of_the_log() -> None:
     assert again.estimated[0].estimate.value == pytest.approx(5.0 * logged.value, abs=1e-9)
 
 
-def test_users_are_resampled_whole() -> None:
+def test_all_lists_of_a_user_are_resampled_together() -> None:
     """Lists of few users that all agree make the interval wider."""
     log = _random_log(1, 2_000)
     by_rank = rank_weights("clicks@1")
@@ -202,7 +202,7 @@ def test_users_are_resampled_whole() -> None:
 
 
 @pytest.mark.parametrize("normalised", [False, True])
-def test_clipping_reverses_no_verdict(normalised: bool) -> None:
+def test_clipping_does_not_reverse_a_verdict(normalised: bool) -> None:
     """Clipped weights make each new ranking worse than the logged one; normalisation corrects for that."""
     log, by_rank = _random_log(0, 8_000), rank_weights("dcg@4")
     rankings = [ranking_of("best", BEST)]
@@ -236,7 +236,7 @@ def test_a_verdict_and_an_interval_need_eight_users(n_users: int) -> None:
 
 
 def test_support_below_the_floor_gives_no_verdict() -> None:
-    """Few effective impressions, unseen documents or one great weight prevent a verdict, with reasons."""
+    """Few effective impressions, unseen documents or one large weight prevent a verdict, with reasons."""
     by_rank = rank_weights("dcg@4")
     few = evaluate_rankings(_random_log(0, 60), [ranking_of("new", BEST)], by_rank, "item_position")
     assert few.estimated[1].estimate.missing == f"the effective sample size is {_size(few):.0f}, below 100"
@@ -272,7 +272,7 @@ def test_support_below_the_floor_gives_no_verdict() -> None:
 
 
 def test_normalisation_replaces_documents_without_support() -> None:
-    """Such a document counts as others at its rank, and not as 0, which may reverse a verdict."""
+    """A document without support has the mean value at its rank; a value of 0 may reverse a verdict."""
     log, by_rank = _random_log(0, 12_000), rank_weights("dcg@4")
     swapped = ranking_of("swapped", np.array([[0, 1, 3, 2], [3, 2, 0, 1]]))
     ranks = swapped.ranks.copy()

@@ -78,7 +78,7 @@ def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: 
         assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
 
 
-def test_rows_that_are_no_impressions_with_a_rank_begin_no_list(read: Read) -> None:
+def test_only_impressions_with_a_rank_begin_a_list(read: Read) -> None:
     """Without a column of lists, an action belongs to the list above, also at the start of a second block."""
     header = "query,document,rank,action,user"
     shown = ["q,a,1,view,u", "q,b,2,view,u"]
@@ -309,7 +309,7 @@ def test_all_spellings_of_ids_are_normalised(spellings: list[str]) -> None:
     assert [codes.text(codes.of(each)) for each in spellings] == normalise_ids(spellings).texts.to_pylist()
 
 
-def test_ids_are_those_of_datasets(read: Read) -> None:
+def test_ids_are_normalised_as_in_datasets(read: Read) -> None:
     """`7` and `7.0` are one id, as pandas writes whole numbers with a point beside missing values."""
     text = "query,document,rank,action\n5.0,7.0,1,impression\n5.0,8.0,2,impression\n5,8,,click\n"
     lists = [("5", [("7", 1, False), ("8", 2, True)])]
@@ -322,8 +322,8 @@ def test_ids_keep_their_blanks(read: Read) -> None:
     assert plain(log) == [("red shoes ", [(" a", 1, True), (" b", 2, False)])]
 
 
-def test_numbers_with_a_point_are_ids_by_their_digits(read: Read) -> None:
-    """Arrow writes large numbers with an exponent; NaN is a missing user, and a fraction is no id."""
+def test_whole_numbers_as_floats_are_ids_without_a_point(read: Read) -> None:
+    """Arrow writes large numbers with an exponent; NaN is a missing user, and a fraction is not an id."""
     columns: dict[str, Any] = {
         "query": [5.0, 5.0],
         "document": [4006381333931.0, 7.0],

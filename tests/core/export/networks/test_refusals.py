@@ -112,7 +112,7 @@ def test_forests_are_refused_by_formats_of_networks() -> None:
 
 
 @pytest.mark.parametrize("hidden", [(), (4,)])
-def test_names_that_are_no_rank_features_of_vespa_are_refused(hidden: tuple[int, ...]) -> None:
+def test_names_that_cannot_be_rank_features_of_vespa_are_refused(hidden: tuple[int, ...]) -> None:
     """The error has the name."""
     content = write_network(random_network(2, hidden))
     with pytest.raises(InvalidInput, match="neither a rank feature"):

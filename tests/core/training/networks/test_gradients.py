@@ -39,7 +39,7 @@ Parameters = list[dict[str, Any]]
 
 
 def combinations() -> Iterator[Any]:
-    """Combine each loss with the smallest net and LambdaRank with all; slow: all with every net."""
+    """Combine all losses and nets; LambdaRank and the linear net with default options are not `slow`."""
     for name, options in CASES:
         for net in NETS:
             is_usual = not options and (name == "lambdarank" or net == "linear")
@@ -116,11 +116,11 @@ def differences(value: Callable[[Parameters], float], parameters: Parameters) ->
 
 
 def frozen_value(objective: Objective, scores: Any) -> Callable[[Any], float]:
-    """Return the loss near the scores.
+    """Return a function that gives the change of the loss from the scores to other scores.
 
-    Ranks, and with them weights of pairs and normalisations by scores, are those at the scores: the loss is
-    integrated along the line to other scores, which for a gradient of frozen ranks is the mean of the
-    gradients at both ends, times the distance.
+    Weights of pairs and normalisations depend on the ranks and do not contribute to the gradient, so finite
+    differences of the loss do not apply. Instead, the returned function integrates the gradient from the
+    scores to other scores, by the trapezoidal rule.
     """
     there = objective.terms(scores, 0).gradient
 

@@ -74,7 +74,7 @@ def test_a_training_follows_the_schedule(cost: str) -> None:
 
 
 def test_drawn_weights_lie_within_their_bounds() -> None:
-    """±√(6 / n) before relu, ±√(6 / (n + m)) elsewhere; of inputs that do not vary they are 0."""
+    """Bounds are ±√(6 / n) before relu, else ±√(6 / (n + m)); weights of constant inputs are 0."""
     varies = np.array([True] * 50 + [False])
     for scorer, bounds in (
         (Mlp(hidden=(200,)), (np.sqrt(6 / 51), np.sqrt(6 / 201))),
