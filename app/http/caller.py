@@ -9,7 +9,6 @@ from typing import Annotated
 import structlog
 from fastapi import Depends, Request
 from starlette.types import Scope
-from starlette.types import Scope as AsgiScope
 
 from core.store import ApiKey
 
@@ -106,14 +105,14 @@ OWNER = Caller(None, None, frozenset({ADMIN}))
 ANONYMOUS = Caller(None, None, frozenset())
 
 
-def set_caller(scope: AsgiScope, caller: Caller) -> None:
+def set_caller(scope: Scope, caller: Caller) -> None:
     """Set the caller of a request as `request.state.key` and in its log lines."""
     scope.setdefault("state", {})["key"] = caller
     if caller.key_id is not None:
         structlog.contextvars.bind_contextvars(key_id=caller.key_id)
 
 
-def caller_in(scope: AsgiScope) -> Caller:
+def caller_in(scope: Scope) -> Caller:
     """Return the caller of a request; `ANONYMOUS` before authentication."""
     caller: Caller = scope.get("state", {}).get("key", ANONYMOUS)
     return caller
@@ -126,6 +125,6 @@ def _caller(request: Request) -> Caller:
 UseCaller = Annotated[Caller, Depends(_caller)]
 
 
-def rate_limit_key(scope: AsgiScope) -> str:
+def rate_limit_key(scope: Scope) -> str:
     """Return the rate-limit key of a caller: its API key, else its address or /64 network."""
     return caller_in(scope).key_id or address_key(address_of(scope) or "unknown")

@@ -23,7 +23,7 @@ from worker.job.datasets import load_dataset
 from worker.job.reporter import counting
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import ScoredDataset, alignment_findings, load_model, rank_by
+from worker.job.systems import ScoredDataset, alignment_findings, load_model, score_system
 from worker.job.training_data import apply_label_map, load_with_label_map
 
 

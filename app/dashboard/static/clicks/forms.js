@@ -46,7 +46,11 @@ export function bindForms(logId) {
 /** @param {HTMLFormElement} form @param {string} logId */
 async function offerChoices(form, logId) {
   form.setAttribute("aria-busy", "true");
-  const lists = form.querySelectorAll(Object.keys(NO_PROPENSITIES).map((list) => `[data-list="${list}"]`).join());
+  const lists = form.querySelectorAll(
+    Object.keys(NO_PROPENSITIES)
+      .map((list) => `[data-list="${list}"]`)
+      .join(),
+  );
   const list = form.querySelector("datalist");
   await Promise.all([
     offerDatasets(form),
