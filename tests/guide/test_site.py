@@ -13,7 +13,7 @@ from typer import Context
 from typer.main import get_command
 
 from app.auth import refusals
-from app.http.problems import _HTTP_KINDS, KINDS, ProblemKind
+from app.http.problems import ALL_KINDS, ProblemKind
 from core.losses import LOSSES
 from guide.__main__ import main
 from rankery import cli
@@ -135,8 +135,7 @@ def test_files_of_the_architecture_exist() -> None:
 
 def test_every_kind_of_problem_is_in_the_troubleshooting_page() -> None:
     """The troubleshooting page lists every kind of problem, by the last part of its type and its title."""
-    kinds = [*KINDS.values(), *_HTTP_KINDS.values()]
-    kinds += [kind for kind in vars(refusals).values() if isinstance(kind, ProblemKind)]
+    kinds = {*ALL_KINDS, *(kind for kind in vars(refusals).values() if isinstance(kind, ProblemKind))}
     page = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text()
     listed = re.findall(r"^\| `([a-z-]+)` \| ([A-Z][^|]+) \| [^|]{8,} \|$", page, re.MULTILINE)
     assert sorted(listed) == sorted({(kind.slug, kind.title) for kind in kinds})
