@@ -152,6 +152,14 @@ def test_the_first_of_the_usual_names_goes_before_the_others(tmp_path: Path) -> 
     assert (list(unjudged.query_ids), list(unjudged.document_ids)) == (["1"], ["a", "b"])
 
 
+def test_the_first_of_the_usual_names_of_a_query_goes_before_texts_only(tmp_path: Path) -> None:
+    """A number such as `group` may be the query or a feature, so that the table is ambiguous."""
+    path = tmp_path / "judged.csv"
+    path.write_text("query_id,group,label,x\n1,5,1,2\n1,6,0,3\n")
+    with pytest.raises(DatasetError, match="query_id"):
+        read_dataset(path)
+
+
 def test_the_first_name_may_hold_a_line_feed(tmp_path: Path) -> None:
     """Spreadsheets break long names, also before the first delimiter."""
     (tmp_path / "t.csv").write_text('"query\nid",label,"text, or\nBM25"\na,2,1\na,0,2\n')
