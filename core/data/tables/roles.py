@@ -81,7 +81,7 @@ def find_roles(
     mentioned = {name for _, name in columns.pointers_and_names()}
     position_of = {name: position for position, name in enumerate(names)}
     by_role: dict[str, int] = {}
-    describing: list[str] = []
+    further: list[str] = []  # ids and weights of documents
     for role in ROLES:
         requested = getattr(columns, role)
         candidates = [requested] if requested is not None else []
@@ -93,7 +93,7 @@ def find_roles(
             if role in TEXT_ROLES:
                 candidates = candidates[:1]  # display text only; a second candidate is not an error
             if role in ROLES_OF_DOCUMENTS:
-                describing += [name for name in usual_columns(role, free) if name not in candidates]
+                further += [name for name in usual_columns(role, free) if name not in candidates]
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in position_of:
@@ -110,11 +110,11 @@ def find_roles(
     def positions(listed: Iterable[str]) -> tuple[int, ...]:
         return tuple(position_of[name] for name in listed)
 
-    used = {*by_role.values(), *positions((*mentioned, *describing))}
+    used = {*by_role.values(), *positions((*mentioned, *further))}
     return Roles(
         MappingProxyType(by_role),
         positions(columns.query_columns),
-        positions((*columns.document_columns, *describing)),
+        positions((*columns.document_columns, *further)),
         None if columns.features is None else positions(columns.features),
         positions(columns.categorical_features),
         tuple(
