@@ -48,7 +48,7 @@ class Preconditions(HttpMiddleware):
         return status == HTTPStatus.OK and matches(if_match, etag.removeprefix("W/"))
 
     async def _current(self, scope: Scope) -> tuple[int, str]:
-        """Return the status and the `ETag` of GET, by a HEAD request, which ends at once for streams."""
+        """Return the status and the `ETag` of GET, by a HEAD request: streams end after its headers."""
         headers = [(name, value) for name, value in scope["headers"] if name not in _CONDITIONS]
         status, etag = 0, ""
         messages: asyncio.Queue[Message] = asyncio.Queue()
