@@ -88,9 +88,9 @@ class PairVerdict:
     path: tuple[Look, ...] = ()
 
     def evidence(self, unit: str) -> str:
-        """Return the number of units and the bound of the p-value; a bound of 1 is left out."""
-        bound = f", p ≤ {self.sequential_p:.2g} at any time" if self.sequential_p < 1.0 else ""
-        return f"{self.decided:,} decided {unit}s{bound}"
+        """Return the number of units and the bound of the p-value; a bound that rounds to 1 is left out."""
+        units, bound = f"{self.decided:,} decided {unit}s", f"{self.sequential_p:.2g}"
+        return units if bound == "1" else f"{units}, p ≤ {bound} at any time"
 
 
 @dataclass(frozen=True)
@@ -259,12 +259,13 @@ def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -
         elif pair.conclusion == "second":
             yield f"{pair.second} is better than {pair.first}, {preferred.format(1.0 - share)} {evidence}"
         elif pair.conclusion == "equal":
-            excluded = f"a preference of {0.5 + rule.difference:.0%} for either"
+            excluded = f"a preference of {50.0 + 100.0 * rule.difference:.4g}% for either"
             if by_credit:
                 excluded = f"a credit difference of {2.0 * rule.difference:.2g} standard deviations"
             yield (
                 f"{pair.first} and {pair.second} are equal: {excluded} is excluded after"
-                f" {pair.decided:,} decided {unit}s, with an error probability of at most {rule.miss:.0%}"
+                f" {pair.decided:,} decided {unit}s, with an error probability of at most"
+                f" {100.0 * rule.miss:.4g}%"
             )
         else:
             more = f"about {pair.needed:,} more are needed"

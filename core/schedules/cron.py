@@ -20,8 +20,8 @@ _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
 # Files of the time zone database that are not time zones.
 _NOT_TIMEZONES = frozenset(("localtime", "Factory"))
-# Folders of the time zone database with every zone again, with and without leap seconds.
-_OTHER_SECONDS = ("right", "posix")
+# Folders of the time zone database with a copy of every zone; the copies in `right` have leap seconds.
+_COPIES = ("right", "posix")
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
@@ -129,7 +129,7 @@ def _check_timezone(name: str) -> None:
     if name in zones:
         return
     folder, _, zone = name.partition("/")
-    if folder in _OTHER_SECONDS and zone in zones:
+    if folder in _COPIES and zone in zones:
         hint = f"due times follow clocks without leap seconds; did you mean {zone}?"
     elif zones:
         hint = did_you_mean(name, {zone: zone for zone in zones}) or "use a name such as Europe/Zurich or UTC"

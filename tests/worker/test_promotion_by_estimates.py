@@ -103,3 +103,24 @@ def test_a_gate_is_checked_when_it_is_set(inline_worker: InlineWorker, dataset: 
     ):
         with pytest.raises(InvalidInput, match=f"^{place}: "):
             promote(inline_worker, 1, **{**rule, **changed})
+
+
+def test_a_gate_keeps_the_examination_of_a_job(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
+    """The job may be deleted later. Workers of the previous release refuse entries that they do not know."""
+    dataset_id = inline_worker.add(dataset, "judged")
+    log = ingested(inline_worker, "list,query,document,rank,click\n1,q,d,1,1\n")
+    rule = {"click_log_id": log.id, "dataset_id": dataset_id, "estimator": "examination"}
+    result = {"propensities": [1.0, 0.5], "lower": [1.0, 0.25], "upper": [1.0, 1.0]}
+    with inline_worker.store.begin() as tx:
+        job = tx.jobs.add("propensity", {"click_log_id": log.id})
+        running = tx.jobs.claim(job.id, "w1", 15)
+        assert running is not None
+        tx.jobs.succeed(job.id, running.token, result)
+        by_job, exact = (
+            gate_rule(tx, GateRequest.model_validate({"counterfactual": {**rule, **examination}}))
+            for examination in ({"propensity_job": job.id}, {"examination": [1.0, 0.5]})
+        )
+    assert by_job["counterfactual"]["examination"] == exact["counterfactual"]["examination"] == [1.0, 0.5]
+    assert by_job["counterfactual"]["examination_errors"] == pytest.approx([0.0, 0.3536], abs=1e-4)
+    assert not {"propensity_job", "examination_errors"}.intersection(exact["counterfactual"])
+    assert "propensity_job" not in by_job["counterfactual"]

@@ -171,8 +171,8 @@ def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
     """Check an estimate from clicks, and return its options with the examination of the named job.
 
     Raises:
-        InvalidInput: The metric or an option is invalid, or the log lacks the propensities that the estimator
-            needs.
+        InvalidInput: The metric or an option is invalid, or the log or the job lacks the propensities that
+            the estimator needs.
         NotFound: The log or the job does not exist.
         WrongState: The log is not ready.
     """
@@ -218,6 +218,12 @@ def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], l
     examination = [min(propensity, 1.0) for propensity in propensities]
     if "truth" in result:
         return examination, None
+    if result.get("intercepts"):
+        raise InvalidInput.at(
+            "/propensity_job",
+            f"{job_id} has intercepts: clicks on irrelevant documents, which this estimator counts as"
+            " relevance; estimate with a method other than trust-em",
+        )
     if not result["lower"]:
         raise InvalidInput.at(
             "/propensity_job",

@@ -112,17 +112,19 @@ def _check_same_categories(tx: Transaction, members: Sequence[Model]) -> None:
 
     The job also refuses different values of a category, which only the files of the models have.
     """
+    kinds = {True: "categories", False: "numbers"}
     first: dict[str, tuple[Model, bool]] = {}
     for index, member in enumerate(members):
         categorical = _categorical_features(tx, member)
         if categorical is None:
             continue
         for name in member.feature_names:
-            other, was_categorical = first.setdefault(name, (member, name in categorical))
-            if was_categorical != (name in categorical):
-                kind, other_kind = ("categories", "numbers")[:: 1 if name in categorical else -1]
-                detail = f"has {kind} in the feature {name!r}, but {other.reference} has {other_kind}"
-                raise InvalidInput.at(f"/scorer/models/{index}", f"{member.reference} {detail}")
+            is_categorical = name in categorical
+            other, was_categorical = first.setdefault(name, (member, is_categorical))
+            if is_categorical != was_categorical:
+                detail = f"has {kinds[is_categorical]} in the feature {name!r}"
+                contrast = f"but {other.reference} has {kinds[was_categorical]}"
+                raise InvalidInput.at(f"/scorer/models/{index}", f"{member.reference} {detail}, {contrast}")
 
 
 def _categorical_features(tx: Transaction, model: Model) -> set[str] | None:

@@ -94,7 +94,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     try:
         values, wrong = _float64(pc.cast(column, pa.float64())), np.empty(0, np.int64)
     except pa.ArrowInvalid:
-        values, wrong = _numbers_with_exceptions(column)
+        values, wrong = _numbers_of_mixed_texts(column)
     for position in np.flatnonzero(np.isinf(values)).tolist():
         if "i" not in column[position].as_py().lower():  # overflow of a finite number, not "inf"
             values[position] = np.copysign(_MAX_FLOAT64, values[position])
@@ -160,7 +160,7 @@ def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _numbers_with_exceptions(column: Any) -> tuple[Float64Array, Int64Array]:
+def _numbers_of_mixed_texts(column: Any) -> tuple[Float64Array, Int64Array]:
     """Convert texts as `numbers` does, if some are blank, missing, true, false or no numbers."""
     trimmed = pc.utf8_trim_whitespace(column)
     lower = pc.utf8_lower(trimmed)

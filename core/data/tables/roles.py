@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from core.data.feature_blocks import block_features, feature_blocks
@@ -10,7 +11,7 @@ from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, T
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
-from rankery.usual_columns import ROLES_OF_DOCUMENTS, USUAL_NAMES, columns_for, usual_columns
+from rankery.usual_columns import ROLES_OF_DOCUMENTS, USUAL_NAMES, columns_for, is_usual, usual_columns
 
 _ROLE_NAMES = {
     "label": "the label",
@@ -80,7 +81,7 @@ def find_roles(
     mentioned = {name for _, name in columns.pointers_and_names()}
     position_of = {name: position for position, name in enumerate(names)}
     by_role: dict[str, int] = {}
-    describing: list[str] = []
+    further: list[str] = []  # ids and weights of documents
     for role in ROLES:
         requested = getattr(columns, role)
         candidates = [requested] if requested is not None else []
@@ -92,7 +93,7 @@ def find_roles(
             if role in TEXT_ROLES:
                 candidates = candidates[:1]  # display text only; a second candidate is not an error
             if role in ROLES_OF_DOCUMENTS:
-                describing += [name for name in usual_columns(role, free) if name not in candidates]
+                further += [name for name in usual_columns(role, free) if name not in candidates]
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in position_of:
@@ -109,11 +110,11 @@ def find_roles(
     def positions(listed: Iterable[str]) -> tuple[int, ...]:
         return tuple(position_of[name] for name in listed)
 
-    used = {*by_role.values(), *positions((*mentioned, *describing))}
+    used = {*by_role.values(), *positions((*mentioned, *further))}
     return Roles(
         MappingProxyType(by_role),
         positions(columns.query_columns),
-        positions((*columns.document_columns, *describing)),
+        positions((*columns.document_columns, *further)),
         None if columns.features is None else positions(columns.features),
         positions(columns.categorical_features),
         tuple(
@@ -167,11 +168,14 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         categorical_features=categorical,
         ignore=tuple(name for name in table.names if name in with_role - {columns.query, columns.document}),
     )
-    roles = find_roles(table.names, requested, table.file, table.header_line, required=(), lists=lists)
+    # Texts of queries only: other texts would no longer require a query column.
+    texts = [name for name, kind in kinds.items() if kind == "text" and is_usual("query", name)]
+    find = partial(
+        find_roles, table.names, requested, table.file, table.header_line, texts=texts, lists=lists
+    )
+    roles = find(required=())
     if roles.rest:
-        roles = find_roles(
-            table.names, requested, table.file, table.header_line, required=("query",), lists=lists
-        )
+        roles = find(required=("query",))
     query, document = (
         table.names[roles.by_role[role]] if role in roles.by_role else None for role in ("query", "document")
     )

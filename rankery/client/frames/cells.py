@@ -69,6 +69,11 @@ def is_text(kind: "pa.DataType") -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def text_columns(table: "pa.Table") -> list[str]:
+    """Return the names of the columns that hold texts."""
+    return [field.name for field in table.schema if is_text(field.type)]
+
+
 def is_whole_number(kind: "pa.DataType") -> bool:
     """Return whether a column holds whole numbers."""
     from rankery.client.frames.arrow import pa

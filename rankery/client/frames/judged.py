@@ -12,6 +12,7 @@ from rankery.client.frames.cells import (
     refuse_text,
     row_text,
     suggestion,
+    text_columns,
     texts_among_numbers,
     warn,
 )
@@ -111,8 +112,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     names = table.column_names
     check_names(requested, names)
     label = _required_column("label", requested, names, frame)
-    texts = [name for name in names if is_text(table.column(name).type)]
-    query = _required_column("query", requested, names, frame, texts)
+    query = _required_column("query", requested, names, frame, text_columns(table))
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:

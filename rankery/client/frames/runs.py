@@ -10,6 +10,7 @@ from rankery.client.frames.cells import (
     listed,
     not_a_number,
     row_text,
+    text_columns,
     warn,
     warn_of_spellings,
 )
@@ -94,10 +95,10 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     from rankery.client.frames.arrow import pa
 
     table, given = as_table(frame), mapping_of(columns or {}, COLUMNS_BY_ROLE)
-    names = table.column_names
+    names, texts = table.column_names, text_columns(table)
     check_roles(given, _ROLES)
     found = {
-        "query": given.get("query") or single_column("query", columns_for("query", names)),
+        "query": given.get("query") or single_column("query", columns_for("query", names, texts)),
         "document": given.get("document") or single_column("document", columns_for("document", names)),
         "score": given.get("score") or _score_column(names),
     }

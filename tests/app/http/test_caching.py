@@ -1,11 +1,17 @@
 """ETag, If-None-Match and 304, If-Match and 412."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.caching import matches
+from app.http.preconditions import Preconditions
 from core.jobs import System
 from core.metrics import Conventions
 from core.store import Model, Store
@@ -155,3 +161,80 @@ def test_a_change_of_an_absent_object_is_refused(
     anything = {"If-Match": "*"}
     assert client.put("/v1/models/web/aliases/live", json={"version": 1}, headers=anything).status_code == 412
     assert client.delete("/v1/models/web/aliases/live", headers=anything).status_code == 404
+
+
+class Change:
+    """A connection that sends PATCH with the ETag of version 1."""
+
+    def __init__(self) -> None:
+        self.scope = {
+            "type": "http",
+            "method": "PATCH",
+            "path": "/",
+            "headers": [(b"if-match", b'W/"1"')],
+        }
+        self.status = 0
+
+    async def receive(self) -> Message:
+        """Return an empty body."""
+        return {"type": "http.request", "body": b""}
+
+    async def send(self, message: Message) -> None:
+        """Take the status of the answer."""
+        self.status = message.get("status", self.status)
+
+    def passed_to(self, application: ASGIApp) -> Awaitable[None]:
+        """Send the change to an application."""
+        return application(self.scope, self.receive, self.send)
+
+
+def test_the_current_version_is_read_without_a_body_and_without_a_disconnection() -> None:
+    """Streams send a body to GET, and ask for the end of the connection, which would block the event loop."""
+    change, methods = Change(), []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        methods.append(scope["method"])
+        if scope["method"] == "HEAD":
+            assert await receive() == {"type": "http.request", "body": b""}
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(receive(), 0.01)
+        await Response(headers={"ETag": 'W/"1"'})(scope, receive, send)
+
+    async def run() -> None:
+        await change.passed_to(Preconditions(application))
+
+    asyncio.run(run())
+    assert (methods, change.status) == (["HEAD", "PATCH"], 200)
+
+
+def test_one_of_two_simultaneous_changes_of_the_same_version_is_refused() -> None:
+    """The second change waits for the first, and then finds another ETag."""
+    versions, changes = [1], [Change(), Change()]
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        version = versions[-1]
+        await asyncio.sleep(0)
+        if scope["method"] == "PATCH":
+            versions.append(version + 1)
+        await Response(headers={"ETag": f'W/"{version}"'})(scope, receive, send)
+
+    async def run() -> None:
+        preconditions = Preconditions(application)
+        await asyncio.gather(*(change.passed_to(preconditions) for change in changes))
+
+    asyncio.run(run())
+    assert [change.status for change in changes] == [200, 412]
+    assert versions == [1, 2]
+
+
+@pytest.mark.parametrize("status", [304, 429, 503])
+def test_a_change_is_refused_while_the_current_version_is_unknown(status: int) -> None:
+    """A change must not be made unless the condition is known to hold (RFC 9110, 13.1.1)."""
+    application = Starlette(
+        routes=[
+            Route("/", lambda _: Response(status_code=status), methods=["GET"]),
+            Route("/", lambda _: Response(), methods=["DELETE"]),
+        ],
+    )
+    answer = TestClient(Preconditions(application)).delete("/", headers={"If-Match": "*"})
+    assert answer.status_code == 412

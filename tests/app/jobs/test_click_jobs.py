@@ -98,6 +98,7 @@ def test_an_estimate_takes_examination_and_its_errors_from_a_job(
         {"propensities": [1.0, 1.2, 0.5], **bounds},
         {"truth": {"propensities": [1.0, 0.5]}},
         {"propensities": [1.0, 0.5], "lower": None, "upper": None},
+        {"propensities": [1.0, 1.2, 0.5], **bounds, "method": "trust-em", "intercepts": [0.1, 0.1, 0.1]},
     ]
     with store.begin() as tx:
         jobs = [tx.jobs.add("propensity", {"click_log_id": log_id}) for _ in results]
@@ -122,6 +123,7 @@ def test_an_estimate_takes_examination_and_its_errors_from_a_job(
     assert "examination_errors" not in exact
     for wrong, pointer in (
         ({"propensity_job": jobs[2].id}, "/propensity_job"),
+        ({"propensity_job": jobs[3].id}, "/propensity_job"),
         ({"propensity_job": jobs[0].id, "examination": [1.0]}, "/propensity_job"),
         ({"propensity_job": jobs[0].id, "estimator": "slate"}, "/propensity_job"),
         ({"examination": [1.0, 0.5], "examination_errors": [0.1]}, "/examination_errors"),

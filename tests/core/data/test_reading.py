@@ -14,7 +14,7 @@ import pytest
 
 from core.data import read_dataset
 from core.data.options import Columns, ReadingOptions
-from core.data.reading import JudgedFile, read_file
+from core.data.reading import JudgedFile, read_file, read_unjudged
 from core.errors import DatasetError, InvalidInput
 from tests.core.data.strategies import assert_same
 
@@ -148,6 +148,16 @@ def test_the_first_of_the_usual_names_goes_before_the_others(tmp_path: Path) -> 
     assert list(dataset.query_columns["query"]) == ["shoes"]
     assert dataset.document_weights is not None
     assert dataset.document_weights.tolist() == [0.5, 0.25]
+    unjudged = read_unjudged(JudgedFile(path, "judged.csv"), ["x"]).dataset
+    assert (list(unjudged.query_ids), list(unjudged.document_ids)) == (["1"], ["a", "b"])
+
+
+def test_the_first_of_the_usual_names_of_a_query_goes_before_texts_only(tmp_path: Path) -> None:
+    """A number such as `group` may be the query or a feature, so that the table is ambiguous."""
+    path = tmp_path / "judged.csv"
+    path.write_text("query_id,group,label,x\n1,5,1,2\n1,6,0,3\n")
+    with pytest.raises(DatasetError, match="query_id"):
+        read_dataset(path)
 
 
 def test_the_first_name_may_hold_a_line_feed(tmp_path: Path) -> None:

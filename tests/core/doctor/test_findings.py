@@ -315,7 +315,11 @@ CASES = [
     ),
     Case(
         "rounded-numbers",
-        {"features": features(clicks=_clicks(2.0**24 + 2), pagerank=_clicks(-3e9, 2.0**24))},
+        {
+            "features": features(
+                clicks=_clicks(2.0**24 + 2), pagerank=_clicks(-3e9, 2.0**24), bm25=np.full(ROWS, np.nan)
+            )
+        },
         "info",
         "2 of 4 features have values beyond 16,777,216, where float32 rounds whole numbers",
         2,

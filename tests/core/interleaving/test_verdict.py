@@ -261,6 +261,21 @@ def test_equal_rankers_have_an_error_probability_instead_of_a_p_value() -> None:
     )
 
 
+def test_small_error_probabilities_and_differences_are_not_rounded_away() -> None:
+    """Whole percents would promise an error probability of 0%, and exclude a preference of 50%."""
+    rule = SequentialRule(error=0.001, miss=0.001, difference=0.004)
+    found = verdict(["old", "new"], np.tile([[1.0, 0.0], [0.0, 1.0]], (300_000, 1)), [None] * 600_000, rule)
+    assert "a preference of 50.4% for either is excluded" in found.sentence
+    assert found.sentence.endswith("with an error probability of at most 0.1%.")
+
+
+def test_a_bound_of_the_p_value_that_rounds_to_1_is_left_out() -> None:
+    """A bound of 0.997 is no evidence, as one of 1."""
+    (pair,) = _verdict([1.0, 1.0, -1.0], [None] * 3).pairs
+    assert replace(pair, sequential_p=0.997).evidence("user") == "3 decided users"
+    assert replace(pair, sequential_p=0.9).evidence("user") == "3 decided users, p ≤ 0.9 at any time"
+
+
 def test_without_lists_the_verdict_is_undecided() -> None:
     """Without clicks the verdict is undecided, and the sentence has the reason."""
     found = _verdict([], [])

@@ -61,8 +61,8 @@ def test_an_unknown_time_zone_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["right/Europe/Zurich", "posix/Europe/Zurich"])
-def test_a_time_zone_with_leap_seconds_is_refused(name: str) -> None:
-    """Its clocks are 27 seconds off; the error has the name without its folder."""
+def test_a_copy_of_a_time_zone_is_refused(name: str) -> None:
+    """The clocks of `right` are 27 seconds off. The error has the name of the original."""
     with pytest.raises(InvalidInput, match=r"leap seconds; did you mean Europe/Zurich\?"):
         Cron.parse("0 3 * * *", name)
 

@@ -104,6 +104,7 @@ const NO_PROPENSITIES = {
 function propensityOption({ id, result, created_at: time }, list) {
   const { propensities, slopes, intercepts } = result.truth ?? { ...result, slopes: result.propensities };
   if (list === "affine" && !intercepts) return [];
+  if (list === "examination" && result.intercepts) return [];
   const value = list === "affine" ? { propensities: slopes, intercepts } : propensities;
   const words = result.method
     ? `${result.method}, ${new Date(time).toLocaleString("en")}`

@@ -134,6 +134,28 @@ def test_errors_of_the_examination_widen_the_intervals() -> None:
     assert contained[False] <= 25
 
 
+def test_errors_of_the_examination_are_those_of_one_log_for_all_rankings() -> None:
+    """Equal rankings differ in no draw. Too small probabilities, whose estimates are larger, matter more."""
+    rankings = [ranking_of(name, BEST) for name in ("first", "second")]
+    found = evaluate_rankings(
+        _random_log(2, 1_000),
+        rankings,
+        rank_weights("dcg@3"),
+        "examination",
+        examination=EXAMINATION.tolist(),
+        examination_errors=[0.0, 0.5, 0.5, 0.5],
+    )
+    logged, first, second = found.estimated
+    np.testing.assert_array_equal(first.resampled, second.resampled)
+    assert logged.estimate.lower is not None
+    assert logged.estimate.upper is not None
+    below, above = (
+        logged.estimate.value - logged.estimate.lower,
+        logged.estimate.upper - logged.estimate.value,
+    )
+    assert below > 1.5 * above
+
+
 @pytest.mark.parametrize("clip", [None, 2.0])
 @pytest.mark.parametrize("new", [False, True])
 def test_changes_of_the_examination_are_those_of_estimates(clip: float | None, new: bool) -> None:
