@@ -1,6 +1,7 @@
 """Parser of times to milliseconds since 1970 in UTC."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -24,8 +25,8 @@ _UTC = " UTC$"  # the zone as BigQuery writes it
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
     """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
 
-    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size. Whole numbers that are dates
-    of 1970 to 2099, such as 20260501 or 20260501103000, are these dates.
+    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size. Where all numbers but 0 are
+    whole and in the range of 1970 to 2099 in digits, such as 20260501 or 20260501103000, they are dates.
 
     Returns:
         (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times. In a
@@ -74,14 +75,13 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
     bounds = [sizes < bound for bound in (_MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS)]
     scaled = np.select(bounds, [values * 1e3, values, values / 1e3], values / 1e6)
     times = np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
-    for digits in (8, 14):
-        rows = np.flatnonzero(
-            (values >= 1970 * 10.0 ** (digits - 4)) & (values < 2100 * 10.0 ** (digits - 4))
-        )
-        rows = rows[values[rows] == np.floor(values[rows])]
-        if len(rows):
-            written = values[rows].astype(np.int64) * 10 ** (14 - digits)
-            times[rows] = _of_written(written, otherwise=times[rows])
+    digits = np.where(sizes < 1e8, 8, 14)
+    years = values / 10.0 ** (digits - 4)
+    is_written = (years >= 1970.0) & (years < 2100.0) & (values == np.floor(values))
+    known = is_time & (values != 0.0)
+    if is_written[known].all():
+        written = values[known].astype(np.int64) * 10 ** (14 - digits[known])
+        times[known] = _of_written(written, otherwise=times[known])
     return times
 
 
@@ -112,5 +112,9 @@ def _of_text(text: str) -> int | None:
 def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:
     times = [None if text is None else time_of(text) for text in texts]
     wrong = [index for index, text in enumerate(texts) if text is not None and times[index] is None]
-    values = np.array([NO_TIME if time is None else time for time in times], np.int64)
-    return values, np.array(wrong, np.int64)
+    if not wrong:
+        with suppress(ValueError):
+            values = np.array([np.nan if text is None else float(text) for text in texts])
+            return _of_numbers(values), np.empty(0, np.int64)
+    known = np.array([NO_TIME if time is None else time for time in times], np.int64)
+    return known, np.array(wrong, np.int64)

@@ -269,6 +269,15 @@ def test_a_whole_number_may_be_a_date() -> None:
     assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
 
 
+@pytest.mark.parametrize("other", [19_000_000, 20_500_101.5, 86_399_999])
+def test_numbers_among_others_are_no_dates(other: float) -> None:
+    """In a column of milliseconds of a day, a number that could be a date is no date; 0 may be missing."""
+    numbers = [20_501_231.0, other]
+    for column in (pa.array(numbers), pa.array([repr(number) for number in numbers])):
+        assert times_of(column)[0].tolist() == [20_501_231_000, int(other * 1000)]
+    assert times_of(pa.array([20_501_231, 0]))[0].tolist() == [time_of("2050-12-31"), 0]
+
+
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
 def test_an_invalid_time_is_unknown(read: Read, time: object) -> None:
     """Such a list has no time, and the log no column of times."""
