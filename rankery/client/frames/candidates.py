@@ -21,6 +21,7 @@ from rankery.client.frames.judged import (
     declared_categories,
     query_codes,
     single_column,
+    text_columns,
 )
 from rankery.client.frames.outgoing import row_features
 from rankery.client.references import mapping_of
@@ -121,7 +122,7 @@ def prepare_candidates(
         DataUnusable: A column or a value is missing or wrong; the message has its location.
     """
     table = as_table(frame)
-    query, document, ignored = _roles(table.column_names, columns, features)
+    query, document, ignored = _roles(table, columns, features)
     used, extra = _feature_columns(table, features, {query, document} - {None} | ignored)
     _refuse_absent(used, extra, table, features, model, allowed=allow_absent_features)
     if extra:
@@ -168,14 +169,14 @@ def _is_long(column: "pa.ChunkedArray[Any]") -> bool:
 
 
 def _roles(
-    names: Sequence[str], columns: Mapping[str, Any] | None, features: Collection[str]
+    table: "pa.Table", columns: Mapping[str, Any] | None, features: Collection[str]
 ) -> tuple[str | None, str | None, set[str]]:
     """Return the columns of the query and the document, None if there are none, and the ignored columns.
 
     Raises:
         DataUnusable: A named column is missing, or several columns may have a role.
     """
-    given = mapping_of(columns or {}, COLUMNS_BY_ROLE)
+    names, given = table.column_names, mapping_of(columns or {}, COLUMNS_BY_ROLE)
     for role in given:
         if role not in _ROLES:
             raise DataUnusable(f"columns takes query, document and ignore here, not {role}")
@@ -189,8 +190,10 @@ def _roles(
             )
     feature_names = {*features, *_blocks(features)}
     free = [name for name in names if name not in ignored and name not in feature_names]
+    texts = text_columns(table)
     query, document = (
-        named.get(role) or single_column(role, columns_for(role, free)) for role in ("query", "document")
+        named.get(role) or single_column(role, columns_for(role, free, texts))
+        for role in ("query", "document")
     )
     return query, document, ignored
 

@@ -36,6 +36,11 @@ def usual_column(role: str, names: Iterable[str], texts: Collection[str] = ()) -
     return matching[0] if len(matching) == 1 else None
 
 
+def text_columns(table: "pa.Table") -> list[str]:
+    """Return the names of the columns of texts."""
+    return [field.name for field in table.schema if is_text(field.type)]
+
+
 def single_column(role: str, matching: Sequence[str]) -> str | None:
     """Return the only column that may have a role; None if there is none.
 
@@ -111,8 +116,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     names = table.column_names
     check_names(requested, names)
     label = _required_column("label", requested, names, frame)
-    texts = [name for name in names if is_text(table.column(name).type)]
-    query = _required_column("query", requested, names, frame, texts)
+    query = _required_column("query", requested, names, frame, text_columns(table))
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:

@@ -20,6 +20,7 @@ from rankery.client.frames.judged import (
     index_hint,
     query_codes,
     single_column,
+    text_columns,
 )
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
@@ -96,11 +97,12 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     table, given = as_table(frame), mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
     check_roles(given, _ROLES)
+    texts = text_columns(table)
     found = {
-        "query": given.get("query") or single_column("query", columns_for("query", names)),
-        "document": given.get("document") or single_column("document", columns_for("document", names)),
-        "score": given.get("score") or _score_column(names),
+        role: given.get(role) or single_column(role, columns_for(role, names, texts))
+        for role in ("query", "document")
     }
+    found["score"] = given.get("score") or _score_column(names)
     for role, name in found.items():
         if (name is None and role != "document") or (name is not None and name not in names):
             expected = (

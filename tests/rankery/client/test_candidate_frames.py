@@ -126,6 +126,15 @@ def test_several_usual_columns_of_a_role_are_refused() -> None:
     assert candidates.table.column_names == ["query_id", "document_id", "query", *FEATURES]
 
 
+def test_a_text_of_the_query_beside_its_id_is_no_id() -> None:
+    """Uploads read such a frame, so that candidates and scores of it are read, too."""
+    frame = FRAME.assign(query_id=[7, 8, 7], query="red shoes", score=1.0)
+    with pytest.warns(DataWarning, match=r"left out the columns \['query', 'score'\]"):
+        candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
+    assert candidates.table.column("query_id").to_pylist() == [7, 7, 8]
+    assert scores_table(frame).column("query").to_pylist() == ["7", "8", "7"]
+
+
 def test_other_columns_are_left_out_with_one_warning() -> None:
     """Undeclared columns raise one warning, and ignored columns raise none."""
     frame = FRAME.assign(label=1, market="de")
