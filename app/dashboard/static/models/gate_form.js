@@ -119,9 +119,9 @@ function estimationFields(rule, features) {
     "probabilities from rank 1, such as 1 0.6 0.5",
   );
   const errors = field(
-    "Standard errors of its logarithm",
+    "Standard errors of ln examination",
     text("/counterfactual/examination_errors", rule?.examination_errors?.join(" ") ?? "", "numbers"),
-    "by rank; none if the probabilities are exact",
+    "from rank 1; empty if the probabilities are exact",
   );
   for (const each of [examination, errors]) each.dataset.when = "estimator=examination";
   const estimator = h(
