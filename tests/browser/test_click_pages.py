@@ -200,6 +200,33 @@ def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared
     visit.fit("click-estimates")
 
 
+def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepared: Prepared) -> None:
+    """Fields that depend on the estimator are shown and sent, although the click logs are read later."""
+    data = prepared.test_data()
+    prepared.model(1)
+    log = prepared.job(kind="simulate-clicks", dataset_id=data, log_name="July", features=["f1"], lists=100)
+    page = visit.page
+    alias = f"{visit.url}/v1/models/compared/aliases/clicked"
+    assert page.request.put(alias, data={"version": 1}).ok
+    rule = {
+        "click_log_id": log["click_log_id"],
+        "dataset_id": data,
+        "estimator": "examination",
+        "examination": [1.0, 0.5],
+        "examination_errors": [0.0, 0.1],
+    }
+    gate = page.request.put(f"{alias}/gate", data={"counterfactual": rule}).json()
+    visit.open("/models/compared:1#view=aliases")
+    card = page.locator('.alias[data-alias="clicked"]')
+    card.get_by_role("button", name="Edit gate").click()
+    expect(card.get_by_label("Examination by rank")).to_be_visible()
+    expect(card.get_by_label("Examination by rank")).to_have_value("1 0.5")
+    expect(card.get_by_label("Standard errors of ln examination")).to_have_value("0 0.1")
+    card.get_by_role("button", name="Set gate").click()
+    expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
+    assert page.request.get(f"{alias}/gate").json()["counterfactual"] == gate["counterfactual"]
+
+
 @pytest.mark.slow
 def test_the_workflow_from_clicks_to_a_promotion(visit: Visit, prepared: Prepared) -> None:
     """Simulate a log, read its findings, estimate, judge, train, evaluate, interleave and promote."""

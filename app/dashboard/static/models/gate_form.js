@@ -107,7 +107,7 @@ function clickRules(gate) {
     );
     await offerReadyUnselected([features], rule?.dataset_id ?? null);
     if (rule) features.value = rule.dataset_id;
-    showEstimation();
+    log.dispatchEvent(new Event("change", { bubbles: true })); // shows the fields of the estimator, too
   }
 }
 
