@@ -200,6 +200,24 @@ def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared
     visit.fit("click-estimates")
 
 
+def test_estimates_by_examination_take_propensities_with_intervals(visit: Visit, prepared: Prepared) -> None:
+    """Without intervals, the errors of the propensities are unknown, and the service refuses them."""
+    log = prepared.job(
+        kind="simulate-clicks",
+        dataset_id=prepared.test_data(),
+        log_name="August",
+        features=["f1"],
+        lists=500,
+        swaps="shuffle",
+    )["click_log_id"]
+    for resamples in (0, 2):
+        prepared.job(kind="propensity", click_log_id=log, method="shuffled", positions=3, resamples=resamples)
+    page = visit.open(f"/click-logs/{log}#estimate")
+    page.locator("#estimate-form:not([aria-busy])").wait_for()
+    options = page.get_by_label("Examination by the propensities of").locator("option")
+    expect(options).to_have_text([re.compile("^shuffled, 3 ranks, "), "true propensities (simulation)"])
+
+
 def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepared: Prepared) -> None:
     """Fields that depend on the estimator are shown and sent, although the click logs are read later."""
     data = prepared.test_data()

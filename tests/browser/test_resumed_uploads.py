@@ -100,7 +100,7 @@ def test_an_upload_stopped_during_its_creation_sends_no_piece(
     """Stop ends the upload although no piece is being sent."""
     _choose(visit, judged)
     creations: list[Route] = []
-    in_pieces.route("**/v1/uploads", creations.append)
+    in_pieces.route("**/v1/uploads", lambda route: creations.append(route))
     button = in_pieces.locator("#upload").get_by_role("button", name="Upload")
     with in_pieces.expect_request("**/v1/uploads"):
         button.click()

@@ -5,6 +5,7 @@ import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js
 import { jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace } from "../page/dom.js";
+import { counted } from "../page/format.js";
 
 /** @typedef {Record<string, any>} Payload */
 
@@ -108,7 +109,7 @@ function propensityOption({ id, result, created_at: time }, list) {
   if (list === "examination" && !result.truth && !result.lower) return [];
   const value = list === "affine" ? { propensities: slopes, intercepts } : propensities;
   const words = result.method
-    ? `${result.method}, ${new Date(time).toLocaleString("en")}`
+    ? `${result.method}, ${counted(propensities.length, "rank")}, ${new Date(time).toLocaleString("en")}`
     : "true propensities (simulation)";
   return [h("option", { value: list === "examination" ? id : JSON.stringify(value) }, words)];
 }
