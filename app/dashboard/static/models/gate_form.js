@@ -119,9 +119,9 @@ function estimationFields(rule, features) {
     "probabilities from rank 1, such as 1 0.6 0.5",
   );
   const errors = field(
-    "Standard errors of ln examination",
+    "Standard errors",
     text("/counterfactual/examination_errors", rule?.examination_errors?.join(" ") ?? "", "numbers"),
-    "from rank 1; empty if the probabilities are exact",
+    "of ln examination, from rank 1; empty if it is exact",
   );
   for (const each of [examination, errors]) each.dataset.when = "estimator=examination";
   const estimator = h(
