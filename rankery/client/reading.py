@@ -85,6 +85,12 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
     return response
 
 
+def is_missing(response: httpx.Response) -> bool:
+    """Return whether the service, not a proxy before it, answers that the object does not exist."""
+    is_problem = response.headers.get("Content-Type", "").startswith("application/problem+json")
+    return is_problem and response.status_code == httpx.codes.NOT_FOUND
+
+
 def document_of(response: httpx.Response) -> Document:
     """Return the JSON of a response.
 

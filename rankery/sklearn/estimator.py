@@ -224,7 +224,7 @@ def _raise_for_text(frame: Any, error: ValueError) -> None:
     import numpy as np
 
     for name in getattr(frame, "column_names", frame.columns):
-        for row, value in enumerate(np.ravel(np.asarray(frame[name], object))):
+        for (row, *_), value in np.ndenumerate(np.asarray(frame[name], object)):  # names may be repeated
             if isinstance(value, str) and not _is_number(value):
                 raise InvalidArgument(
                     f"X: {row_text(frame, row)}, column {name!r}: expected a number, but found {value!r};"
@@ -243,7 +243,7 @@ def _is_number(text: str) -> bool:
 def _weights(given: Any, n_documents: int) -> "Float64Array":
     import numpy as np
 
-    weights = np.asarray(given, np.float64)
+    weights = np.asarray(with_nan(given), np.float64)
     check_one_per_document("sample_weight", weights, n_documents)
     if invalid := np.flatnonzero(~((weights >= 0) & (weights < math.inf))).tolist():
         raise InvalidArgument(

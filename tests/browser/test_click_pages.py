@@ -200,6 +200,51 @@ def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared
     visit.fit("click-estimates")
 
 
+def test_estimates_by_examination_take_propensities_with_intervals(visit: Visit, prepared: Prepared) -> None:
+    """Without intervals, the errors of the propensities are unknown, and the service refuses them."""
+    log = prepared.job(
+        kind="simulate-clicks",
+        dataset_id=prepared.test_data(),
+        log_name="August",
+        features=["f1"],
+        lists=500,
+        swaps="shuffle",
+    )["click_log_id"]
+    for resamples in (0, 2):
+        prepared.job(kind="propensity", click_log_id=log, method="shuffled", positions=3, resamples=resamples)
+    page = visit.open(f"/click-logs/{log}#estimate")
+    page.locator("#estimate-form:not([aria-busy])").wait_for()
+    options = page.get_by_label("Examination by the propensities of").locator("option")
+    expect(options).to_have_text([re.compile("^shuffled, 3 ranks, "), "true propensities (simulation)"])
+
+
+def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepared: Prepared) -> None:
+    """Fields that depend on the estimator are shown and sent, although the click logs are read later."""
+    data = prepared.test_data()
+    prepared.model(1)
+    log = prepared.job(kind="simulate-clicks", dataset_id=data, log_name="July", features=["f1"], lists=100)
+    page = visit.page
+    alias = f"{visit.url}/v1/models/compared/aliases/clicked"
+    assert page.request.put(alias, data={"version": 1}).ok
+    rule = {
+        "click_log_id": log["click_log_id"],
+        "dataset_id": data,
+        "estimator": "examination",
+        "examination": [1.0, 0.5],
+        "examination_errors": [0.0, 0.1],
+    }
+    gate = page.request.put(f"{alias}/gate", data={"counterfactual": rule}).json()
+    visit.open("/models/compared:1#view=aliases")
+    card = page.locator('.alias[data-alias="clicked"]')
+    card.get_by_role("button", name="Edit gate").click()
+    expect(card.get_by_label("Examination by rank")).to_be_visible()
+    expect(card.get_by_label("Examination by rank")).to_have_value("1 0.5")
+    expect(card.get_by_label("Standard errors")).to_have_value("0 0.1")
+    card.get_by_role("button", name="Set gate").click()
+    expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
+    assert page.request.get(f"{alias}/gate").json()["counterfactual"] == gate["counterfactual"]
+
+
 @pytest.mark.slow
 def test_the_workflow_from_clicks_to_a_promotion(visit: Visit, prepared: Prepared) -> None:
     """Simulate a log, read its findings, estimate, judge, train, evaluate, interleave and promote."""

@@ -94,6 +94,22 @@ def test_choosing_the_same_file_resumes_its_upload(
     _expect_each_byte_once(visit, judged, interruptions=1)
 
 
+def test_an_upload_stopped_during_its_creation_sends_no_piece(
+    visit: Visit, in_pieces: Page, judged: Path
+) -> None:
+    """Stop ends the upload although no piece is being sent."""
+    _choose(visit, judged)
+    creations: list[Route] = []
+    in_pieces.route("**/v1/uploads", lambda route: creations.append(route))
+    button = in_pieces.locator("#upload").get_by_role("button", name="Upload")
+    with in_pieces.expect_request("**/v1/uploads"):
+        button.click()
+    in_pieces.get_by_role("button", name="Stop").click()
+    creations[0].continue_()
+    expect(button).to_be_enabled()
+    assert [request for request in visit.requests if request.method == "PATCH"] == []
+
+
 def test_a_form_sent_again_sends_no_file_again(visit: Visit, in_pieces: Page, tmp_path: Path) -> None:
     """A refused option or a lost response sends only the form again, not the file."""
     visit.refusals_expected = True

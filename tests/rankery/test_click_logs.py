@@ -2,6 +2,8 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -126,7 +128,9 @@ def test_datasets_and_systems_are_named() -> None:
         client.judge_clicks("clk_1", "features", judged="judged")
         client.propensities("clk_1", "regression-em", dataset="features")
         client.simulate_clicks("judged", "simulated")
-        client.counterfactual("clk_1", "features", ["web:3", "rnk_1", {"model": "web:4"}])
+        systems: list[Any] = ["web:3", "rnk_1", {"model": "web:4"}]
+        job = SimpleNamespace(id="job_7")
+        client.counterfactual("clk_1", "features", systems, estimator="examination", propensity_job=job)
     sent = [json.loads(request.content) for request in service.requests if request.method == "POST"]
     assert (sent[0]["features_dataset_id"], sent[0]["judged_dataset_id"]) == (
         "ds_of_features",
@@ -134,3 +138,4 @@ def test_datasets_and_systems_are_named() -> None:
     )
     assert [spec["dataset_id"] for spec in sent[1:]] == ["ds_of_features", "ds_of_judged", "ds_of_features"]
     assert sent[3]["systems"] == [{"model": "web:3"}, {"ranking_id": "rnk_1"}, {"model": "web:4"}]
+    assert sent[3]["propensity_job"] == "job_7"

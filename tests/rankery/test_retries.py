@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import httpx
 import pytest
 
 from rankery import AsyncClient, Client
@@ -68,6 +69,18 @@ def test_a_retried_deletion_names_the_missing_object(unreliable: Network) -> Non
         assert (deletion.deleted, deletion.missing) == ({}, [job.id])
         with pytest.raises(RankeryApiError, match=job.id):
             job.delete()
+
+
+def test_a_page_of_a_proxy_is_no_answer_to_a_retried_deletion() -> None:
+    """A proxy may answer 502, then 404 with a page, while the service restarts."""
+    answers = [httpx.Response(502), httpx.Response(404, html="<p>unknown host</p>")]
+    transport = httpx.MockTransport(lambda _: answers.pop(0))
+    with (
+        Client("http://rankery.test", transport=transport) as client,
+        pytest.raises(RankeryApiError, match="404 Not Found"),
+    ):
+        client.delete_interleaving("itl_1")
+    assert answers == []
 
 
 def test_a_webhook_is_not_created_twice(unreliable: Network) -> None:

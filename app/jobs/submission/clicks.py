@@ -125,7 +125,8 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     The correction `affine` takes the intercepts of the job as well, unless the request has some.
 
     Raises:
-        InvalidInput: The request has propensities as well, or the job lacks propensities or intercepts.
+        InvalidInput: The request has propensities as well; or the job lacks propensities or intercepts, or
+            has intercepts that the correction does not use.
         NotFound: There is no such job.
     """
     clicks = request.clicks
@@ -140,6 +141,11 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
         raise InvalidInput.at(
             "/clicks/propensity_job",
             f"must be a finished job of the kind propensity; {clicks.propensity_job} is not",
+        )
+    if clicks.correction != "affine" and result.get("intercepts"):
+        raise InvalidInput.at(
+            "/clicks/propensity_job",
+            f"{clicks.propensity_job} was estimated with trust-em, which is for the correction affine only",
         )
     changes = {"propensities": result["propensities"], "propensity_job": None}
     if clicks.correction == "affine" and clicks.intercepts is None:

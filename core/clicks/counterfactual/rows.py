@@ -206,10 +206,12 @@ def examination_rows(
     """
     clicked = log.rewards > 0.0
     old, pairs = log.ranks[clicked].astype(np.int64), log.pairs[clicked]
-    if len(examination) < old.max(initial=0) or not all(0.0 < p <= 1.0 for p in examination):
+    last = int(old.max(initial=0))
+    if len(examination) < last or not all(0.0 < p <= 1.0 for p in examination):
         raise InvalidInput.at(
             "/examination",
-            f"must give a probability in (0, 1] for each rank from 1 to {old.max(initial=0)}",
+            f"must give a probability in (0, 1] for each rank from 1 to {last}, the last one with a click; a"
+            f" propensity job needs {last} positions",
         )
     by_old_rank = np.asarray(examination, np.float64)
     lists = log.list_of_impression[clicked]

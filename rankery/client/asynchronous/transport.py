@@ -18,6 +18,7 @@ from rankery.client.reading import (
     certificate_hint,
     checked,
     document_of,
+    is_missing,
     is_on_this_machine,
     json_body,
     proxy_errors,
@@ -296,8 +297,7 @@ class AsyncTransport:
         else:
             pause = attempts.pause_after(response)
             if pause is None:
-                was_deleted = method == "DELETE" and response.status_code == httpx.codes.NOT_FOUND
-                if was_deleted and attempts.may_have_been_executed:
+                if method == "DELETE" and attempts.may_have_been_executed and is_missing(response):
                     return response
                 return checked(response, has_key=self._has_key)
         await asyncio.sleep(pause)

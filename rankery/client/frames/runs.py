@@ -98,10 +98,10 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     names, texts = table.column_names, text_columns(table)
     check_roles(given, _ROLES)
     found = {
-        "query": given.get("query") or single_column("query", columns_for("query", names, texts)),
-        "document": given.get("document") or single_column("document", columns_for("document", names)),
-        "score": given.get("score") or _score_column(names),
+        role: given.get(role) or single_column(role, columns_for(role, names, texts))
+        for role in ("query", "document")
     }
+    found["score"] = given.get("score") or _score_column(names)
     for role, name in found.items():
         if (name is None and role != "document") or (name is not None and name not in names):
             expected = (

@@ -21,6 +21,7 @@ from rankery.client.reading import (
     certificate_hint,
     checked,
     document_of,
+    is_missing,
     is_on_this_machine,
     json_body,
     proxy_errors,
@@ -299,8 +300,7 @@ class Transport:
         else:
             pause = attempts.pause_after(response)
             if pause is None:
-                was_deleted = method == "DELETE" and response.status_code == httpx.codes.NOT_FOUND
-                if was_deleted and attempts.may_have_been_executed:
+                if method == "DELETE" and attempts.may_have_been_executed and is_missing(response):
                     return response
                 return checked(response, has_key=self._has_key)
         time.sleep(pause)

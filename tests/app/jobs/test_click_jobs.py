@@ -166,6 +166,7 @@ def test_a_correction_takes_propensities_of_a_finished_job(
         ({**clicks, "propensities": [1.0]}, "/clicks/propensity_job"),
         ({**clicks, "propensity_job": waiting.id}, "/clicks/propensity_job"),
         ({**clicks, "correction": "affine"}, "/clicks/propensity_job"),
+        ({**clicks, "propensity_job": affine.id}, "/clicks/propensity_job"),
         ({"correction": "ips"}, "/clicks/propensities"),
         ({"correction": "affine", "propensities": [1.0], "intercepts": [0.1]}, "/clicks/correction"),
     ):

@@ -126,13 +126,13 @@ def test_several_usual_columns_of_a_role_are_refused() -> None:
     assert candidates.table.column_names == ["query_id", "document_id", "query", *FEATURES]
 
 
-def test_the_text_of_a_query_may_be_beside_its_id() -> None:
-    """Such a frame is accepted as a dataset without `columns`, and so are its candidates and scores."""
-    frame = FRAME.assign(query_id=FRAME["query"], query="shoes", score=1.0)
-    with pytest.warns(DataWarning, match="left out the columns"):
+def test_a_text_of_the_query_beside_its_id_is_no_id() -> None:
+    """Uploads read such a frame, so that candidates and scores of it are read, too."""
+    frame = FRAME.assign(query_id=[7, 8, 7], query="red shoes", score=1.0)
+    with pytest.warns(DataWarning, match=r"left out the columns \['query', 'score'\]"):
         candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
-    assert candidates.table["query_id"].to_pylist() == ["a", "a", "b"]
-    assert scores_table(frame)["query"].to_pylist() == FRAME["query"].tolist()
+    assert candidates.table.column("query_id").to_pylist() == [7, 7, 8]
+    assert scores_table(frame).column("query").to_pylist() == ["7", "8", "7"]
 
 
 def test_other_columns_are_left_out_with_one_warning() -> None:

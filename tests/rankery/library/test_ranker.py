@@ -312,6 +312,21 @@ def test_columns_without_numbers_are_refused_by_name(library: Any, judged: Judge
         RankeryRanker(**SMALL).fit(library.DataFrame(columns), labels, group=group)
 
 
+def test_a_text_below_a_repeated_name_is_refused_by_its_row(judged: Judged) -> None:
+    """Columns of pandas may have equal names; a row beyond the frame would be an IndexError."""
+    frame = pandas.DataFrame(judged.X[:, :2], columns=["bm25", "bm25"]).astype(object)
+    frame.iloc[-1, 1] = "two"
+    with pytest.raises(InvalidArgument, match=rf"row {len(frame) - 1}, column 'bm25'.* found 'two'"):
+        RankeryRanker(**SMALL).fit(frame, judged.y, group=judged.group)
+
+
+def test_a_masked_weight_is_refused(judged: Judged) -> None:
+    """The number below a mask is not a weight."""
+    weights = np.ma.masked_array(np.ones(len(judged.y)), np.arange(len(judged.y)) == 3)
+    with pytest.raises(InvalidArgument, match=r"sample_weight: .* document 3, .* has nan"):
+        RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group, sample_weight=weights)
+
+
 def test_masked_and_lazy_features_are_read(judged: Judged) -> None:
     """A masked value is missing, and a lazy frame is computed."""
     missing = judged.X > 0.5

@@ -5,6 +5,7 @@ import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js
 import { jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace } from "../page/dom.js";
+import { counted } from "../page/format.js";
 
 /** @typedef {Record<string, any>} Payload */
 
@@ -80,7 +81,8 @@ async function offerDatasets(form) {
  */
 async function offerPropensities(form, logId) {
   const kinds = ["propensity", "simulate-clicks"];
-  const fields = "id,title,kind,created_at,result.method,result.propensities,result.intercepts,result.truth";
+  const values = ["propensities", "lower", "intercepts", "truth"].map((name) => `result.${name}`);
+  const fields = ["id", "created_at", "result.method", ...values].join();
   const pages = await Promise.all(
     kinds.map((kind) => get(`/v1/jobs?kind=${kind}&object=${logId}&status=succeeded&limit=200&fields=${fields}`)),
   );
@@ -97,17 +99,19 @@ async function offerPropensities(form, logId) {
 const NO_PROPENSITIES = {
   propensities: "Estimate propensities first",
   affine: "Estimate propensities with trust-em first",
-  examination: "Estimate propensities first",
+  examination: "Estimate propensities with intervals first",
 };
 
 /** @param {any} job with some of its fields @param {string} list */
 function propensityOption({ id, result, created_at: time }, list) {
   const { propensities, slopes, intercepts } = result.truth ?? { ...result, slopes: result.propensities };
   if (list === "affine" && !intercepts) return [];
-  if (list === "examination" && result.intercepts) return [];
+  // Estimates by trust-em are for the affine correction only.
+  if (list !== "affine" && result.intercepts) return [];
+  if (list === "examination" && !result.truth && !result.lower) return [];
   const value = list === "affine" ? { propensities: slopes, intercepts } : propensities;
   const words = result.method
-    ? `${result.method}, ${new Date(time).toLocaleString("en")}`
+    ? `${result.method}, ${counted(propensities.length, "rank")}, ${new Date(time).toLocaleString("en")}`
     : "true propensities (simulation)";
   return [h("option", { value: list === "examination" ? id : JSON.stringify(value) }, words)];
 }

@@ -107,7 +107,7 @@ function clickRules(gate) {
     );
     await offerReadyUnselected([features], rule?.dataset_id ?? null);
     if (rule) features.value = rule.dataset_id;
-    showEstimation();
+    log.dispatchEvent(new Event("change", { bubbles: true })); // shows the fields of the estimator, too
   }
 }
 
@@ -119,9 +119,9 @@ function estimationFields(rule, features) {
     "probabilities from rank 1, such as 1 0.6 0.5",
   );
   const errors = field(
-    "Standard errors of its logarithm",
+    "Standard errors",
     text("/counterfactual/examination_errors", rule?.examination_errors?.join(" ") ?? "", "numbers"),
-    "by rank; none if the probabilities are exact",
+    "of ln examination, from rank 1; empty if it is exact",
   );
   for (const each of [examination, errors]) each.dataset.when = "estimator=examination";
   const estimator = h(

@@ -68,7 +68,8 @@ export async function fetchPath(path, options) {
  *   signal: AbortSignal}} options onProgress: called with numbers of bytes
  * @returns {Promise<XMLHttpRequest>} the answered request; rejects as `Unavailable` where there is no answer
  */
-export function transfer(method, path, { body, headers, onProgress, signal }) {
+export async function transfer(method, path, { body, headers, onProgress, signal }) {
+  if (signal.aborted) throw new Unavailable("The upload was stopped.");
   const sent = new XMLHttpRequest();
   const ended = new AbortController();
   return new Promise((resolve, reject) => {

@@ -402,7 +402,7 @@ def test_unsupported_logs_and_options_are_refused() -> None:
     zero = replace(log, propensities=np.zeros(log.n_impressions, np.float32))
     with pytest.raises(InvalidInput, match=r"outside \(0, 1\]"):
         evaluate_rankings(zero, rankings, by_rank, "slate")
-    with pytest.raises(InvalidInput, match="for each rank from 1 to 4"):
+    with pytest.raises(InvalidInput, match=r"for each rank from 1 to 4.* needs 4 positions"):
         evaluate_rankings(log, rankings, by_rank, "examination", examination=[1.0])
     with pytest.raises(InvalidInput, match="no self-normalised form"):
         evaluate_rankings(log, rankings, by_rank, "cascade_doubly_robust", normalised=True)
