@@ -94,7 +94,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
         ("query_id,price_eur\nq,1\n", "expected features of the model such as bm25, price, but found only"),
         ("1 qid:1 1:0.5\n", "has none of the model's features, bm25, price; it has f1"),
         ("query_id,bm25\nq,1\nq,high\n", "line 3, column bm25: expected a number, but found 'high'"),
-        ("query_id,qid,bm25\nq,q,1\n", "expected one column for the query, but found 'query_id' and 'qid'"),
+        ("query_id,qid,bm25\nq,7,1\n", "expected one column for the query, but found 'query_id' and 'qid'"),
         ("[1]", "must hold queries such as"),
         pytest.param("[" * 100_000, "is not valid JSON: it is nested too deeply", id="deep"),
         ('{"queries": null}', "documents.csv: /queries must be a list"),
