@@ -146,8 +146,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
             for loaded in loaded_trees(self.of_trees, forest, nodes)
         )
         engine = _engine_of(content)
-        descriptions = [*(loaded.arithmetic.description for loaded in trees), engine.arithmetic]
-        arithmetic = describe_arithmetics(descriptions)
+        arithmetic = describe_arithmetics([*(one.arithmetic.description for one in trees), engine.arithmetic])
         return (
             SumEngine(
                 engine.name, arithmetic, single=False, finite_only=False, score=engine.score, trees=trees

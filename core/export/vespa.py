@@ -11,6 +11,7 @@ as is an attribute without a value.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,11 +206,8 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
             return total
 
         arithmetic = "finite features, missing ones as in the model; folded weights, added in float64"
-        return (
-            Engine(
-                "Vespa", arithmetic, single=False, finite_only=True, score=lambda rows: in_blocks(score, rows)
-            ),
-        )
+        blocks = partial(in_blocks, score)
+        return (Engine("Vespa", arithmetic, single=False, finite_only=True, score=blocks),)
 
 
 class VespaNetwork(_VespaProfile[NetworkSource], OnnxNetwork):
