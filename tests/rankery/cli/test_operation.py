@@ -269,6 +269,7 @@ def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stac
     assert len(rankery(stack, "schedules", "list", "--json").document) == 2
     searched = ("--model", "ops", "--dataset", "orders.txt", "--best", "--budget", "1h", "--metric", "map")
     weekly = rankery(stack, "schedules", "create", "weekly", "--cron", "0 1 * * 0", *searched, "--json")
+    assert weekly.code == 0, weekly.output
     expected = {"kind": "auto-train", "model_name": "ops", "budget_seconds": 3_600.0, "metric": "map"}
     assert weekly.document["job"].items() >= expected.items()
     assert rankery(stack, "schedules", "delete", "weekly").code == 0
