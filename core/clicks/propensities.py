@@ -237,7 +237,7 @@ def error_of(estimated: Float64Array, true: Float64Array) -> float:
     return float(np.mean((1.0 / true - 1.0 / estimated) ** 2))
 
 
-def log_errors(lower: Sequence[float], upper: Sequence[float]) -> list[float]:
+def relative_errors(lower: Sequence[float], upper: Sequence[float]) -> list[float]:
     """Return the standard errors of ln p by rank, given the 95% intervals of the propensities p."""
     return (np.log(np.divide(upper, lower)) / (2.0 * _NORMAL_95)).tolist()  # type: ignore[no-any-return]
 

@@ -223,21 +223,15 @@ def _raise_for_text(frame: Any, error: ValueError) -> None:
     """Raise an error that names the first text that is not a number, if a column has one."""
     import numpy as np
 
+    from core.data.content import is_number
+
     for name in getattr(frame, "column_names", frame.columns):
         for (row, *_), value in np.ndenumerate(np.asarray(frame[name], object)):  # names may be repeated
-            if isinstance(value, str) and not _is_number(value):
+            if isinstance(value, str) and not is_number(value):
                 raise InvalidArgument(
                     f"X: {row_text(frame, row)}, column {name!r}: expected a number, but found {value!r};"
                     f" {_ENCODE}"
                 ) from error
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _weights(given: Any, n_documents: int) -> "Float64Array":

@@ -12,7 +12,7 @@ from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
 from app.jobs.submission.measuring import check_features, systems_named
 from core.clicks.counterfactual import rank_weights
-from core.clicks.propensities import FEATURE_METHODS, log_errors
+from core.clicks.propensities import FEATURE_METHODS, relative_errors
 from core.clicks.users import PRESETS
 from core.errors import InputProblem, InvalidInput
 from core.jobs.clicks import (
@@ -236,7 +236,7 @@ def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], l
             f"{job_id} has no intervals, so that the errors of its propensities are unknown; estimate with"
             " resamples, or send examination",
         )
-    return examination, log_errors(result["lower"], result["upper"])
+    return examination, relative_errors(result["lower"], result["upper"])
 
 
 def _check_metric(metric: str) -> None:

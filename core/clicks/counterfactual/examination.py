@@ -1,4 +1,4 @@
-"""Changes of the estimator `examination` due to the errors of estimated examination probabilities."""
+"""Spread of estimates by `examination` due to the errors of its estimated probabilities."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def examination_changes(
     normal = np.random.default_rng([seed, 1]).standard_normal((draws, len(examination)))
     drawn = np.asarray(examination) * np.exp(normal * np.asarray(errors))
     probabilities = np.vstack([np.asarray(examination), drawn])
-    sums, shares = _sums_and_shares(log, ranking, by_rank, len(examination))
+    sums, shares = _clicks_and_shares(log, ranking, by_rank, len(examination))
     estimates = np.zeros(len(probabilities))
     for first in range(0, len(sums), _PAIRS_PER_CHUNK):
         part = slice(first, first + _PAIRS_PER_CHUNK)
@@ -52,14 +52,15 @@ def examination_changes(
     return changes
 
 
-def _sums_and_shares(
+def _clicks_and_shares(
     log: ClickLog, ranking: NewRanking | None, by_rank: Float64Array, n_ranks: int
 ) -> tuple[Float64Array, sparse.csr_array]:
-    """Return the summands of an estimate that share a probability, and these probabilities as mixtures.
+    """Return the weighted clicks of each pair, or of each rank for the logged ranking, and shares of lists.
 
     Returns:
-        (n,) sums of reward times weight at the new rank, and (n, n_ranks) shares of the lists of a query that
-        show a document at each rank. For the logged ranking, n is the number of ranks.
+        (n,) sums of reward times weight at the new rank; and (n, n_ranks) shares of the lists of the query
+        that show the document at each rank. Shares times probabilities are the examination of the pair. For
+        the logged ranking, n is the number of ranks, and each rank is examined with its own probability.
     """
     worth = np.concatenate([[0.0], by_rank, [0.0]])
     ranks = np.minimum(log.ranks, n_ranks + 1).astype(np.int64)

@@ -47,15 +47,10 @@ export function bindForms(logId) {
 /** @param {HTMLFormElement} form @param {string} logId */
 async function offerChoices(form, logId) {
   form.setAttribute("aria-busy", "true");
-  const lists = form.querySelectorAll(
-    Object.keys(NO_PROPENSITIES)
-      .map((list) => `[data-list="${list}"]`)
-      .join(),
-  );
   const list = form.querySelector("datalist");
   await Promise.all([
     offerDatasets(form),
-    lists.length && offerPropensities(form, logId),
+    offerPropensities(form, logId),
     list && readOffered().then((systems) => replace(list, ...systems.map(systemOption))),
   ]);
   form.removeAttribute("aria-busy");
@@ -80,6 +75,10 @@ async function offerDatasets(form) {
  * @param {string} logId
  */
 async function offerPropensities(form, logId) {
+  const selects = findAll(form, "select[data-list]", HTMLSelectElement).filter(
+    ({ dataset: { list = "" } }) => list in NO_PROPENSITIES,
+  );
+  if (!selects.length) return;
   const kinds = ["propensity", "simulate-clicks"];
   const values = ["propensities", "lower", "intercepts", "truth"].map((name) => `result.${name}`);
   const fields = ["id", "created_at", "result.method", ...values].join();
@@ -87,9 +86,8 @@ async function offerPropensities(form, logId) {
     kinds.map((kind) => get(`/v1/jobs?kind=${kind}&object=${logId}&status=succeeded&limit=200&fields=${fields}`)),
   );
   const jobs = pages.flatMap((page) => /** @type {any[]} */ (page.items));
-  for (const select of findAll(form, "select[data-list]", HTMLSelectElement)) {
+  for (const select of selects) {
     const { list = "" } = select.dataset;
-    if (!(list in NO_PROPENSITIES)) continue;
     const options = jobs.flatMap((job) => propensityOption(job, list));
     replace(select, ...(options.length ? options : [h("option", { value: "" }, NO_PROPENSITIES[list])]));
   }
