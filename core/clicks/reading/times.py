@@ -48,7 +48,7 @@ def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
 
 
 def time_of(value: Any) -> int | None:
-    """Parse one time as `times_of` does; return None if it is not a time.
+    """Parse one time as `times_of` parses a column of it alone; return None if it is not a time.
 
     Example:
         >>> time_of("2024-12-10T00:01:29.378Z"), time_of(1_733_788_889), time_of("yesterday")
