@@ -1,30 +1,21 @@
 """Selection of a weighted sum of candidates by held-out scores, with an estimate of its quality.
 
 The estimate measures each query by weights chosen without it.
-
-Greedy selection with replacement from a library of models is by Caruana, Niculescu-Mizil, Crew and
-Ksikes (2004). It overfits few queries. The weights are therefore averages over greedy selections on bootstrap
-draws of the queries; the paper draws from the models instead (section 2.3).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from core.autotrain.held_out import HeldOut
+from core.autotrain.weights import BoolArray, PairLoss
 from core.evaluation.paired import SIGNIFICANCE, p_of_differences
 from core.evaluation.selection import against_best
 from core.types import Float64Array, Int64Array
 
-BoolArray = npt.NDArray[np.bool_]
-_DRAWS = 20  # bootstrap draws of the queries
-_ROUNDS = 5  # candidates that one greedy selection adds at most
-_MIN_WEIGHT = 0.05
+_MIN_WEIGHT = 0.05  # share of the sum of the weights
 _QUERY_GROUPS = 5  # groups of queries for the quality estimate
-# A smaller difference of means does not justify a more complex model.
-TOLERANCE = 0.003
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +66,8 @@ class Selection:
             [each[:, rows] / scale for each, scale in zip(scores, self.scales, strict=True)]
         )
         # Scores without differences within queries add nothing to a sum.
-        addable = np.flatnonzero(deviations) if any(deviations) else np.arange(len(scores))
-        self._additions = np.eye(len(scores), dtype=np.int64)[addable]
-        self._values_of_sums: dict[tuple[int, ...], Float64Array] = {}
+        self._addable = np.flatnonzero(deviations) if any(deviations) else np.arange(len(scores))
+        self._pair_loss = PairLoss(self._quality.dataset, self._scores)
         n_tested = len(self._tested)
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_QUERY_GROUPS, max(n_tested, 1))
 
@@ -86,15 +76,12 @@ class Selection:
         return [each.tied for each in against_best(list(self._single_values()))]
 
     def single(self) -> Choice:
-        """Return the best candidate, or the simplest candidate that is not clearly worse.
-
-        Its mean may be lower by the standard error of the difference, at most by `TOLERANCE`.
-        """
+        """Return the simplest candidate within one standard error of the least loss, see `PairLoss`."""
         return self._chosen(self._simplest)
 
     def sum(self) -> Choice:
-        """Return the sum of candidates by greedy selection, which may be one candidate."""
-        return self._chosen(self._greedy)
+        """Return the sum of candidates with the least loss, which may be one candidate."""
+        return self._chosen(self._stacked)
 
     def choose(self, prefer: str) -> Choice:
         """Return the sum of candidates, or a single candidate.
@@ -133,47 +120,28 @@ class Selection:
         total: Float64Array = np.tensordot(weights, self._scores, 1)
         return self._quality.values(total)
 
-    def _measured_counts(self, counts: Int64Array) -> Float64Array:
-        """Return the values of a sum, given how often each candidate was added."""
-        key = tuple((counts // np.gcd.reduce(counts)).tolist())
-        if key not in self._values_of_sums:
-            self._values_of_sums[key] = self._measured(counts / counts.sum())
-        return self._values_of_sums[key]
-
     def _simplest(self, queries: BoolArray) -> Float64Array:
-        values = self._single_values()[:, queries]
-        means = values.mean(axis=1)
-        close = means == means.max()
-        if values.shape[1] > 1:
-            differences = values[int(means.argmax())] - values
-            errors = differences.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
-            close = means >= means.max() - np.minimum(errors, TOLERANCE)
+        losses = self._pair_loss.of_candidates[:, queries]
+        losses = losses[:, ~np.isnan(losses[0])]
+        means = losses.mean(axis=1) if losses.size else np.zeros(len(losses))
+        close = means == means.min()
+        if losses.shape[1] > 1:
+            differences = losses - losses[int(means.argmin())]
+            errors = differences.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
+            close = means <= means.min() + errors
         close &= self._complexities == self._complexities[close].min()
         weights = np.zeros(len(means))
-        weights[np.where(close, means, -np.inf).argmax()] = 1.0
+        weights[np.where(close, means, np.inf).argmin()] = 1.0
         return weights
 
-    def _greedy(self, queries: BoolArray) -> Float64Array:
-        """Return the mean weights of greedy selections on draws of the queries, without small ones."""
-        generator = np.random.default_rng(0)
-        chosen = np.flatnonzero(queries)
-        draws = [generator.choice(chosen, len(chosen)) for _ in range(_DRAWS)]
-        weights: Float64Array = np.mean([self._greedy_on(drawn) for drawn in draws], axis=0)
-        weights[weights < min(_MIN_WEIGHT, weights.max())] = 0.0
+    def _stacked(self, queries: BoolArray) -> Float64Array:
+        """Return the weights of the sum with the least loss, without small ones."""
+        weights = np.zeros(len(self._scores))
+        weights[self._addable] = self._pair_loss.fitted_weights(self._addable, queries)
+        if not weights.any():
+            return self._simplest(queries)
+        weights[weights < _MIN_WEIGHT * weights.sum()] = 0.0
         weights /= weights.sum()
-        return weights
-
-    def _greedy_on(self, queries: Int64Array) -> Float64Array:
-        """Return the weights of the best sum during a greedy selection on some queries, with repetitions."""
-        counts = np.zeros(len(self._scores), np.int64)
-        best, best_mean = counts, -np.inf
-        for _ in range(_ROUNDS):
-            added = counts + self._additions
-            means = [float(self._measured_counts(each)[queries].mean()) for each in added]
-            counts = added[int(np.argmax(means))]
-            if max(means) > best_mean:
-                best, best_mean = counts, max(means)
-        weights: Float64Array = best / best.sum()
         return weights
 
 

@@ -1,0 +1,97 @@
+"""Weights of a sum of candidates, by the order of document pairs in their held-out scores.
+
+On few queries, a metric of the top ranks depends on a few documents. RankNet's loss depends on all pairs, and
+is convex in the weights. Non-negative weights for held-out predictions: Breiman 1996, "Stacked regressions".
+"""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data import RankingDataset
+from core.losses.base import Objective
+from core.losses.ranknet import RankNet
+from core.types import Float64Array, Int64Array
+
+BoolArray = npt.NDArray[np.bool_]
+_MAX_QUERIES = 2000  # random queries to fit the weights to; more hardly change them
+_PENALTY = 0.01  # of the sum of squared weights; without it, separable pairs have no finite weights
+
+
+class PairLoss:
+    """RankNet's loss of weighted sums of scores, relative to the loss of equal scores for each query.
+
+    Each query has the same influence, however many pairs it has.
+
+    Args:
+        dataset: The queries and their labels.
+        scores: float64 (n_candidates, repetitions, n_documents) held-out scores on comparable scales; NaN
+            where a repetition did not hold a query out, but at least one did.
+    """
+
+    def __init__(self, dataset: RankingDataset, scores: Float64Array) -> None:
+        self._n_queries, (n_candidates, self._repetitions, _) = dataset.n_queries, scores.shape
+        drawn = np.random.default_rng(0).permutation(self._n_queries)[:_MAX_QUERIES]
+        self._drawn = np.sort(drawn)
+        rows = np.repeat(np.isin(np.arange(self._n_queries), drawn), np.diff(dataset.query_boundaries))
+        queries = dataset.select_queries(self._drawn)
+        self._labels = np.tile(queries.labels, self._repetitions)
+        lengths = np.tile(np.diff(queries.query_boundaries), self._repetitions)
+        self._boundaries: Int64Array = np.concatenate([[0], np.cumsum(lengths)])
+        scores = scores[..., rows]
+        self._scores = np.nan_to_num(scores.reshape(n_candidates, -1))
+        is_held_out = ~np.isnan(scores[0][:, queries.query_boundaries[:-1]])
+        equal_scores = RankNet()(np.zeros(queries.n_documents), queries.labels, queries.query_boundaries)
+        # Queries without pairs have the loss 0.
+        self._has_pairs = equal_scores.value > 0.0
+        loss = np.where(self._has_pairs, equal_scores.value, np.inf)
+        self._list_weights: Float64Array = is_held_out / (is_held_out.sum(axis=0) * loss)
+
+    @cached_property
+    def of_candidates(self) -> Float64Array:
+        """Return the loss of each candidate, with its scores multiplied by the best constant.
+
+        Returns:
+            float64 (n_candidates, n_queries), the mean over the repetitions; NaN for queries without pairs,
+            and for those that were not drawn.
+        """
+        losses = np.full((len(self._scores), self._n_queries), np.nan)
+        objective = self._objective(self._list_weights)
+        for candidate, scores in enumerate(self._scores):
+            scale = self.fitted_weights(np.array([candidate]), np.ones(self._n_queries, np.bool_))
+            values = objective.terms(scale * scores, 0).value.reshape(self._repetitions, -1).sum(axis=0)
+            losses[candidate, self._drawn[self._has_pairs]] = values[self._has_pairs]
+        return losses
+
+    def fitted_weights(self, candidates: Int64Array, queries: BoolArray) -> Float64Array:
+        """Return the non-negative weights of some candidates with the least mean loss on some queries.
+
+        Args:
+            candidates: int64 (k,) positions of the candidates.
+            queries: bool (n_queries,), True for the queries to average over.
+
+        Returns:
+            float64 (k,) weights; all 0 if no sum of these candidates orders the pairs better than chance.
+        """
+        from scipy import optimize  # its import takes a tenth of a second
+
+        counted = queries[self._drawn] & self._has_pairs
+        n_counted = max(int(np.count_nonzero(counted)), 1)
+        objective = self._objective(np.where(counted, self._list_weights, 0.0) / n_counted)
+        scores = self._scores[candidates]
+
+        def loss(weights: Float64Array) -> tuple[float, Float64Array]:
+            # Unlike matrix products, these sums do not depend on the number of threads.
+            terms = objective.terms((weights[:, np.newaxis] * scores).sum(axis=0), 0)
+            gradient = (scores * terms.gradient).sum(axis=1) + 2.0 * _PENALTY * weights
+            return float(terms.value.sum() + _PENALTY * (weights**2).sum()), gradient
+
+        start = np.full(len(candidates), 1.0 / len(candidates))
+        found = optimize.minimize(loss, start, jac=True, bounds=[(0.0, None)] * len(start), method="L-BFGS-B")
+        weights: Float64Array = found.x
+        return weights
+
+    def _objective(self, list_weights: Float64Array) -> Objective:
+        """Return the loss with weights of queries, float64 (repetitions, n_drawn)."""
+        return RankNet().prepare(self._labels, self._boundaries, list_weights.ravel())
