@@ -79,10 +79,13 @@ def column_summaries(metadata: bytes) -> Mapping[int, ColumnSummary]:
         DatasetError: The metadata are damaged.
     """
     summaries: dict[int, ColumnSummary] = defaultdict(ColumnSummary)
+    cursor = _Cursor(metadata)
     try:
-        for name, (start, _) in _top_level(metadata):
+        for name, kind in cursor.fields():
             if name == _ROW_GROUPS:
-                _summarise(_Cursor(metadata, start), summaries)
+                _summarise(cursor, summaries)
+            else:
+                cursor.skip(kind)
     except (IndexError, ValueError) as error:
         raise _damaged() from error
     return summaries
