@@ -30,6 +30,7 @@ def upgrade(engine: Engine) -> None:
     """
     with _sqlite_migration_lock(engine):
         if engine.dialect.name == "sqlite":
+            sqlite_path(engine).touch()
             _use_wal(engine)
         with for_writing(engine).begin() as connection:
             if engine.dialect.name == "postgresql":
