@@ -126,7 +126,7 @@ test-resume: develop ## kill twenty trainings at random iterations; each resumed
 	$(BIN)/python -m tests.faults --only resume
 
 .PHONY: test-api-fuzz
-test-api-fuzz: develop ## run schemathesis on the whole OpenAPI document: 5,000 requests, with and without a key
+test-api-fuzz: develop ## run schemathesis on the whole OpenAPI document: at least 5,000 requests, with and without a key
 	$(BIN)/python -m tests.security.api_fuzz --requests 5000
 
 .PHONY: fuzz-datasets

@@ -25,7 +25,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.dashboard_records import Numbers, add_copies, create_one_of_each_kind, running_trainings
+from benchmarks.dashboard_records import (
+    SERVICE_ENVIRONMENT,
+    Numbers,
+    add_copies,
+    create_one_of_each_kind,
+    running_trainings,
+)
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 
@@ -145,7 +151,7 @@ def main() -> None:
     console = Console(stderr=True)
     with (
         tempfile.TemporaryDirectory(prefix="rankery-bench-") as name,
-        EmbeddedStack(Path(name)) as stack,
+        EmbeddedStack(Path(name), environment=SERVICE_ENVIRONMENT) as stack,
         Client(stack.url) as client,
         chromium(arguments.chromium) as browser,
     ):

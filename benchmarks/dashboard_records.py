@@ -28,7 +28,9 @@ VERSIONS_PER_NAME = 10
 JOBS_PER_FAILURE = 50
 ITERATIONS = 100
 _CHUNK = 500
-_LEASE_SECONDS = 60.0
+# Simulated trainings do not renew their leases: the service must not expect heartbeats within the benchmark.
+_LEASE_SECONDS = 86_400.0
+SERVICE_ENVIRONMENT = {"RANKERY_LEASE_SECONDS": str(_LEASE_SECONDS)}
 _STEP_SECONDS = 0.5
 _TOTAL_ITERATIONS = 10_000
 
@@ -183,7 +185,10 @@ def _insert(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) 
 
 @contextmanager
 def running_trainings(data_dir: Path, number: int) -> Iterator[list[str]]:
-    """Simulate running trainings with two iterations per second each; yield their ids."""
+    """Simulate running trainings with two iterations per second each; yield their ids.
+
+    The service must have been started with `SERVICE_ENVIRONMENT`.
+    """
     store = Store.open(StoreSettings(data_dir=data_dir))
     claims = {}
     with store.begin() as tx:
@@ -212,20 +217,23 @@ def _train(store: Store, claims: dict[str, int], ended: threading.Event) -> None
     iteration = 0
     while not ended.wait(_STEP_SECONDS):
         iteration += 1
-        for index, (job_id, token) in enumerate(claims.items()):
-            metric = 0.5 - 0.2 / (1 + 0.1 * iteration) - index / 1000
-            means = {
-                part: {"ndcg@5": metric - 0.02, "ndcg@10": metric, "loss": 1 / iteration}
-                for part in ("train", "validation")
-            }
-            progress = {
-                "phase": "training",
-                "iteration": iteration,
-                "total": _TOTAL_ITERATIONS,
-                "eta_seconds": _STEP_SECONDS * (_TOTAL_ITERATIONS - iteration),
-            }
-            with store.begin() as tx:
-                tx.jobs.renew(job_id, token, _LEASE_SECONDS)
+        progress = {
+            "phase": "training",
+            "iteration": iteration,
+            "total": _TOTAL_ITERATIONS,
+            "eta_seconds": _STEP_SECONDS * (_TOTAL_ITERATIONS - iteration),
+        }
+        with store.begin() as tx:
+            for index, (job_id, token) in enumerate(claims.items()):
+                means = _means(iteration, index)
                 tx.jobs.record(
                     job_id, token, progress=progress, metrics=means, iterations=[(iteration, means)]
                 )
+
+
+def _means(iteration: int, index: int) -> dict[str, dict[str, float]]:
+    metric = 0.5 - 0.2 / (1 + 0.1 * iteration) - index / 1000
+    return {
+        part: {"ndcg@5": metric - 0.02, "ndcg@10": metric, "loss": 1 / iteration}
+        for part in ("train", "validation")
+    }

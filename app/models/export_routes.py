@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Body, Query
+from fastapi import Body, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from app.http.admission.expensive_reads import CallersReads, UseExpensive
 from app.http.admission.low_priority import LOW_PRIORITY
@@ -23,7 +23,17 @@ from app.models.export_schemas import (
     ParityQuery,
     ParityRequest,
 )
-from app.models.exports import ExportedFile, archive_file, export_file, model_of, parity_json
+from app.models.exports import (
+    ExportedFile,
+    archive_file,
+    check_archive,
+    check_dataset,
+    check_export,
+    check_parity,
+    export_file,
+    model_of,
+    parity_json,
+)
 from app.models.routes import Reference
 from core.export import FORMATS
 from core.export.options import OPTIONS
@@ -78,12 +88,14 @@ NamesAndDataBody = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
     responses={**_FILE, **problems(*_WITHOUT_DATA)},
 )
 async def export(
-    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatParameters
+    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatParameters, request: Request
 ) -> Response:
     """Export a model to the format of another engine.
 
     A model that the format or the engine's version cannot represent is refused.
     """
+    if request.method == "HEAD":
+        return await _without_content(check_export, services, ref, query)
     return await _file(services, expensive, ref, query)
 
 
@@ -94,9 +106,15 @@ async def export(
     responses={**_ARCHIVE, **problems(*_WITH_DATA)},
 )
 async def export_archive(
-    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatAndDataParameters
+    ref: Reference,
+    services: UseServices,
+    expensive: UseExpensive,
+    query: FormatAndDataParameters,
+    request: Request,
 ) -> Response:
     """Download the model file, instructions, the parity report and golden vectors."""
+    if request.method == "HEAD":
+        return await _without_content(check_archive, services, ref, query)
     return await _archive(services, expensive, ref, query)
 
 
@@ -107,7 +125,11 @@ async def export_archive(
     responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
 )
 async def get_export_parity(
-    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatAndDataParameters
+    ref: Reference,
+    services: UseServices,
+    expensive: UseExpensive,
+    query: FormatAndDataParameters,
+    request: Request,
 ) -> Response:
     """Compare an export with its model in the engine's arithmetic.
 
@@ -115,6 +137,8 @@ async def get_export_parity(
     neighbours of every threshold of trees, over edge cases of linear scorers and networks, or over both for
     sums.
     """
+    if request.method == "HEAD":
+        return await _without_content(check_parity, services, ref, query)
     return await _parity(services, expensive, ref, query)
 
 
@@ -211,5 +235,22 @@ async def _at_low_priority(
 
 
 def _download(file: ExportedFile) -> Response:
-    disposition = f'attachment; filename="{file.filename}"'
-    return Response(file.content, media_type=file.media_type, headers={"Content-Disposition": disposition})
+    return Response(file.content, media_type=file.media_type, headers=file.headers)
+
+
+async def _without_content(
+    check: Callable[[RequestedExport, Model], ExportedFile],
+    services: Services,
+    reference: str,
+    query: RequestedExport,
+) -> Response:
+    """Answer HEAD without the cost of an export; `ETag` and `Content-Length` are unknown without it."""
+
+    def checked() -> ExportedFile:
+        file = check(query, model_of(services, reference))
+        check_dataset(query, services.store)
+        return file
+
+    file = await run_in_threadpool(checked)
+    headers = {**file.headers, "Cache-Control": "no-cache"}
+    return StreamingResponse(iter(()), media_type=file.media_type, headers=headers)

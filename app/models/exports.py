@@ -9,7 +9,7 @@ from app.models.export_schemas import ExportParity, ExportQuery, ParityQuery
 from core.data import RankingDataset
 from core.data.feature_alignment import AbsentFeatures, align_features
 from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
-from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
+from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity, target_of
 from core.scorers import ScoringModel, categories_by_name
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
@@ -24,11 +24,17 @@ _NO_DATA = (
 
 @dataclass(frozen=True)
 class ExportedFile:
-    """A file to download, with the name under which browsers save it."""
+    """A file to download, with the name under which browsers save it; a file to show has none."""
 
     content: bytes | str
     media_type: str
-    filename: str
+    filename: str | None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the response besides its media type."""
+        attachment = f'attachment; filename="{self.filename}"'
+        return {} if self.filename is None else {"Content-Disposition": attachment}
 
 
 @dataclass(frozen=True)
@@ -58,19 +64,50 @@ def model_of(services: Services, reference: str) -> Model:
         return tx.models.resolve(reference)
 
 
+def check_export(query: ExportQuery, model: Model) -> ExportedFile:
+    """Check format and options without exporting; return the file without its content.
+
+    Raises:
+        InvalidInput: The format is unknown, or does not take an option.
+    """
+    target = target_of(model.kind, query.format, query.options())
+    return ExportedFile("", target.media_type, f"{model.name}-{model.version}-{target.filename}")
+
+
+def check_archive(query: ParityQuery, model: Model) -> ExportedFile:
+    """Check and return an archive as `check_export`."""
+    check_export(query, model)
+    return ExportedFile("", "application/zip", f"{model.name}-{model.version}-{query.format}.zip")
+
+
+def check_parity(query: ParityQuery, model: Model) -> ExportedFile:
+    """Check and return a parity report as `check_export`."""
+    check_export(query, model)
+    return ExportedFile("", "application/json", None)
+
+
+def check_dataset(query: ExportQuery, store: Store) -> None:
+    """Check that the dataset to compare over exists and is ready.
+
+    Raises:
+        NotFound: There is no such dataset.
+        WrongState: The dataset is not ready.
+    """
+    if isinstance(query, ParityQuery) and query.dataset_id is not None:
+        DatasetFiles(store, query.dataset_id)
+
+
 def export_file(query: ExportQuery, model: Model, store: Store) -> ExportedFile:
     """Export a model as a file for another engine; raise the errors of `exported`."""
-    export = exported(store, model, query)
-    filename = f"{model.name}-{model.version}-{export.target.filename}"
-    return ExportedFile(export.content, export.target.media_type, filename)
+    return replace(check_export(query, model), content=exported(store, model, query).content)
 
 
 def archive_file(query: ParityQuery, model: Model, store: Store) -> ExportedFile:
     """Export a model as an archive with its parity report; raise the errors of `export_with_parity`."""
+    checked = check_archive(query, model)
     compared = export_with_parity(store, model, query)
     vectors = golden_vectors(compared.export, compared.dataset)
-    content = archive(compared.export, compared.report, compared.about, vectors)
-    return ExportedFile(content, "application/zip", f"{model.name}-{model.version}-{query.format}.zip")
+    return replace(checked, content=archive(compared.export, compared.report, compared.about, vectors))
 
 
 def parity_json(query: ParityQuery, model: Model, store: Store) -> bytes:

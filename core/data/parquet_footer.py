@@ -1,11 +1,14 @@
-"""Rename the columns of a Parquet file by changing only its footer, as data pages hold no names.
+"""Read and change the footer of a Parquet file: rename its columns, as data pages hold no names.
 
 The footer is a `FileMetaData` of parquet.thrift (https://github.com/apache/parquet-format) in the compact
 protocol of Thrift (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 """
 
 import struct
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from types import MappingProxyType
 from typing import BinaryIO
 
@@ -27,7 +30,8 @@ _MAX_DEPTH = 32  # of nested structs and lists; Parquet has less than ten
 _SCHEMA, _ROW_GROUPS, _KEY_VALUES = 2, 4, 5  # of FileMetaData
 _COLUMNS = 1  # of RowGroup
 _META_DATA = 3  # of ColumnChunk
-_PATH_IN_SCHEMA = 3  # of ColumnMetaData
+# Of ColumnMetaData.
+_ENCODINGS, _PATH_IN_SCHEMA, _VALUES, _UNCOMPRESSED_BYTES = 2, 3, 5, 6
 
 
 def read_footer(file: BinaryIO) -> tuple[int, bytes]:
@@ -47,6 +51,59 @@ def read_footer(file: BinaryIO) -> tuple[int, bytes]:
     return start, file.read(length)
 
 
+@dataclass
+class ColumnSummary:
+    """Metadata of all parts of a column.
+
+    Attributes:
+        values: Number of values, including null.
+        largest_part: Uncompressed bytes of its largest part.
+        encodings: Numbers of the encodings, as in parquet.thrift.
+    """
+
+    values: int = 0
+    largest_part: int = 0
+    encodings: set[int] = dataclass_field(default_factory=set)
+
+
+def column_summaries(metadata: bytes) -> Mapping[int, ColumnSummary]:
+    """Return the metadata of the columns by their number; those of a column without parts are empty.
+
+    PyArrow's `RowGroupMetaData.column` ends the process for an encrypted column, and for damaged statistics
+    of sizes.
+
+    Args:
+        metadata: Metadata of the file, as `read_footer` returns it.
+
+    Raises:
+        DatasetError: The metadata are damaged.
+    """
+    summaries: dict[int, ColumnSummary] = defaultdict(ColumnSummary)
+    cursor = _Cursor(metadata)
+    try:
+        for name, kind in cursor.fields():
+            if name == _ROW_GROUPS:
+                _summarise(cursor, summaries)
+            else:
+                cursor.skip(kind)
+    except (IndexError, ValueError) as error:
+        raise _damaged() from error
+    return summaries
+
+
+def _summarise(cursor: "_Cursor", summaries: dict[int, ColumnSummary]) -> None:
+    for column, name, kind in _column_fields(cursor):
+        summary = summaries[column]
+        if name == _ENCODINGS and kind == _LIST:
+            summary.encodings.update(cursor.integer() for _ in range(cursor.list_header()[0]))
+        elif name == _VALUES and kind in _INTEGERS:
+            summary.values += max(cursor.integer(), 0)
+        elif name == _UNCOMPRESSED_BYTES and kind in _INTEGERS:
+            summary.largest_part = max(summary.largest_part, cursor.integer())
+        else:
+            cursor.skip(kind)
+
+
 def renamed_footer(metadata: bytes, named_metadata: bytes, names: Sequence[str]) -> bytes:
     """Return a Parquet footer with new column names: metadata, their length and the magic number.
 
@@ -62,9 +119,13 @@ def renamed_footer(metadata: bytes, named_metadata: bytes, names: Sequence[str])
     try:
         pieces = list(_renamed(metadata, named_metadata, names))
     except (IndexError, ValueError) as error:
-        raise DatasetError.at("the metadata of the Parquet file are damaged") from error
+        raise _damaged() from error
     content = b"".join(pieces)
     return content + _LENGTH.pack(len(content)) + _MAGIC
+
+
+def _damaged() -> DatasetError:
+    return DatasetError.at("the metadata of the Parquet file are damaged")
 
 
 def _renamed(metadata: bytes, named_metadata: bytes, names: Sequence[str]) -> Iterator[bytes]:
@@ -97,25 +158,30 @@ def _top_level(metadata: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
 def _path_spans(metadata: bytes, start: int) -> Iterator[tuple[int, int]]:
     """Yield the span of each column's path (`path_in_schema`), row group by row group."""
     cursor = _Cursor(metadata, start)
+    for _, name, kind in _column_fields(cursor):
+        start = cursor.at
+        cursor.skip(kind)
+        if name == _PATH_IN_SCHEMA:
+            yield start, cursor.at
+
+
+def _column_fields(cursor: "_Cursor") -> Iterator[tuple[int, int, int]]:
+    """Yield the column number, the id and the type of each field of each `ColumnMetaData`.
+
+    The cursor begins at the list of row groups; the caller moves past each value.
+    """
     for _ in range(cursor.list_header()[0]):
         for of_group, kind in cursor.fields():
             if of_group != _COLUMNS:
                 cursor.skip(kind)
                 continue
-            for _ in range(cursor.list_header()[0]):
-                yield from _column_path(cursor)
-
-
-def _column_path(cursor: "_Cursor") -> Iterator[tuple[int, int]]:
-    for of_chunk, kind in cursor.fields():
-        if of_chunk != _META_DATA:
-            cursor.skip(kind)
-            continue
-        for of_column, inner_kind in cursor.fields():
-            start = cursor.at
-            cursor.skip(inner_kind)
-            if of_column == _PATH_IN_SCHEMA:
-                yield start, cursor.at
+            for column in range(cursor.list_header()[0]):
+                for of_chunk, inner_kind in cursor.fields():
+                    if of_chunk != _META_DATA:
+                        cursor.skip(inner_kind)
+                        continue
+                    for of_column, innermost_kind in cursor.fields():
+                        yield column, of_column, innermost_kind
 
 
 def _path(name: str) -> bytes:
@@ -148,9 +214,13 @@ class _Cursor:
             if delta:
                 number += delta
             else:
-                zigzag = self._varint()
-                number = zigzag >> 1 ^ -(zigzag & 1)
+                number = self.integer()
             yield number, kind
+
+    def integer(self) -> int:
+        """Return a signed number, and move past it."""
+        zigzag = self._varint()
+        return zigzag >> 1 ^ -(zigzag & 1)
 
     def list_header(self) -> tuple[int, int]:
         """Move past the header of a list; return its length and the type of its elements."""

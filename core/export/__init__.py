@@ -1,7 +1,7 @@
 """Exports of stored models to the formats of other engines, with parity reports."""
 
 from core.export.archive import archive
-from core.export.formats import FORMAT_NAMES, FORMATS, TREE_FORMATS, export_model
+from core.export.formats import FORMAT_NAMES, FORMATS, TREE_FORMATS, export_model, target_of
 from core.export.golden import golden_vectors
 from core.export.options import ExportOptions
 from core.export.parity import parity
@@ -21,4 +21,5 @@ __all__ = [
     "export_model",
     "golden_vectors",
     "parity",
+    "target_of",
 ]

@@ -26,7 +26,7 @@ from core.export.sums.target import SumSource
 from core.export.target import Export, Target
 from core.export.tree_target import TreeSource, TreeTarget, export_trees
 from core.export.vespa import VespaLinear, VespaNetwork, VespaSum, VespaTrees
-from core.scorers import Network, Sum, TreeModel, read_model
+from core.scorers import Network, Sum, TreeModel, WeightedSum, read_model
 from core.types import Precision
 
 T = TypeVar("T", bound=Target[Any])
@@ -68,6 +68,33 @@ _KIND_LABELS = {
 }
 
 
+def _check_name(format: str) -> None:
+    if format not in FORMAT_NAMES:
+        raise InvalidInput.at(
+            "/format", f"unknown format {format[:40]!r}; known are {', '.join(FORMAT_NAMES)}"
+        )
+
+
+def target_of(kind: str, format: str, options: ExportOptions) -> Target[Any]:
+    """Return the target of a format for a kind of scorer.
+
+    Raises:
+        InvalidInput: Unknown format, one for other kinds, or options that the format does not support.
+    """
+    _check_name(format)
+    formats = FORMATS[kind]
+    if format not in formats:
+        advice = (
+            "; or distil the sum into a forest" if kind == WeightedSum.kind and format in TREE_FORMATS else ""
+        )
+        raise InvalidInput.at(
+            "/format",
+            f"{format} cannot express {_KIND_LABELS[kind]}; use one of {', '.join(formats)}{advice}",
+        )
+    options.check(formats[format].options, format)
+    return formats[format]
+
+
 def export_model(
     model_text: str | bytes,
     format: str,
@@ -90,22 +117,10 @@ def export_model(
         InvalidInput: Unknown format, or options that the format does not support.
         ModelError: The file is invalid, or the format cannot express the model.
     """
-    if format not in FORMAT_NAMES:
-        raise InvalidInput.at(
-            "/format", f"unknown format {format[:40]!r}; known are {', '.join(FORMAT_NAMES)}"
-        )
+    _check_name(format)
     content = model_text.encode() if isinstance(model_text, str) else model_text
     model, options = read_model(content), options or ExportOptions()
-    formats = FORMATS[model.kind]
-    if format not in formats:
-        advice = (
-            "; or distil the sum into a forest" if isinstance(model, Sum) and format in TREE_FORMATS else ""
-        )
-        raise InvalidInput.at(
-            "/format",
-            f"{format} cannot express {_KIND_LABELS[model.kind]}; use one of {', '.join(formats)}{advice}",
-        )
-    options.check(formats[format].options, format)
+    target = target_of(model.kind, format, options)
     names = options.names_of(feature_names or model.feature_names)
     common: dict[str, Any] = {
         "content": content,
@@ -116,7 +131,7 @@ def export_model(
     if isinstance(model, TreeModel):
         return export_trees(TREE_FORMATS[format], TreeSource(text=model.text, precision=precision, **common))
     if isinstance(model, Network):
-        return export_network(formats[format], NetworkSource(network=model, **common))
+        return export_network(target, NetworkSource(network=model, **common))
     if isinstance(model, Sum):
-        return export_sum(formats[format], SumSource(sum_model=model, **common))
+        return export_sum(target, SumSource(sum_model=model, **common))
     raise TypeError(type(model))

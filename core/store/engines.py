@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Dialect, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
@@ -13,6 +14,7 @@ from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
     DBAPIError,
+    DisconnectionError,
     InterfaceError,
     InternalError,
     OperationalError,
@@ -52,6 +54,7 @@ _WRITES = "rankery_writes"
 _WAIT_SECONDS = "rankery_wait_seconds"
 IS_LOCKED = "is locked: a transaction has waited too long for another transaction; try again"
 _ROWS_AT_BEGIN = "rankery_rows_at_begin"
+_FILE = "rankery_file"
 _HAS_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # 55P03 is PostgreSQL's lock_not_available
 _OUTAGES = (OperationalError, InterfaceError, InternalError)
@@ -152,6 +155,18 @@ def has_written(connection: Connection) -> bool:
     return bool(_rows_changed(connection) > connection.info[_ROWS_AT_BEGIN])
 
 
+def has_current_file(info: Mapping[str, Any], engine: Engine) -> bool:
+    """Return whether the file of a connection to SQLite still is that of the database.
+
+    A deleted file would accept commits that nothing reads again.
+
+    Args:
+        info: `info` of the connection.
+        engine: Engine of the database.
+    """
+    return bool(info[_FILE] == _file_id(sqlite_path(engine)))
+
+
 def take_write_lock(connection: Connection) -> None:
     """Take the write lock that job updates take."""
     if connection.dialect.name == "postgresql":
@@ -217,12 +232,22 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
         connect_args={"timeout": lock_seconds},
         execution_options={"compiled_cache": _STATEMENT_CACHE},
     )
+    event.listen(engine, "do_connect", _connect_existing)
     engine.dialect = _sqlite_dialect()
+
+    def remember_file(_connection: Any, record: ConnectionPoolEntry) -> None:
+        record.info[_FILE] = _file_id(sqlite_path(engine))
+
+    def reconnect_to_new_file(_connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+        if not has_current_file(record.info, engine):
+            raise DisconnectionError("the file of the database was deleted or replaced")
 
     def begin(connection: Connection) -> None:
         _begin_sqlite(connection, lock_seconds)
 
     event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "connect", remember_file)
+    event.listen(engine, "checkout", reconnect_to_new_file)
     event.listen(engine, "begin", begin)
     return engine
 
@@ -234,6 +259,23 @@ def _sqlite_dialect() -> Dialect:
     engine.connect().close()  # the dialect detects the version of the library
     engine.dispose()
     return engine.dialect
+
+
+def _connect_existing(_dialect: Dialect, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+    """Do not let SQLite create the file of a database that was deleted; `schema.upgrade` creates it."""
+    path = str(arguments[0])
+    if not path.startswith("file:"):
+        arguments[0] = f"file:{quote(path)}?mode=rw"
+        options["uri"] = True
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    """Return the device and the inode of a file, or None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
+from core.store.engines import has_current_file
+
 # The snapshot of visible transactions, and the start time of the server.
 _SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()::text")
 
@@ -47,6 +49,9 @@ class Revisions:
 
     def _latest_of_sqlite(self) -> str:
         with self._lock:
+            if self._connection is not None and not has_current_file(self._connection.info, self._engine):
+                self._connection.close()
+                self._connection = None
             if self._connection is None:
                 # Outside SQLAlchemy's transactions, since SQLite would read a snapshot inside one.
                 self._connection = self._engine.raw_connection()

@@ -26,10 +26,11 @@ def upgrade(engine: Engine) -> None:
     """Apply pending migrations under a lock.
 
     Raises:
-        StoreUnavailable: A later release has migrated the database.
+        StoreUnavailable: A later release has migrated the database, or its folder cannot be written.
     """
     with _sqlite_migration_lock(engine):
         if engine.dialect.name == "sqlite":
+            sqlite_path(engine).touch()
             _use_wal(engine)
         with for_writing(engine).begin() as connection:
             if engine.dialect.name == "postgresql":
@@ -77,7 +78,11 @@ def _sqlite_migration_lock(engine: Engine) -> Iterator[None]:
         yield
         return
     path = sqlite_path(engine)
-    with path.with_name(f"{path.name}.migrating").open("w") as file:
+    try:
+        file = path.with_name(f"{path.name}.migrating").open("w")
+    except OSError as error:
+        raise StoreUnavailable(f"the data folder cannot be used: {error}") from error
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -1,9 +1,13 @@
 """Polling of the pages, with and without an API."""
 
+import itertools
 import time
+from collections import Counter
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Response, expect
+from playwright.sync_api import Response, Route, expect
 
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
@@ -124,6 +128,52 @@ def test_an_idle_overview_sends_at_most_four_requests_a_minute(visit: Visit, pre
     paths = _requests_within_a_minute(visit, earlier)
     assert 1 <= len(paths) <= 4
     assert set(paths) == {"/v1/workers"}
+
+
+def _running_job(number: int, iteration: int) -> dict[str, Any]:
+    moment = "2026-01-01T00:00:00Z"
+    return {
+        "id": f"job_{number}",
+        "kind": "train",
+        "kind_label": "Training",
+        "title": f"model {number}",
+        "status": "running",
+        "attempt": 1,
+        "cancel_requested": False,
+        "resumable_from": None,
+        "created_at": moment,
+        "started_at": moment,
+        "finished_at": None,
+        "progress": {"phase": "training", "iteration": iteration, "total": 1000, "eta_seconds": 60.0},
+    }
+
+
+@pytest.mark.parametrize("own_page", [True])
+def test_an_overview_of_running_jobs_sends_two_requests_a_second(visit: Visit, prepared: Prepared) -> None:
+    """While running jobs fill the list, only they and the counts are read after each change."""
+    prepared.wait_until_idle()
+    visit.refusals_expected = True
+    iterations = itertools.count(1)
+
+    def answer(route: Route) -> None:
+        iteration = next(iterations)
+        jobs = [_running_job(number, iteration) for number in range(8)]
+        route.fulfill(json={"items": jobs, "next_cursor": None})
+
+    visit.page.clock.install()
+    visit.page.route("**/v1/jobs?status=running**", answer)
+    visit.page.route("**/v1/events", lambda route: route.fulfill(status=502, body="no streams here"))
+    earlier = _open(visit, "/")
+    visit.page.locator("#overview:not([aria-busy])").wait_for()
+    before = len(visit.requests)
+    for _ in range(20):
+        visit.page.clock.run_for(1_000)
+        _wait_for_responses(visit, earlier)
+    urls = [urlsplit(request.url) for request in visit.requests[before:]]
+    assert not [url for url in urls if "status=queued" in url.query]
+    frequent = Counter(url.path for url in urls if "status=running" in url.query or url.path == "/v1/counts")
+    assert set(frequent.values()) <= {19, 20, 21}
+    assert len(urls) - frequent.total() <= 2 * 7  # the other parts and the stream, twice at most
 
 
 @pytest.mark.parametrize("own_page", [True])

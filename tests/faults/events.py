@@ -72,13 +72,17 @@ class Outcome:
         taken = [each for each in self.received if each.status < 300]
         if missing := set(self.events) - {each.event["id"] for each in taken}:
             problems.append(f"{len(missing)} events were not delivered: {sorted(missing)[:5]}")
-        if foreign := {each.event["id"] for each in self.received} - set(self.events):
+        if foreign := {each.event["id"] for each in self._signed} - set(self.events):
             problems.append(f"events were delivered that did not happen: {sorted(foreign)[:5]}")
         if self.streamed != list(self.events):
             problems.append(
                 f"the stream sent {len(self.streamed)} of {len(self.events)} events, or not in order"
             )
         return problems + self._out_of_order()
+
+    @property
+    def _signed(self) -> list[Received]:
+        return [each for each in self.received if each.body is not None]
 
     @property
     def repeats(self) -> int:
@@ -89,7 +93,7 @@ class Outcome:
     def _out_of_order(self) -> list[str]:
         """Return complaints about events sent before an earlier event of the same object was accepted."""
         by_object: dict[str, list[Received]] = defaultdict(list)
-        for each in self.received:
+        for each in self._signed:
             by_object[each.event["object"]["id"]].append(each)
         problems = []
         for name, received in by_object.items():

@@ -137,24 +137,17 @@ class ScheduleCampaign:
         return moment(schedule["next_run_at"])
 
     def _end(self) -> datetime:
-        """Wait for the end of the last run, disable the schedule and return the last due time."""
-
-        def has_time_before_the_next_run() -> bool:
-            latest = self._runs()[0]
-            return latest["finished_at"] is not None and self._clock.now() - self._this_minute() < MINUTE / 2
-
+        """Wait for a run after the last kill, disable the schedule, and return the last due time."""
+        earlier = {run["id"] for run in self._runs()}
         self._installation.until(
-            lambda: bool(self._runs()) and has_time_before_the_next_run(), LIMIT_SECONDS, "a run has ended"
-        )
-        last = self._this_minute()
-        self._installation.until(
-            lambda: moment(self._runs()[0]["due_at"]) == last and has_time_before_the_next_run(),
+            lambda: any(run["id"] not in earlier for run in self._runs()),
             LIMIT_SECONDS,
-            "the last run has ended",
+            "a run after the last kill",
         )
         address = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
         httpx.patch(address, json={"enabled": False}, trust_env=False).raise_for_status()
-        return last
+        self._installation.until(self._is_idle, LIMIT_SECONDS, "the last run has ended")
+        return moment(self._runs()[0]["due_at"])
 
     def _is_idle(self) -> bool:
         return all(run["finished_at"] for run in self._runs()[:1])

@@ -17,6 +17,7 @@ import pytest
 from rankery.client import AsyncClient, Client
 from rankery.errors import (
     AnswerNotUnderstood,
+    ClientClosed,
     DataWarning,
     InvalidSettings,
     JobFailed,
@@ -199,6 +200,31 @@ def test_an_asynchronous_client_works_in_several_event_loops(monkeypatch: pytest
     server.server_close()
     first, second, third, fourth = _Counting.ports
     assert first == second != third == fourth
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_an_asynchronous_client_works_in_two_event_loops_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of two running loops keeps its connection; a loop that closes the client closes it for both."""
+    monkeypatch.setattr(_Counting, "ports", [])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
+    first, second = asyncio.new_event_loop(), asyncio.new_event_loop()
+    for loop in (first, second, first, second):
+        loop.run_until_complete(client.transport.get("/v1/jobs"))
+    assert _Counting.ports[:2] == _Counting.ports[2:]
+    assert len(set(_Counting.ports)) == 2
+    first.run_until_complete(client.close())
+    with pytest.raises(ClientClosed):
+        second.run_until_complete(client.transport.get("/v1/jobs"))
+    first.close()
+    second.close()
+    del client
+    gc.collect()  # the connection of the second loop, with a warning
+    server.shutdown()
+    server.server_close()
 
 
 def test_an_event_may_hold_any_line_separator() -> None:

@@ -141,7 +141,10 @@ def _handler(folders: Path) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             folder = folders / self.path.removeprefix("/")
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            size = int(self.headers["Content-Length"])
+            body = self.rfile.read(size)
+            if len(body) < size:  # the sender was killed
+                return
             answers = json.loads((folder / "answers").read_text())
             status = answers["statuses"][counts[self.path] % len(answers["statuses"])]
             counts[self.path] += 1

@@ -1,6 +1,6 @@
 """Read uploaded Parquet tables, a row group at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, cast
@@ -13,6 +13,7 @@ import pyarrow.types as types
 
 from core.data.compression import Bytes
 from core.data.options import Limits
+from core.data.parquet_footer import ColumnSummary, column_summaries, read_footer
 from core.data.tables.cells import STRINGS, Kind, kind_of
 from core.data.tables.number_lists import list_lengths
 from core.data.tables.problems import Problems
@@ -25,8 +26,9 @@ _SEARCHED_ROWS = 256  # read at a time to find the first list of a column
 _LIMIT_BATCHES = 32  # batches of the longest possible texts that reach the memory limit together
 _GATHERED_BYTES = 2**24  # of texts, in batches that are joined
 _CELL_BYTES = 8
-_PREFIXES = "DELTA_BYTE_ARRAY"  # texts may repeat the start of the text before
-_LENGTHS = "DELTA_LENGTH_BYTE_ARRAY"
+# Encodings of parquet.thrift.
+_PREFIXES = 7  # DELTA_BYTE_ARRAY: texts may repeat the start of the text before
+_LENGTHS = 6  # DELTA_LENGTH_BYTE_ARRAY
 
 
 class ParquetTable:
@@ -54,14 +56,15 @@ class ParquetTable:
         try:
             plain = pq.ParquetFile(pa.BufferReader(source))
             strings = [field.name for field in plain.schema_arrow if _is_string(field.type)]
-            self._delta_texts = _delta_texts(plain.metadata, strings)
+            self._columns = column_summaries(read_footer(cast("Any", pa.BufferReader(source)))[1])
+            self._delta_texts = _delta_texts(plain.metadata, self._columns, strings)
             self._parquet = pq.ParquetFile(
                 pa.BufferReader(source),
                 metadata=plain.metadata,
                 read_dictionary=[name for name in strings if name not in self._delta_texts],
             )
             self.schema = self._parquet.schema_arrow
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, DatasetError, OSError, ValueError) as error:
             raise self._damage(error) from error
         self.names = tuple(self.schema.names)
         metadata = self._parquet.metadata
@@ -94,14 +97,9 @@ class ParquetTable:
 
     def _repeated_values(self) -> int:
         """Return the number of list elements by the metadata, as a few bytes may encode many elements."""
-        metadata = self._parquet.metadata
-        columns = range(metadata.num_columns)
-        repeated = [column for column in columns if metadata.schema.column(column).max_repetition_level]
-        return sum(
-            metadata.row_group(group).column(column).num_values
-            for group in range(metadata.num_row_groups)
-            for column in repeated
-        )
+        schema = self._parquet.metadata.schema
+        repeated = [column for column in range(len(schema)) if schema.column(column).max_repetition_level]
+        return sum(self._columns[column].values for column in repeated)
 
     def _list_width(self, field: Any) -> int:
         """Return the length of a column's first non-empty list, 0 where there is none."""
@@ -186,6 +184,8 @@ class ParquetTable:
 
     def _damage(self, error: Exception) -> DatasetError:
         reason = str(error).splitlines()[0] if str(error) else "unknown reason"
+        if "decrypt" in reason:
+            return DatasetError.at("expected Parquet data without encryption", file=self.file)
         return DatasetError.at(f"expected a valid Parquet file, but it is damaged: {reason}", file=self.file)
 
 
@@ -199,16 +199,14 @@ def _joined(batches: Sequence[Any], names: Sequence[str]) -> list[Any]:
     return [pa.concat_arrays([batch.column(name) for batch in batches]) for name in names]
 
 
-def _delta_texts(metadata: Any, names: Sequence[str]) -> dict[str, int]:
+def _delta_texts(metadata: Any, columns: Mapping[int, ColumnSummary], names: Sequence[str]) -> dict[str, int]:
     """Return the longest text, in bytes, that rows can share in each column of delta-encoded texts."""
     positions = {metadata.schema.column(column).path: column for column in range(metadata.num_columns)}
     longest: dict[str, int] = {}
-    for group in range(metadata.num_row_groups):
-        for name in names:
-            chunk = metadata.row_group(group).column(positions[name])
-            if _PREFIXES in chunk.encodings or _LENGTHS in chunk.encodings:
-                size_bytes = chunk.total_uncompressed_size if _PREFIXES in chunk.encodings else 0
-                longest[name] = max(longest.get(name, 0), size_bytes)
+    for name in names:
+        column = columns[positions[name]]
+        if column.encodings & {_PREFIXES, _LENGTHS}:
+            longest[name] = column.largest_part if _PREFIXES in column.encodings else 0
     return longest
 
 

@@ -66,25 +66,34 @@ class Transport:
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
-        self._http = self._new_http()
-        self._owner: Owner | None = None
+        self._is_closed = False
+        self._https: dict[Owner, httpx.Client] = {}
+        self._unowned = [self._new_http()]  # of the first owner; an invalid proxy is refused here
 
     def close(self) -> None:
-        """Close the connections."""
-        if not self._http.is_closed:
-            self._open_http().close()
+        """Close the connections; those of other owners can no longer be used."""
+        if not self._is_closed:
+            http = self._open_http()
+            self._is_closed = True
+            http.close()
 
     def _open_http(self) -> httpx.Client:
-        if self._http.is_closed:
+        if self._is_closed:
             raise ClientClosed(
                 f"the client of {self.base_url} is closed: make another one, and fetch the object with it"
             )
         owner = Owner()
-        if self._owner not in (None, owner):
-            self._http_of_other_owner = self._http  # keep its connections open
-            self._http = self._new_http()
-        self._owner = owner
-        return self._http
+        http = self._https.get(owner)
+        if http is None:
+            for other in [each for each in list(self._https) if each.has_ended]:
+                self._https.pop(other, None)
+            # Owners in different threads may get here at the same time.
+            try:
+                new = self._unowned.pop()
+            except IndexError:
+                new = self._new_http()
+            http = self._https.setdefault(owner, new)
+        return http
 
     def _new_http(self) -> httpx.Client:
         transport = self._transport

@@ -90,6 +90,31 @@ def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> No
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("part", ["", "/archive", "/parity"])
+def test_head_checks_an_export_without_making_it(
+    client: TestClient,
+    add_model: AddModel,
+    add_dataset: AddDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+) -> None:
+    """HEAD has the media type and the file name of GET, and refuses the same formats, models and datasets."""
+    add_model("web")
+    url = f"/v1/models/web/export{part}?format=solr"
+    got = client.get(url)
+    monkeypatch.setattr("app.models.export_routes._at_low_priority", None)
+    head = client.head(url)
+    assert (head.status_code, head.content, head.headers.get("content-length")) == (200, b"", None)
+    for name in ("content-type", "cache-control", "content-disposition"):
+        assert head.headers.get(name) == got.headers.get(name)
+    assert client.head(f"/v1/models/other/export{part}").status_code == 404
+    assert client.head(f"/v1/models/web/export{part}?format=word").status_code == 422
+    assert client.head(f"/v1/models/web/export{part}?format=c&feature_set=x").status_code == 422
+    if part:
+        assert client.head(f"{url}&dataset_id=ds_none").status_code == 404
+        assert client.head(f"{url}&dataset_id={add_dataset()}").status_code == 200
+
+
 def test_features_get_the_engines_names(client: TestClient, add_model: AddModel) -> None:
     """Names are sent by POST, because they may be too long for a URL."""
     add_model("web")

@@ -1,5 +1,6 @@
 """Malformed files of every format, each with the whole error message."""
 
+import base64
 import gzip
 import io
 from datetime import date
@@ -8,9 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 from core.data.options import Limits, reading_options
+from core.data.parquet_footer import read_footer, renamed_footer
 from core.data.reading import JudgedFile, read_file
 from core.errors import DatasetError
 
@@ -21,6 +24,45 @@ LIMITS = Limits(unpacked_bytes=10**6)
 def _parquet(**columns: Any) -> bytes:
     file = io.BytesIO()
     pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def _inconsistent_parquet() -> bytes:
+    """Return a Parquet file whose statistics count nulls of a column that has none by the schema."""
+    content, other = io.BytesIO(), io.BytesIO()
+    table = pa.table({"label": [1], "qid": ["a"], "x": [1.0]})
+    pq.write_table(table, content)
+    pq.write_table(table.cast(pa.schema([field.with_nullable(False) for field in table.schema])), other)
+    start, metadata = read_footer(content)
+    footer = renamed_footer(metadata, read_footer(other)[1], table.column_names)
+    return content.getvalue()[:start] + footer
+
+
+class _Keys(pe.KmsClient):
+    """Keys that are stored as they are."""
+
+    def __init__(self, _connection: Any) -> None:
+        super().__init__()
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> str:
+        """Return the key for the file."""
+        return base64.b64encode(key_bytes).decode()
+
+
+def _partly_encrypted_parquet() -> bytes:
+    """Return a Parquet file whose column of queries is encrypted."""
+    properties = pe.CryptoFactory(_Keys).file_encryption_properties(
+        pe.KmsConnectionConfig(),
+        pe.EncryptionConfiguration(
+            footer_key="footer",
+            column_keys={"column": ["qid"]},
+            plaintext_footer=True,
+            double_wrapping=False,
+        ),
+    )
+    file, table = io.BytesIO(), pa.table({"label": [1], "qid": ["a"], "x": [1.0]})
+    with pq.ParquetWriter(file, table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
     return file.getvalue()
 
 
@@ -422,6 +464,18 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         {},
         None,
         "file f: expected a valid Parquet file, but it is damaged: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file.",
+    ),
+    "parquet statistics damaged": (
+        _inconsistent_parquet(),
+        {},
+        None,
+        "file f: expected a valid Parquet file, but it is damaged: Definition level histogram size mismatch, size: 2, expected: 1",
+    ),
+    "parquet column encrypted": (
+        _partly_encrypted_parquet(),
+        {},
+        None,
+        "file f: expected Parquet data without encryption",
     ),
     "parquet without rows": (
         _parquet(label=pa.array([], pa.int64()), qid=pa.array([], pa.string()), x=pa.array([], pa.float32())),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from core.store import Dataset, Job, Model, Store, StoreSettings
+from core.store.engines import open_engine, sqlite_path
 from tests.servers.fixtures import StoreArguments
 
 
@@ -17,7 +18,11 @@ def settings(store_arguments: StoreArguments) -> StoreSettings:
 @pytest.fixture
 def unmigrated_settings(unmigrated_store_arguments: StoreArguments) -> StoreSettings:
     """Settings of a separate store for the test, with an empty database."""
-    return StoreSettings(**unmigrated_store_arguments)
+    settings = StoreSettings(**unmigrated_store_arguments)
+    engine = open_engine(settings.database_url)
+    if engine.dialect.name == "sqlite":
+        sqlite_path(engine).touch()
+    return settings
 
 
 @pytest.fixture

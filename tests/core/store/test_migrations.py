@@ -2,8 +2,10 @@
 
 import fcntl
 import multiprocessing
+import re
 import threading
 from multiprocessing.synchronize import Barrier
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -103,6 +105,16 @@ def test_a_database_of_a_later_release_is_refused(store: Store) -> None:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StoreUnavailable, match=r"schema is 9999, .*start the later release, or restore"):
         store.migrate()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """On a read-only file system, a command ends with a sentence; so does a folder in place of the lock."""
+    lock = tmp_path / "rankery.db.migrating"
+    lock.mkdir()
+    store = Store.open(StoreSettings(data_dir=tmp_path))
+    with pytest.raises(StoreUnavailable, match=f"the data folder cannot be used: .*{re.escape(str(lock))}"):
+        store.migrate()
+    store.close()
 
 
 def test_the_migrations_have_one_head() -> None:

@@ -111,11 +111,48 @@ def test_stores_of_one_process_compile_a_statement_once(tmp_path: Path) -> None:
     """A second SQLite database reads with the statements that were compiled for the first."""
     compiled = []
     for name in ("first", "second"):
+        (tmp_path / f"{name}.db").touch()
         engine = open_engine(f"sqlite:///{tmp_path / name}.db")
         with engine.connect() as connection:
             compiled.append(connection.execute(select(literal(1))).context.compiled)
         engine.dispose()
     assert compiled[0] is compiled[1]
+
+
+@pytest.mark.embedded
+def test_a_deleted_file_accepts_no_writes(store: Store, settings: StoreSettings) -> None:
+    """Open connections could write to the deleted file, whose rows are lost; no empty file replaces it."""
+    with store.begin() as tx:
+        tx.jobs.add("train", {})
+    revision = store.revision()
+    path = sqlite_path(store._engine)
+    aside = path.rename(path.with_name("aside.db"))
+    with pytest.raises(StoreUnavailable, match="unable to open database file"), store.begin() as tx:
+        tx.jobs.add("train", {})
+    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+        store.revision()
+    assert store.fault() == store.read_fault() == "cannot be opened"
+    assert not path.exists()
+    aside.rename(path)
+    assert store.fault() is None
+    assert store.revision() != revision
+
+
+@pytest.mark.embedded
+def test_a_replaced_file_is_read(store: Store, settings: StoreSettings, tmp_path: Path) -> None:
+    """Connections to the earlier file are closed, such as after a backup was restored over it."""
+    other = Store.open(StoreSettings(data_dir=tmp_path / "other"))
+    other.migrate()
+    with other.begin() as tx:
+        job = tx.jobs.add("train", {})
+    other.close()
+    with store.read() as tx:
+        assert tx.jobs.page(None, 1).items == []
+    path = sqlite_path(store._engine)
+    store.disconnect()
+    sqlite_path(other._engine).replace(path)
+    with store.read() as tx:
+        assert [each.id for each in tx.jobs.page(None, 9).items] == [job.id]
 
 
 @pytest.mark.both_stores

@@ -62,8 +62,9 @@ export function resumePolling() {
  * Call a task whenever something may have changed: often while something is active, rarely otherwise, and never in a
  * hidden tab.
  *
- * @param {(changed: boolean) => Promise<boolean | null>} task reads once and resolves to whether something is
- *   still active; null ends the polling. Its argument is false if only time has passed since the last call
+ * @param {(changed: boolean, hasEvent: boolean) => Promise<boolean | null>} task reads once and resolves to whether
+ *   something is still active; null ends the polling. Its first argument is false if only time has passed since the last
+ *   call, its second one is true if the stream has sent an event, such as the end of a job
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
  * @returns {() => Promise<void>} polls now
  */
@@ -80,6 +81,7 @@ export function poll(task, onProblem) {
   let pending = Promise.resolve();
   /** Whether something may have changed since the task was called last. */
   let changed = true;
+  let hasEvent = false;
   let failures = 0;
   /** Minimum seconds between two requests when something has changed. */
   let interval = BUSY_SECONDS;
@@ -110,10 +112,11 @@ export function poll(task, onProblem) {
 
   async function attempt() {
     const unchanged = !changed && isConnected();
-    changed = false;
+    const announced = hasEvent;
+    changed = hasEvent = false;
     const before = newAnswers();
     try {
-      const busy = await task(!unchanged);
+      const busy = await task(!unchanged, announced);
       failures = 0;
       ended = busy === null;
       hideUnavailable();
@@ -143,6 +146,7 @@ export function poll(task, onProblem) {
   run().finally(() =>
     follow((signal) => {
       changed = true;
+      hasEvent ||= signal === "ended";
       if (document.hidden || paused || failures) return;
       const elapsed = (performance.now() - requestedAt) / 1000;
       if (running || signal === "ended") run();

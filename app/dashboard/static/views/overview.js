@@ -181,9 +181,13 @@ const ENDED_FIELDS = "kind,kind_label,title,status,result.sentence,problem,creat
 const FREQUENT = {
   counts: "/v1/counts",
   running: `/v1/jobs?status=running&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
-  queued: `/v1/jobs?status=queued&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
 };
-/** Paths that are read when a count has changed, and otherwise at most every `RARE_MILLISECONDS` after a change. */
+/** Read after each change while some jobs wait and the running ones leave space for them. */
+const QUEUED = `/v1/jobs?status=queued&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`;
+/**
+ * Paths that are read after an event or when a count has changed, and otherwise at most every `RARE_MILLISECONDS` after
+ * a change.
+ */
 const RARE = {
   failed: `/v1/jobs?status=failed&limit=${MAX_FAILURES}&fields=${ENDED_FIELDS},dataset_names`,
   workers: "/v1/workers",
@@ -192,7 +196,7 @@ const RARE = {
   promotions: `/v1/jobs?kind=promote&limit=${MAX_SHOWN}&fields=${ENDED_FIELDS}`,
   clickLogs: "/v1/click-logs?limit=1&fields=status",
 };
-const RARE_MILLISECONDS = 5000;
+const RARE_MILLISECONDS = 15000;
 
 const page = elementById("overview");
 /** @typedef {{name: string, path: string, read: (path: string) => Promise<unknown>}} Source */
@@ -201,6 +205,9 @@ const readersOf = (sources) =>
   Object.entries(sources).map(([name, path]) => ({ name, path, read: conditionalReader() }));
 const frequent = readersOf(FREQUENT);
 const rare = readersOf(RARE);
+const readQueued = conditionalReader();
+/** @type {{items: Job[]}} */
+const NONE_QUEUED = { items: [] };
 const active = keyedList(elementById("active"), jobLine);
 /** @type {Record<string, any>} */
 let shown = {};
@@ -210,15 +217,19 @@ let rareDue = true;
 
 poll(refresh, (problem) => showOnly(page, problemBox(problem)));
 
-/** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */
-async function refresh(mayDiffer) {
-  const latest = { ...shown, ...(mayDiffer && (await readAll(frequent))) };
+/**
+ * @param {boolean} mayDiffer whether something may have changed; else only the workers are read
+ * @param {boolean} hasEvent whether an event is among the changes
+ */
+async function refresh(mayDiffer, hasEvent) {
+  const latest = { ...shown, ...(mayDiffer && (await readActive())) };
   /** Check whether a part differs from the shown one; unchanged parts are not drawn again. */
   const changed = (/** @type {string[]} */ ...names) => names.some((name) => latest[name] !== shown[name]);
   rareDue ||= mayDiffer;
+  if (hasEvent) rareReadAt = 0;
   if (changed("counts") || (rareDue && Date.now() - rareReadAt >= RARE_MILLISECONDS)) {
-    Object.assign(latest, await readAll(rare));
     rareReadAt = Date.now();
+    Object.assign(latest, await readAll(rare));
     rareDue = false;
   } else if (!mayDiffer) {
     // The lease of a worker can expire without an event.
@@ -234,6 +245,13 @@ async function refresh(mayDiffer) {
   shown = latest;
   page.removeAttribute("aria-busy");
   return latest.running.items.length > 0 || latest.queued.items.length > 0;
+}
+
+/** Read the counts and the active jobs that are shown. @returns {Promise<Record<string, any>>} */
+async function readActive() {
+  const found = await readAll(frequent);
+  const hasSpace = found.running.items.length < MAX_ACTIVE_SHOWN;
+  return { ...found, queued: hasSpace && found.counts.jobs.queued > 0 ? await readQueued(QUEUED) : NONE_QUEUED };
 }
 
 /** @param {Source[]} sources @returns {Promise<Record<string, any>>} */
