@@ -173,10 +173,8 @@ class FormParser:
 def _boundary(content_type: str) -> bytes:
     media_type, options = parse_options_header(content_type)
     if media_type != b"multipart/form-data":
-        sent_type = media_type.decode("latin-1") or "no Content-Type"
-        raise InvalidInput.at(
-            "", f"send the file as multipart/form-data, as a part named file, not {sent_type}"
-        )
+        sent = f"not {media_type.decode('latin-1')}" if media_type else "with its Content-Type"
+        raise InvalidInput.at("", f"send the file as multipart/form-data, as a part named file, {sent}")
     boundary = options.get(b"boundary", b"")
     if not 1 <= len(boundary) <= 70:
         raise InvalidInput.at("", "the Content-Type needs a boundary of 1 to 70 characters")
