@@ -323,6 +323,17 @@ def test_a_missing_bucket_is_an_error_of_the_storage(proxy: TcpProxy) -> None:
         artifacts.write_bytes(KEY, b"x")
 
 
+def test_marked_folders_are_no_artifacts(artifacts: Artifacts, storage_url: str) -> None:
+    """Consoles of buckets create an object for each folder."""
+    files, artifact = fsspec.filesystem("s3", skip_instance_cache=True), [(KEY, 4)]
+    bucket, folder = storage_url.removeprefix("s3://").split("/")
+    for key in (f"{folder}/", f"{folder}/models/", f"{folder}/models/mdl_1/"):
+        files.call_s3("put_object", Bucket=bucket, Key=key, Body=b"")
+    assert list(artifacts.files()) == []
+    artifacts.write_bytes(KEY, b"tree")
+    assert list(artifacts.sizes()) == list(artifacts.sizes("models/mdl_1")) == artifact
+
+
 def test_an_empty_bucket_is_usable(artifacts: Artifacts) -> None:
     """The folder need not exist before the first artifact."""
     assert artifacts.fault() is None
