@@ -281,7 +281,10 @@ def test_whole_decimals_keep_their_digits() -> None:
 
 @pytest.mark.parametrize(
     "column",
-    [pa.array([(1, 2, 3)], pa.month_day_nano_interval()), pa.RunEndEncodedArray.from_arrays([1], [2.0])],
+    [
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.array([2.0], pa.run_end_encoded(pa.int32(), pa.float64())),
+    ],
 )
 def test_a_column_of_a_type_that_parquet_lacks_is_named(column: Any) -> None:
     """DuckDB returns intervals in this type."""
