@@ -244,6 +244,12 @@ def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> No
     assert error["detail"].startswith(detail)
 
 
+def test_a_byte_order_mark_is_skipped(client: TestClient) -> None:
+    """PowerShell and editors of Windows save JSON files with a mark, which RFC 8259 lets parsers ignore."""
+    response = _post(client, b'\xef\xbb\xbf{"kind": "train"}')
+    assert response.json()["errors"][0]["pointer"] == "/model_name"
+
+
 def test_a_number_beyond_float64_is_refused_with_a_pointer(client: TestClient) -> None:
     """1e999 is valid JSON, but overflows to infinity."""
     content = b'{"kind":"train","model_name":"w","dataset_id":"d","loss":{"name":"lambdarank","sigma":1e999}}'
