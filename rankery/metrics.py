@@ -134,6 +134,11 @@ def evaluate(
 def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64Array":
     import numpy as np
 
+    if isinstance(values, Mapping):
+        raise InvalidArgument(
+            f"{argument}: must be one number per document, not a dictionary; join run and judgments, such as"
+            " {query: {document: score}}, to columns of scores, labels, query_ids and document_ids"
+        )
     try:
         numbers = np.asarray(with_nan(values), np.float64)
     except (TypeError, ValueError) as error:

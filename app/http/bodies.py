@@ -1,5 +1,6 @@
 """Read JSON request bodies strictly and within limits."""
 
+from codecs import BOM_UTF8
 from http import HTTPStatus
 from json import JSONDecodeError
 from typing import Any
@@ -97,7 +98,8 @@ def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:
 
     Python's own parser accepts `NaN`, unpaired surrogates and any nesting up to the stack limit, which would
     cause an internal error later. Pydantic's parser refuses these, more than 200 levels, and integers of more
-    than 4,300 digits. If an object repeats a member, the last value counts, as everywhere in Python.
+    than 4,300 digits. If an object repeats a member, the last value counts, as everywhere in Python. A byte
+    order mark, with which Windows saves files, is skipped.
 
     Args:
         content: Body of the request.
@@ -109,7 +111,7 @@ def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:
     if content.count(b"[") + content.count(b"{") > max_containers:
         raise JSONDecodeError(f"more than {max_containers} arrays and objects", "", 0)
     try:
-        return from_json(content, allow_inf_nan=False)
+        return from_json(content.removeprefix(BOM_UTF8), allow_inf_nan=False)
     except ValueError as error:
         raise JSONDecodeError(str(error), "", 0) from error
 

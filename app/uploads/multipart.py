@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+from urllib.parse import unquote
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -15,6 +16,10 @@ MAX_FILENAME_CHARACTERS = 255
 # The text that refers to a finished resumable upload in place of a file.
 UPLOAD_REFERENCE = re.compile(r"upload:(upl_[a-z0-9]{20})")
 _MAX_REFERENCE_BYTES = 64
+# RFC 8187; .NET's HttpClient sends it beside a `filename` that is an encoded word.
+_EXTENDED_FILENAME = re.compile(
+    rb"""; *filename\*= *"?(utf-?8|iso-8859-1)'[^']*'([^;'" ]+)"? *(?:;|$)""", re.IGNORECASE
+)
 
 
 @dataclass
@@ -114,16 +119,16 @@ class FormParser:
         self._header_value.clear()
 
     def _open_part(self) -> None:
-        disposition, options = parse_options_header(self._part.headers.get(b"content-disposition"))
+        header = self._part.headers.get(b"content-disposition", b"")
+        disposition, options = parse_options_header(header)
         self._part.name = _text(options.get(b"name", b""))
         if disposition != b"form-data" or not self._part.name:
             raise InvalidInput.at("", 'a part without Content-Disposition: form-data; name="…"')
         self._check_name(self._part.name)
-        filename = options.get(b"filename")
+        filename = _filename(header, options)
         if self._part.name in self._files and filename is not None:
             self._part.is_file = True
-            # Browsers and HTTP clients encode quotes in this way, and leave percent signs as they are.
-            self._sink.begin(self._part.name, plain_filename(_text(filename).replace("%22", '"')))
+            self._sink.begin(self._part.name, plain_filename(filename))
 
     def _check_name(self, name: str) -> None:
         if name not in self._files and name not in self._texts:
@@ -168,14 +173,20 @@ class FormParser:
 def _boundary(content_type: str) -> bytes:
     media_type, options = parse_options_header(content_type)
     if media_type != b"multipart/form-data":
-        sent_type = media_type.decode("latin-1") or "no Content-Type"
-        raise InvalidInput.at(
-            "", f"send the file as multipart/form-data, as a part named file, not {sent_type}"
-        )
+        sent = f"not {media_type.decode('latin-1')}" if media_type else "with its Content-Type"
+        raise InvalidInput.at("", f"send the file as multipart/form-data, as a part named file, {sent}")
     boundary = options.get(b"boundary", b"")
     if not 1 <= len(boundary) <= 70:
         raise InvalidInput.at("", "the Content-Type needs a boundary of 1 to 70 characters")
     return boundary
+
+
+def _filename(header: bytes, options: Mapping[bytes, bytes]) -> str | None:
+    if extended := _EXTENDED_FILENAME.search(header):
+        return unquote(extended[2].decode("latin-1"), extended[1].decode())
+    filename = options.get(b"filename")
+    # Browsers and HTTP clients encode quotes in this way, and leave percent signs as they are.
+    return None if filename is None else _text(filename).replace("%22", '"')
 
 
 def _text(value: bytes | bytearray) -> str:

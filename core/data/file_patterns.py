@@ -16,7 +16,8 @@ _DIGITS = re.compile(r"(\d+)")
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Return the names that match a pattern, in natural order: `part-2` is before `part-10`.
 
-    Names that begin with `.` or `_`, such as `_SUCCESS`, are left out.
+    Names that begin with `.` or `_`, such as `_SUCCESS`, are left out, and empty ones: an object named
+    `folder/` marks a folder that was created in the console of a bucket.
 
     Args:
         names: Names of the files in a folder.
@@ -33,7 +34,7 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
         raise InvalidInput.at(
             _POINTER, "must be a pattern of names of files in the folder, such as part-*.parquet"
         )
-    matches = [name for name in names if name[:1] not in (".", "_") and fnmatchcase(name, pattern)]
+    matches = [name for name in names if name[:1] not in ("", ".", "_") and fnmatchcase(name, pattern)]
     if not matches:
         raise InvalidInput.at(_POINTER, "matches no file in the folder")
     if len(matches) > MAX_FILES:

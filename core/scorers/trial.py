@@ -17,6 +17,7 @@ from core.scorers.network_file import is_safetensors
 from core.scorers.reading import read_model, with_line_feeds
 from core.scorers.sum import Sum
 from core.scoring import Explainability
+from core.scoring.model_text import FOREIGN
 from core.scoring.trial import (
     EXTREME_SHARE,
     EXTREME_VALUES,
@@ -95,7 +96,7 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ModelError("the model text is not UTF-8") from error
+        raise ModelError(FOREIGN) from error
 
 
 def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Float64Array:

@@ -101,6 +101,7 @@ MAX_FEATURES = 1_000_000
 MAX_LEAVES = 131_072  # LightGBM's own bound of num_leaves
 _HEADER = re.compile(r"tree\nversion=v\d{1,3}\n")
 END = "\nend of trees\n"
+FOREIGN = "this is not a LightGBM text model; upload the scores of another model as a ranking instead"
 _KNOWN_DECISIONS = 0b1111
 
 
@@ -135,9 +136,11 @@ class ModelText:
         try:
             text = text if isinstance(text, str) else text.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise ModelError("the model text is not UTF-8") from error
-        if _HEADER.match(text) is None or END not in text:
-            raise ModelError("this is not a complete LightGBM text model")
+            raise ModelError(FOREIGN) from error
+        if _HEADER.match(text) is None:
+            raise ModelError(FOREIGN)
+        if END not in text:
+            raise ModelError("this is not a complete LightGBM text model: its end is missing")
         before, _, tail = text.partition(END)
         head, *blocks = before.split("\nTree=")
         fields = Fields.of(head, "the head")

@@ -151,6 +151,16 @@ class StoreSettings(BaseSettings):
         """Read arguments and variables only: unused sources, of files, took half of the time."""
         return init_settings, env_settings
 
+    @field_validator("storage_url")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        """Refuse characters by which fsspec would read or delete other files than those of the URL."""
+        special = ("::",) if value.startswith("file://") else ("*", "?", "[")
+        for characters in special:
+            if characters in value:
+                raise ValueError(f"must be a URL without {' '.join(special)}; found {value}")
+        return value
+
     @field_validator("data_roots", mode="before")
     @classmethod
     def _paths(cls, value: Any) -> Any:

@@ -160,9 +160,9 @@ def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(inline_wor
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("foreign", "not a complete LightGBM text model"),
+        ("foreign", "not a LightGBM text model; upload the scores"),
         ("cut", "not a complete LightGBM text model"),
-        ("bytes", "not UTF-8"),
+        ("bytes", "not a LightGBM text model; upload the scores"),
         ("classes", "one score per document"),
         ("nested", "pandas_categorical, is not JSON"),
         ("fewer", "scores of Rankery and LightGBM differ"),

@@ -1,9 +1,19 @@
 """Requests to train a model."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, create_model, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import ErrorType
 
 from app.datasets.hold_out_schemas import HoldOut, LabelMap, Validation
 from app.http.labels import Tags
@@ -26,11 +36,14 @@ from app.jobs.requests.fields import (
     Seed,
 )
 from core.clicks.correction import ClickCorrection
+from core.parameters import parameters_of
 from core.scorers import WeightedSum
 from core.training import Hyperparameters
 from core.training.options import TrainingOptions
 
 MAX_ROUNDS = 100_000
+_HYPERPARAMETERS = {name: p.name for p in parameters_of(Hyperparameters) for name in (p.name, *p.aliases)}
+_PYDANTIC_TYPES = frozenset(get_args(ErrorType))
 
 HyperparametersRequest: Any = request_model(
     "Hyperparameters",
@@ -108,6 +121,21 @@ ClickCorrectionRequest: Any = request_model(
 _OptionsRequest = create_model("_OptionsRequest", __base__=QueuedRequest, **declared_fields(TrainingOptions))
 
 
+def _is_hyperparameter(problem: ErrorDetails) -> bool:
+    location = problem["loc"]
+    return problem["type"] == "extra_forbidden" and len(location) == 1 and location[0] in _HYPERPARAMETERS
+
+
+def _with_place(problem: ErrorDetails) -> InitErrorDetails:
+    kind: str | PydanticCustomError = problem["type"]
+    if _is_hyperparameter(problem):
+        name = _HYPERPARAMETERS[str(problem["loc"][0])]
+        kind = PydanticCustomError("elsewhere", "unknown field; set hyperparameters.{name}", {"name": name})
+    elif kind not in _PYDANTIC_TYPES:
+        kind = PydanticCustomError("custom", "{text}", {"text": problem["msg"]})
+    return InitErrorDetails(type=kind, loc=problem["loc"], input=problem["input"], ctx=problem.get("ctx", {}))
+
+
 class TrainingRequest(_OptionsRequest):
     """Fields of all requests to train, except for their datasets."""
 
@@ -176,6 +204,20 @@ class TrainingRequest(_OptionsRequest):
         description="Train trees on several ranks; in one process when null. Not available with folds,"
         " `clicks`, `diagnostics` and some hyperparameters",
     )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _name_place(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Name the place of hyperparameters that are fields of the request itself."""
+        try:
+            return handler(value)
+        except ValidationError as error:
+            problems = error.errors(include_url=False)
+            if not any(map(_is_hyperparameter, problems)):
+                raise
+            raise ValidationError.from_exception_data(
+                cls.__name__, list(map(_with_place, problems))
+            ) from None
 
     @field_validator("loss")
     @classmethod

@@ -1,7 +1,6 @@
 """Parser of times to milliseconds since 1970 in UTC."""
 
 import re
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -18,6 +17,7 @@ from core.types import Int64Array
 # Bounds between seconds, milli-, micro- and nanoseconds: each unit's range begins in 1973 and ends in 5138.
 _MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS = 1e11, 1e14, 1e17
 _MAX_NUMBER = 2.0**63
+_FIRST_LOG = 631_152_000_000  # 1990 in milliseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UTC = " UTC$"  # the zone as BigQuery writes it
 
@@ -25,8 +25,7 @@ _UTC = " UTC$"  # the zone as BigQuery writes it
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
     """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
 
-    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size. Where all numbers but 0 are
-    whole and in the range of 1970 to 2099 in digits, such as 20260501 or 20260501103000, they are dates.
+    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size; see `with_written_dates`.
 
     Returns:
         (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times. In a
@@ -48,13 +47,11 @@ def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
 
 
 def time_of(value: Any) -> int | None:
-    """Parse one time as `times_of` parses a column of it alone; return None if it is not a time.
+    """Parse one time as `times_of` parses a column; return None if it is not a time.
 
     Example:
         >>> time_of("2024-12-10T00:01:29.378Z"), time_of(1_733_788_889), time_of("yesterday")
         (1733788889378, 1733788889000, None)
-        >>> time_of(20241210) == time_of("2024-12-10")
-        True
     """
     if isinstance(value, bool) or value is None:
         return None
@@ -63,6 +60,28 @@ def time_of(value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):  # overflow: an integer beyond float64
         return _of_text(value) if isinstance(value, str) else None
     return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MAX_NUMBER else None
+
+
+def with_written_dates(times: Int64Array) -> Int64Array:
+    """Return the times of a log, where numbers that are dates in digits are these dates.
+
+    Such a number is 20260501 or 20260501103000, of 1970 to 2099. As a number of seconds it would be in August
+    1970, and as one of milliseconds after 2593. If the log has as many other times before 1990, its times are
+    relative, such as seconds since the start of a study, and no dates; times of 0 may be missing.
+
+    Args:
+        times: (n,) milliseconds since 1970, in which numbers are not dates.
+    """
+    seconds, rest = np.divmod(times, 1000)
+    is_day = (rest == 0) & (seconds < 10**8)
+    written = np.where(is_day, seconds * 10**6, times)
+    is_year = (written >= 1970 * 10**10) & (written < 2100 * 10**10)
+    moments, is_date = _of_written(np.where(is_year, written, 0))
+    is_date &= is_year
+    others = ~is_date & (times != 0) & (times < _FIRST_LOG)
+    if np.count_nonzero(is_date) <= np.count_nonzero(others):
+        return times
+    return np.where(is_date, moments, times)
 
 
 def _milliseconds(column: Any) -> Int64Array:
@@ -74,19 +93,11 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
     is_time = sizes < _MAX_NUMBER
     bounds = [sizes < bound for bound in (_MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS)]
     scaled = np.select(bounds, [values * 1e3, values, values / 1e3], values / 1e6)
-    times = np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
-    digits = np.where(sizes < 1e8, 8, 14)
-    years = values / 10.0 ** (digits - 4)
-    is_written = (years >= 1970.0) & (years < 2100.0) & (values == np.floor(values))
-    known = is_time & (values != 0.0)
-    if is_written[known].all():
-        written = values[known].astype(np.int64) * 10 ** (14 - digits[known])
-        times[known] = _of_written(written, otherwise=times[known])
-    return times
+    return np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
 
 
-def _of_written(written: Int64Array, otherwise: Int64Array) -> Int64Array:
-    """Return the times that are written as YYYYMMDDhhmmss in digits, else other times."""
+def _of_written(written: Int64Array) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """Return the milliseconds of times written as YYYYMMDDhhmmss in digits, and which of them are valid."""
     date, time = np.divmod(written, 10**6)
     months = ((date // 10_000 - 1970) * 12 + date // 100 % 100 - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (date % 100 - 1)
@@ -94,7 +105,7 @@ def _of_written(written: Int64Array, otherwise: Int64Array) -> Int64Array:
     is_date = (days.astype("datetime64[M]") == months) & np.isin(date // 100 % 100, np.arange(1, 13))
     is_time = is_date & (hour < 24) & (minute < 60) & (second < 60)
     seconds = days.astype("datetime64[s]").astype(np.int64) + hour * 3600 + minute * 60 + second
-    return np.where(is_time, seconds * 1000, otherwise)
+    return seconds * 1000, is_time
 
 
 def _of_text(text: str) -> int | None:
@@ -112,9 +123,5 @@ def _of_text(text: str) -> int | None:
 def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:
     times = [None if text is None else time_of(text) for text in texts]
     wrong = [index for index, text in enumerate(texts) if text is not None and times[index] is None]
-    if not wrong:
-        with suppress(ValueError):
-            values = np.array([np.nan if text is None else float(text) for text in texts])
-            return _of_numbers(values), np.empty(0, np.int64)
-    known = np.array([NO_TIME if time is None else time for time in times], np.int64)
-    return known, np.array(wrong, np.int64)
+    values = np.array([NO_TIME if time is None else time for time in times], np.int64)
+    return values, np.array(wrong, np.int64)

@@ -246,7 +246,8 @@ class Artifacts:
         except Exception as error:  # each file system has its own errors
             raise StoreUnavailable(f"the artifact storage {self._reason(error)}") from error
         for path, details in listing.items():
-            yield path.removeprefix(f"{self._root}/"), details
+            if not path.endswith("/"):  # an object that marks a folder created in the console of a bucket
+                yield path.removeprefix(f"{self._root}/"), details
 
     def _range(self, key: str, start: int, stop: int) -> bytes:
         with self._reporting_errors(key) as path:

@@ -134,8 +134,24 @@ def _send_parts(
     try:
         with ThreadPoolExecutor(CONCURRENT_PARTS, "parts") as senders:
             sent = list(senders.map(send, range(1, len(parts) + 1)))
-        files.call_s3("complete_multipart_upload", MultipartUpload={"Parts": sent}, **upload)
+        _complete(upload, sent, path.stat().st_size, run)
     except BaseException:
         with suppress(Exception):  # raise the error of the upload, not of the abort
             files.call_s3("abort_multipart_upload", **upload)
         raise
+
+
+def _complete(upload: dict[str, str], sent: list[dict[str, Any]], size_bytes: int, run: Run) -> None:
+    """Publish the object; the upload is gone when an attempt whose response was lost has published it."""
+    attempts = 0
+
+    def complete_once(files: Any) -> None:
+        nonlocal attempts
+        attempts += 1
+        try:
+            files.call_s3("complete_multipart_upload", MultipartUpload={"Parts": sent}, **upload)
+        except FileNotFoundError:
+            if attempts == 1 or files.size(f"{upload['Bucket']}/{upload['Key']}") != size_bytes:
+                raise
+
+    run(complete_once)

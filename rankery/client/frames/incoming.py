@@ -228,12 +228,22 @@ def as_stream(table: "pa.Table", metadata: Mapping[str, str] | None = None) -> b
 
 @contextmanager
 def temporary_parquet(table: "pa.Table") -> Iterator[Path]:
-    """Write a table as Parquet into a temporary file, which is removed at the end of the block."""
-    from rankery.client.frames.arrow import pq
+    """Write a table as Parquet into a temporary file, which is removed at the end of the block.
+
+    Raises:
+        DataUnusable: A column has a type that Parquet lacks, such as an interval of DuckDB.
+    """
+    from rankery.client.frames.arrow import pa, pq
 
     with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
         path = Path(folder) / "table.parquet"
-        pq.write_table(table, path, compression="zstd")
+        try:
+            pq.write_table(table, path, compression="zstd")
+        except pa.ArrowNotImplementedError as error:
+            names = [repr(field.name) for field in table.schema if str(field.type) in str(error)]
+            raise DataUnusable(
+                f"a column cannot be sent, convert it or leave it out: {', '.join(names)} ({error})"
+            ) from error
         yield path
 
 

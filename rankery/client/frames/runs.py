@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _SCORES = ("score", "scores", "prediction", "predictions", "pred")
 _ROLES = ("query", "document", "score")
 _BATCH_ROWS = 100_000
+_NO_SCORE = "the run has no score other than NaN, so that no document was retrieved"
 
 
 def judged_rows(qrels: str) -> tuple[list[str], list[str]]:
@@ -196,7 +197,15 @@ def _score_column(names: Sequence[str]) -> str | None:
 
 
 def run_of_table(run: "pa.Table") -> Iterator[str]:
-    """Yield a run in blocks of lines, from `query`, `document` and `score`."""
+    """Yield a run in blocks of lines, from `query`, `document` and `score`.
+
+    Raises:
+        DataUnusable: No row has a score.
+    """
+    from rankery.client.frames.arrow import np
+
+    if np.isnan(run.column("score").to_numpy()).all():
+        raise DataUnusable(_NO_SCORE)
     for first in range(0, len(run), _BATCH_ROWS):
         part = run.slice(first, _BATCH_ROWS)
         columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
@@ -211,8 +220,10 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the lines of a run from `{query: {document: score}}`, the form of pytrec_eval and ranx.
 
     Raises:
-        DataUnusable: The run has another form, an id is missing or invalid, or a score is not a number.
+        DataUnusable: The run has another form or no score, an id is missing or invalid, or a score is not a
+            number.
     """
+    has_score = False
     for query_id, (query, scores) in zip(_encoded_keys(run, "a query"), run.items(), strict=True):
         if not isinstance(scores, Mapping):
             raise DataUnusable(
@@ -226,7 +237,10 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
                 location = f"query {query!r}, document {document!r}"
                 raise DataUnusable(f"{location}: the score is {score!r:.40}, not a number") from None
             if number == number:
+                has_score = True
                 yield _line(query_id, document_id, number)
+    if not has_score:
+        raise DataUnusable(_NO_SCORE)
 
 
 def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]":

@@ -265,6 +265,21 @@ def test_a_filename_is_only_a_label(client: TestClient, filename: str, kept: str
     assert response.json()["source"]["filename"] == kept
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        """filename="=?utf-8?B?anVnw6kudHh0?="; filename*=utf-8''jug%C3%A9.txt""",
+        """filename*=UTF-8''jug%C3%A9.txt""",
+        """filename*="iso-8859-1'fr'jug%E9.txt"; size=3""",
+    ],
+)
+def test_an_extended_filename_is_decoded(client: TestClient, parameters: str) -> None:
+    """HttpClient of .NET sends names beyond ASCII in this way, others only so."""
+    body = _part("file", LETOR, "plain.txt").replace(b'filename="plain.txt"', parameters.encode())
+    response = client.post("/v1/datasets", content=body + END, headers={"Content-Type": MULTIPART})
+    assert response.json()["name"] == "jugé.txt"
+
+
 def test_the_name_defaults_to_the_filename(client: TestClient) -> None:
     """A dataset without a given name has the name of its file, of a long one the end."""
     assert client.post("/v1/datasets", files={"file": ("fold1.txt", LETOR)}).json()["name"] == "fold1.txt"

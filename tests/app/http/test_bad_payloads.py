@@ -191,6 +191,7 @@ def test_each_mistake_in_a_job_has_a_pointer(client: TestClient, case: str) -> N
         ({"hyperparameters": {"num_leavs": 3}}, "unknown field; did you mean num_leaves?"),
         ({"hyperparameters": {"objective": "lambdarank"}}, "unknown field; set loss of the job instead"),
         ({"hyperparameters": {"zzz": 3}}, "unknown field"),
+        ({"n_estimators": 300}, "unknown field; set hyperparameters.num_iterations"),
         ({"loss": {"name": "lambdarank", "truncation": 30}}, "unknown field; did you mean truncation_level?"),
         ({"loss": {"name": "lambdarank", "sigmoid": 2.0}}, "unknown field; did you mean sigma?"),
     ],
@@ -199,6 +200,18 @@ def test_a_wrong_name_gets_a_suggestion(client: TestClient, part: dict[str, Any]
     """A misspelled hyperparameter, or an alias of LightGBM, is answered with the right name."""
     response = client.post("/v1/jobs", json=TRAIN | part)
     assert [error["detail"] for error in response.json()["errors"]] == [detail]
+
+
+def test_a_misplaced_name_hides_no_other_mistake(client: TestClient) -> None:
+    """Each mistake keeps its pointer and its description."""
+    part = {"num_leaves": 7, "zzz": 1, "hyperparameters": {"num_leavs": 3}, "label_map": 1}
+    errors = client.post("/v1/jobs", json=TRAIN | part).json()["errors"]
+    assert {error["pointer"]: error["detail"] for error in errors} == {
+        "/label_map": "must be a JSON object",
+        "/hyperparameters/num_leavs": "unknown field; did you mean num_leaves?",
+        "/num_leaves": "unknown field; set hyperparameters.num_leaves",
+        "/zzz": "unknown field",
+    }
 
 
 @pytest.mark.parametrize(
@@ -229,6 +242,12 @@ def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> No
     (error,) = response.json()["errors"]
     assert error["pointer"] == ""
     assert error["detail"].startswith(detail)
+
+
+def test_a_byte_order_mark_is_skipped(client: TestClient) -> None:
+    """PowerShell and editors of Windows save JSON files with a mark, which RFC 8259 lets parsers ignore."""
+    response = _post(client, b'\xef\xbb\xbf{"kind": "train"}')
+    assert response.json()["errors"][0]["pointer"] == "/model_name"
 
 
 def test_a_number_beyond_float64_is_refused_with_a_pointer(client: TestClient) -> None:

@@ -80,7 +80,7 @@ def test_a_text_that_lightgbm_scores_differently_is_refused(model_text: str) -> 
 @pytest.mark.parametrize(
     ("pattern", "becomes", "words"),
     [
-        (r"(?s).*", "%PDF-1.7", "not a complete LightGBM text model"),
+        (r"(?s).*", "%PDF-1.7", "not a LightGBM text model"),
         (r"num_class=1", "num_class=3", "one score per document"),
         (r"feature_names=bm25 shop age", "feature_names=bm25 bm25 age", "same name"),
         (r"feature_names=bm25", "feature_names=bm\x0725", "printable"),

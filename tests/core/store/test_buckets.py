@@ -25,6 +25,8 @@ def bucket(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     files = fsspec.filesystem("s3", skip_instance_cache=True)
     for name in ("a/part-10", "a/part-2", "a/_SUCCESS", "a/inner/part-3", "b/part-1"):
         files.pipe(f"{url}/{name}", name.encode())
+    location = {"Bucket": url.split("/")[2], "Key": f"{'/'.join(url.split('/')[3:])}/a/"}
+    files.call_s3("put_object", Body=b"", **location)  # as a console creates the folder
     files.pipe(f"{url.rpartition('/')[0]}/private/part-1", b"private")
     files.pipe(f"{url}-more/part-1", b"beside")
     return url
@@ -40,6 +42,7 @@ def test_objects_are_found_and_read(bucket: str) -> None:
     found = buckets(bucket).find(f"{bucket}/a/", "part-*")
     assert found.folder == f"{bucket}/a"
     assert found.names == ("part-2", "part-10")
+    assert buckets(bucket).find(f"{bucket}/a/", "*") == found
     assert found.size_bytes == len("a/part-2") + len("a/part-10")
     assert found.modified.endswith("+00:00")
     reported: list[tuple[int, int]] = []

@@ -136,6 +136,31 @@ def test_a_part_is_retried_however_long_the_upload_takes(
     assert (calls["complete_multipart_upload"], calls["abort_multipart_upload"]) == (1, 0)
 
 
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_completion_is_retried_after_a_lost_response(
+    artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch, is_complete: bool
+) -> None:
+    """An upload ends well whether the server published the object before it failed, or not."""
+    files = artifacts._files._files
+    call_s3, failures = files.call_s3, [ConnectionResetError("by the server")]
+
+    calls: Counter[str] = Counter()
+
+    def failing(name: str, **arguments: Any) -> Any:
+        calls[name] += 1
+        if name != "complete_multipart_upload" or not failures:
+            return call_s3(name, **arguments)
+        if is_complete:
+            call_s3(name, **arguments)
+        raise failures.pop()
+
+    monkeypatch.setattr(files, "call_s3", failing)
+    content = np.random.default_rng(2).bytes(2 * PART_BYTES)
+    artifacts.write_bytes(KEY, content)
+    assert artifacts.read_bytes(KEY) == content
+    assert calls["create_multipart_upload"] == 1
+
+
 def _read_as_file(artifacts: Artifacts) -> bytes:
     with artifacts.local(KEY) as path:
         return path.read_bytes()
@@ -296,6 +321,17 @@ def test_a_missing_bucket_is_an_error_of_the_storage(proxy: TcpProxy) -> None:
     assert artifacts.fault() == "does not exist"
     with pytest.raises(StoreUnavailable, match="does not exist"):
         artifacts.write_bytes(KEY, b"x")
+
+
+def test_marked_folders_are_no_artifacts(artifacts: Artifacts, storage_url: str) -> None:
+    """Consoles of buckets create an object for each folder."""
+    files, artifact = fsspec.filesystem("s3", skip_instance_cache=True), [(KEY, 4)]
+    bucket, folder = storage_url.removeprefix("s3://").split("/")
+    for key in (f"{folder}/", f"{folder}/models/", f"{folder}/models/mdl_1/"):
+        files.call_s3("put_object", Bucket=bucket, Key=key, Body=b"")
+    assert list(artifacts.files()) == []
+    artifacts.write_bytes(KEY, b"tree")
+    assert list(artifacts.sizes()) == list(artifacts.sizes("models/mdl_1")) == artifact
 
 
 def test_an_empty_bucket_is_usable(artifacts: Artifacts) -> None:

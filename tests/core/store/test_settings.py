@@ -20,6 +20,16 @@ def test_a_relative_folder_is_made_absolute() -> None:
     assert StoreSettings(data_dir=Path("here")).database_url == f"sqlite:///{Path.cwd()}/here/rankery.db"
 
 
+@pytest.mark.parametrize("url", ["s3://bucket/[a]", "s3://bucket/a*", "gs://bucket/a?b", "file:///a::b"])
+def test_a_storage_whose_files_would_be_confused_is_refused(url: str) -> None:
+    """On buckets fsspec deletes by pattern, and two colons chain its URLs; other characters are plain."""
+    with pytest.raises(ValueError, match="must be a URL without"):
+        StoreSettings(storage_url=url)
+    with pytest.raises(ValueError, match="must be a URL without ::"):
+        StoreSettings(data_dir=Path("/a::b"))
+    assert StoreSettings(data_dir=Path("/a?[b]* 100%#")).storage_url == "file:///a?[b]* 100%#/artifacts"
+
+
 def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings are read from RANKERY_ variables; an empty one counts as unset."""
     monkeypatch.setenv("RANKERY_DATABASE_URL", "postgresql://db/rankery")

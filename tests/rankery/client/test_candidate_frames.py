@@ -237,6 +237,17 @@ def test_scores_become_runs() -> None:
     assert "".join(run_of_mapping({"red shoes": {"x": 0.5, "z": 1.5}, "b": {"y": float("nan")}})) == expected
 
 
+def test_a_run_without_scores_is_refused() -> None:
+    """The message names the run, not the file that would be sent."""
+    empty: list[Any] = [{}, {"a": {}}, {"a": {"x": float("nan")}}]
+    for run in empty:
+        with pytest.raises(DataUnusable, match="the run has no score"):
+            list(run_of_mapping(run))
+    for frame in (FRAME[:0], FRAME):
+        with pytest.raises(DataUnusable, match="the run has no score"):
+            list(run_of_table(scores_table(frame.assign(query="a", score=float("nan")))))
+
+
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float32, np.longdouble])
 def test_an_array_of_any_type_of_numbers_becomes_a_run(kind: type) -> None:
     """The run has floating-point numbers, since its format has no booleans."""

@@ -12,7 +12,13 @@ import pytest
 
 from core.data.options import COLUMN_LISTS, ROLES
 from rankery.client.arguments import Columns
-from rankery.client.frames.incoming import as_table, is_frame, sizes_or_ids, table_of_arrays
+from rankery.client.frames.incoming import (
+    as_table,
+    is_frame,
+    sizes_or_ids,
+    table_of_arrays,
+    temporary_parquet,
+)
 from rankery.client.frames.judged import checked_columns
 from rankery.client.frames.runs import warn_if_reordered
 from rankery.errors import DataUnusable, DataWarning, InvalidArgument
@@ -271,3 +277,17 @@ def test_whole_decimals_keep_their_digits() -> None:
         "price": [1.5, None],
         "size": [1e30, None],
     }
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.array([2.0], pa.run_end_encoded(pa.int32(), pa.float64())),
+    ],
+)
+def test_a_column_of_a_type_that_parquet_lacks_is_named(column: Any) -> None:
+    """DuckDB returns intervals in this type."""
+    table = pa.table({"query": ["a"], "waited": column})
+    with pytest.raises(DataUnusable, match=r"^a column cannot be sent, .*: 'waited' \(.*type"):
+        temporary_parquet(table).__enter__()

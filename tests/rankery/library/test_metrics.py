@@ -126,6 +126,7 @@ def test_one_metric_may_be_a_text() -> None:
         ([1.0, 2.0], [1.0, 0.0], [1.0, np.nan], {}, "query_ids: has no query for document 1"),
         (["x", "y"], [1.0, 0.0], ["a", "a"], {}, "scores: must be numbers"),
         ([], [], [], {}, "scores: must be one number per document"),
+        ({"a": {"x": 1.0}}, {"a": {"x": 1}}, None, {}, "scores: must be one number per document, not a dict"),
         ([1.0], [1.0], ["a"], {"metrics": ["ndgc"]}, "did you mean ndcg"),
         ([1.0], [1.0], ["a"], {"contract": "trec"}, "unknown preset"),
         ([1.0], [1.0], ["a"], {"document_ids": ["x", "y"]}, "document_ids: is of shape"),

@@ -259,23 +259,33 @@ def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
     assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
 
 
-def test_a_whole_number_may_be_a_date() -> None:
-    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; other numbers are."""
-    dates = {20260501: "2026-05-01", 20240229: "2024-02-29", 20260501103000: "2026-05-01T10:30:00"}
-    numbers = [*dates, 20260229, 20261301]
-    expected = [*map(time_of, dates.values()), 20_260_229_000, 20_261_301_000]
-    assert [time_of(number) for number in numbers] == expected
-    assert times_of(pa.array(numbers))[0].tolist() == expected
-    assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
+_DATES = {20260501: "2026-05-01", 20240229: "2024-02-29", 20260501103000: "2026-05-01T10:30:00"}
 
 
-@pytest.mark.parametrize("other", [19_000_000, 20_500_101.5, 86_399_999])
-def test_numbers_among_others_are_no_dates(other: float) -> None:
-    """In a column of milliseconds of a day, a number that could be a date is no date; 0 may be missing."""
-    numbers = [20_501_231.0, other]
-    for column in (pa.array(numbers), pa.array([repr(number) for number in numbers])):
-        assert times_of(column)[0].tolist() == [20_501_231_000, int(other * 1000)]
-    assert times_of(pa.array([20_501_231, 0]))[0].tolist() == [time_of("2050-12-31"), 0]
+def _times(read: Read, times: list[Any]) -> list[int]:
+    """Return the times of lists, after a check that JSON lines and a table have the same."""
+    rows = "".join(f"q,a,1,0,{number},{time}\n" for number, time in enumerate(times))
+    logs = [
+        read(lines(*({"documents": ["a"], "time": time} for time in times))).log,
+        read(f"query,document,rank,click,list,time\n{rows}").log,
+    ]
+    of_lines, of_table = ([] if log.list_times is None else [*map(int, log.list_times)] for log in logs)
+    assert of_lines == of_table
+    return of_lines
+
+
+def test_a_whole_number_may_be_a_date(read: Read) -> None:
+    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; an invalid day is."""
+    expected = [*map(time_of, _DATES.values()), 20_260_229_000, 0]
+    assert _times(read, [*_DATES, 20260229, 0]) == expected
+    assert _times(read, [*map(str, _DATES), "20260229", 0]) == expected
+    assert _times(read, [*_DATES, "2026-05-01"])[-1] == expected[0]
+
+
+@pytest.mark.parametrize("others", [[19_000_000], [20_500_101.5], [20_501_240, 20_501_241], [-5]])
+def test_numbers_among_relative_times_are_no_dates(read: Read, others: list[float]) -> None:
+    """In a log of seconds since its start, a number that could be a date is no date."""
+    assert _times(read, [20_501_231, *others]) == [int(time * 1000) for time in (20_501_231, *others)]
 
 
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
