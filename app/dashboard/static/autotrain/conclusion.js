@@ -13,14 +13,12 @@ import { briefDuration, metric, pValue } from "../page/format.js";
 export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);
-  return h(
-    "section.conclusion",
-    { "aria-label": "Conclusion" },
+  return h("section.conclusion", { "aria-label": "Conclusion" }, [
     h("p.sentence", sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
     times && hint(times),
-  );
+  ]);
 }
 
 /**
@@ -51,13 +49,12 @@ function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
   const link = (href, words) => h("a.button.quiet", { href }, words);
-  return h(
-    "div.actions",
+  return h("div.actions", [
     h("a.button.primary", { href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),
     link(`${page}#view=exports`, "Export"),
-  );
+  ]);
 }
 
 /** Compare the model with the baselines. @param {Conclusion} conclusion @param {string} name of the metric */

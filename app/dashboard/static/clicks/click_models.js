@@ -26,9 +26,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     fixed(each.perplexity, 4),
     fixed(each.conditional_perplexity, 4),
   ];
-  return h(
-    "section.rows",
-    { "aria-label": "Models compared" },
+  return h("section.rows", { "aria-label": "Models compared" }, [
     h("h3", "Models compared"),
     dataTable("Comparison of models", ["Model", numbers], models, cells, { class: "click-table" }),
     hint(
@@ -36,7 +34,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
       unseen > 0 &&
         ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
     ),
-  );
+  ]);
 }
 
 /** Return the interval with the opposite sign: " 0.00042 to 0.00113", or " no interval" of one held-out user. @param {{lower: number | null, upper: number | null}} difference */
@@ -63,9 +61,7 @@ function perplexityFigure(models) {
 export function fittedModel({ model, label, parameters, findings }) {
   const single = Object.entries(parameters).filter(([, rows]) => rows.length === 1 && rows[0].rank === undefined);
   const byRank = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
-  return h(
-    "section.rows",
-    { "aria-label": "Parameters" },
+  return h("section.rows", { "aria-label": "Parameters" }, [
     h("h3", `Parameters of ${model}`, h("small", ` ${label}, estimated from all lists`)),
     findings.length > 0 && h("ul.click-notes", ...findings.map((words) => h("li", ...withCode(words)))),
     single.length > 0 &&
@@ -76,7 +72,7 @@ export function fittedModel({ model, label, parameters, findings }) {
     h("div.columns", ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
     byRank.length > 0 && parameterTable(byRank),
     !Object.keys(parameters).length && hint("This model has no parameters that all queries share."),
-  );
+  ]);
 }
 
 /** @param {string} name */

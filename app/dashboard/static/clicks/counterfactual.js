@@ -88,13 +88,11 @@ function supportTable(systems, named) {
     ...[largest, system.clipped, system.unsupported].map((share) => percent(share, 1)),
     supportLabel(system.missing),
   ];
-  return h(
-    "section.rows",
-    { "aria-label": "Support by the log" },
+  return h("section.rows", { "aria-label": "Support by the log" }, [
     h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems, cells, { class: "click-table" }),
     hint(
       `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),
-  );
+  ]);
 }

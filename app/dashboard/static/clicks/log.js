@@ -62,10 +62,8 @@ export function ranksPanel({ ranks }) {
   const rates = shown.map(({ rank, impressions, clicks }) => ({ x: rank, y: clicks / impressions }));
   const words = shown.map(({ rank, impressions, clicks }) => `rank ${rank} ${percent(clicks, impressions)}`);
   const [first] = shown;
-  return panel(
-    "Clicks by rank",
-    h(
-      "div.columns",
+  return panel("Clicks by rank", [
+    h("div.columns", [
       rankLines([{ name: "Share of impressions with a click", points: rates }], {
         caption: "Share of impressions with a click",
         axis: "Rank",
@@ -78,9 +76,9 @@ export function ranksPanel({ ranks }) {
         axis: "Rank",
         summary: `Impressions from rank ${first.rank} (${count(first.impressions)}) to rank ${ranks.length} (${count(ranks[ranks.length - 1].impressions)}).`,
       }),
-    ),
+    ]),
     hint("A decline by rank mixes relevance and position bias; click models or propensities separate the two."),
-  );
+  ]);
 }
 
 /** Show the counts of actions with their weights; return null for a log with fewer than two actions. @param {ClickLog} log */
@@ -94,11 +92,10 @@ export function actionsPanel({ source, statistics }) {
     h("span", name, h("small", name in weights ? ` weight ${weights[name]}` : " no weight")),
     number,
   ];
-  return panel(
-    "Actions",
+  return panel("Actions", [
     bars("Rows of the file by action", actions.map(row)),
     hint(
       "An impression counts as clicked if an action on it has a weight above 0. Upload the log again to change weights.",
     ),
-  );
+  ]);
 }

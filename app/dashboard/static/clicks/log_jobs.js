@@ -75,14 +75,12 @@ function lineName(kind, title, method) {
 
 /** @param {LogJob} job */
 function jobLine({ id, title, kind_label: label, status, created_at: time, result }) {
-  return h(
-    "li",
+  return h("li", [
     statusBadge(status),
-    h(
-      "div",
+    h("div", [
       h("a", { href: jobPage(id) }, `${label}: ${title}`),
       h("small", " ", timeElement(time)),
       result?.sentence && hint(...withCode(result.sentence)),
-    ),
-  );
+    ]),
+  ]);
 }

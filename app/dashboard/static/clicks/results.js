@@ -48,16 +48,14 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
   const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
   /** @param {number} grade @returns {Child} */
   const gradeLabel = (grade) =>
-    h(
-      "span",
+    h("span", [
       `Grade ${grade}`,
       h("small", grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first threshold"),
-    );
+    ]);
   return [
-    h(
-      "p.sentence",
+    h("p.sentence", [
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
-    ),
+    ]),
     left > 0 && hint(`${counted(left, "pair")} with too few impressions were not graded.`),
     h("p", h("a.button.primary", { href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
@@ -74,9 +72,7 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
   const { kendall_tau: kendall, kendall_lower: lower, kendall_upper: upper } = tau;
   const interval = lower === null || upper === null ? "" : `${fixed(lower, 3)} to ${fixed(upper, 3)}`;
   const number = (/** @type {number | null} */ value) => (value === null ? "–" : fixed(value, 3));
-  return h(
-    "section.rows",
-    { "aria-label": "Agreement with judgments" },
+  return h("section.rows", { "aria-label": "Agreement with judgments" }, [
     h("h3", "Agreement with the judged dataset"),
     tileList([
       ["Pairs in both", count(pairs)],
@@ -84,7 +80,7 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
       ["Weighted kappa", number(weighted), "quadratic weights"],
       ["Kendall's tau", number(kendall), interval || `over ${counted(queries, "query", "queries")}`],
     ]),
-  );
+  ]);
 }
 
 /** @param {PropensityResult} result @returns {Child[]} */

@@ -22,9 +22,7 @@ export function correctedFileForm(dataset, usual) {
   const { columns, ...options } = /** @type {Record<string, any>} */ (source.options ?? {});
   const roles = h("div.previewed", { hidden: true });
   const file = h("input", { type: "file", name: "file", "data-pointer": "/file" });
-  const form = h(
-    "form.form.panel.corrected-file",
-    { novalidate: true, "aria-label": "Upload the corrected file" },
+  const form = h("form.form.panel.corrected-file", { novalidate: true, "aria-label": "Upload the corrected file" }, [
     h("h2", "Upload the corrected file"),
     hint(
       `The file is read with the same name, options and column roles as ${name}. It replaces this dataset, which moves to the trash.`,
@@ -32,18 +30,15 @@ export function correctedFileForm(dataset, usual) {
     h("div.summary", { hidden: true }),
     h("label.field.drop", "File", file),
     roles,
-    h(
-      "div.upload-progress",
-      { hidden: true },
+    h("div.upload-progress", { hidden: true }, [
       h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
       h("p.hint", { "aria-live": "off" }),
-    ),
-    h(
-      "div.actions",
+    ]),
+    h("div.actions", [
       h("button.primary", { type: "submit" }, "Upload and replace"),
       h("button.quiet", { "data-action": "abort", hidden: true }, "Stop"),
-    ),
-  );
+    ]),
+  ]);
   const panel = rolesPanel(roles, usual);
   file.addEventListener("change", () => panel.show(file.files?.[0], columns));
   acceptDrop(form);
@@ -71,14 +66,12 @@ export function correctedFileForm(dataset, usual) {
  */
 export function correctedSourceForm({ id, source }, begun) {
   if (source.kind !== "address" && source.kind !== "folder") return null;
-  const form = h(
-    "form.form.panel",
-    { novalidate: true, "aria-label": "Read the corrected files" },
+  const form = h("form.form.panel", { novalidate: true, "aria-label": "Read the corrected files" }, [
     h("h2", "Read the corrected files"),
     hint("The files are read again as they are now, with the same options."),
     h("div.summary", { hidden: true }),
     h("div.actions", h("button.primary", { type: "submit" }, "Read again")),
-  );
+  ]);
   const create = creator();
   onSubmit(form, async () => {
     await create(datasetApi(id, "/read-again"), {});

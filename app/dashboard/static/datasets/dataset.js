@@ -108,8 +108,7 @@ export function headingOn(words, connective, id) {
 export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;
-  return h(
-    "div.actions",
+  return h("div.actions", [
     status === "ready" &&
       (isJudgedOnly
         ? h("a.button", { href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of this dataset")
@@ -118,21 +117,19 @@ export function datasetActions(dataset) {
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" &&
       confirmedDeleteButton("datasets", dataset, `${trashLabel()} Models trained on it are kept.`),
-  );
+  ]);
 }
 
 /** @param {string} id @param {boolean} isJudgedOnly */
 function downloads(id, isJudgedOnly) {
   /** @param {string} path @param {string} words */
   const file = (path, words) => h("a", { href: datasetApi(id, path), download: "" }, words);
-  return h(
-    "details.menu",
+  return h("details.menu", [
     h("summary.button.quiet", "Download"),
-    h(
-      "div.menu-items",
+    h("div.menu-items", [
       file("/download?format=parquet", "Parquet"),
       !isJudgedOnly && file("/download?format=letor", "LETOR"),
       file("/qrels", "Judgments (TREC qrels)"),
-    ),
-  );
+    ]),
+  ]);
 }

@@ -58,11 +58,10 @@ function queryLengths({ histogram: bins = [], min, median, max }) {
 /** @param {Statistics} statistics */
 export function distributions(statistics) {
   const { labels, documents_per_query: perQuery } = statistics;
-  return h(
-    "div.columns.distributions",
+  return h("div.columns.distributions", [
     labels && h("section.panel", h("h2", "Labels"), labelCounts(statistics)),
     perQuery?.histogram && h("section.panel", h("h2", "Query lengths"), queryLengths(perQuery)),
-  );
+  ]);
 }
 
 const INITIAL_ROWS = 50;
@@ -150,11 +149,9 @@ function ndcgCell({ ndcg_at_10: value, direction }) {
   const arrow = direction === "ascending" ? "↘" : "↗";
   return [
     metric(value),
-    h(
-      "span.direction",
-      { title: direction === "ascending" ? "small values rank first" : "large values rank first" },
+    h("span.direction", { title: direction === "ascending" ? "small values rank first" : "large values rank first" }, [
       arrow,
-    ),
+    ]),
   ];
 }
 

@@ -161,7 +161,7 @@ export function documentFeatures(datasetId, queryId) {
         return [
           h(
             "dl.feature-list",
-            ...Object.entries(found.features).map(([name, value]) =>
+            Object.entries(found.features).map(([name, value]) =>
               h("div", h("dt", { title: name }, name), h("dd", featureValue(value))),
             ),
           ),

@@ -51,12 +51,10 @@ function content(preview, usual, columns) {
 
 /** @param {Preview} preview */
 function faultList({ faults }) {
-  return h(
-    "div.problem",
-    { role: "group", "aria-label": "Lines that cannot be read" },
+  return h("div.problem", { role: "group", "aria-label": "Lines that cannot be read" }, [
     h("strong", "The service will refuse these lines"),
     h("ul.fault-list", ...faults.map(({ detail, text }) => h("li", `${detail}: `, h("code.fault-text", text)))),
-  );
+  ]);
 }
 
 /** @param {Preview} preview @param {import("./guess.js").UsualNames} usual @param {Columns} [columns] */
@@ -88,7 +86,7 @@ function roleTable(preview, usual, columns) {
           show();
         },
       },
-      ...ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
+      ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
     );
   // If not all columns fit, columns that are not features come first.
   const order = [...header.keys()];
@@ -118,17 +116,13 @@ function summary(header, roles, records) {
 function table({ header, rows }, maxColumns, order = [...header.keys()], control) {
   const columns = order.slice(0, maxColumns);
   const more = header.length - columns.length;
-  return h(
-    "div",
-    h(
-      "div.scroll.preview",
-      { role: "region", "aria-label": "First rows", tabindex: "0" },
-      h(
-        "table",
+  return h("div", [
+    h("div.scroll.preview", { role: "region", "aria-label": "First rows", tabindex: "0" }, [
+      h("table", [
         tableHead(...columns.map((column) => columnHead([header[column], control?.(column)]))),
         h("tbody", ...rows.map((row) => h("tr", ...columns.map((column) => h("td", row[column]))))),
-      ),
-    ),
+      ]),
+    ]),
     more > 0 && hint(`${count(more)} more columns keep their roles.`),
-  );
+  ]);
 }

@@ -41,11 +41,10 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const numbers = numberHeads("Estimate", "95% interval", "Logged ranking");
     const heads = ["Click log", "Metric", numbers, "Estimator", "Support", "Job"];
     return [
-      h(
-        "div.panel-head",
+      h("div.panel-head", [
         h("h2", "Estimated from clicks"),
         helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
-      ),
+      ]),
       dataTable("Estimates", heads, estimates, (estimate) => cells(estimate, names)),
     ];
   }

@@ -80,11 +80,9 @@ function reasonsPanel(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
   if (!models.length) return null;
   const refused = missingScope("score");
-  const node = h(
-    "section.document-reasons",
-    { "aria-label": "Why a document has its rank", "aria-live": "polite" },
+  const node = h("section.document-reasons", { "aria-label": "Why a document has its rank", "aria-live": "polite" }, [
     hint(refused ?? "Press a document to see why it has its rank."),
-  );
+  ]);
   if (refused) return { node };
   /** Explain all listed documents together, because contributions are relative to their mean. */
   const explain = readOnce(async () => {
@@ -186,15 +184,17 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
         ({ document_title: title, document_url: url }) => title || url,
       ),
     },
-    heading(left, shown),
-    h("span"),
-    heading(right, shown),
-    h("ol", ...left.ranking.map((each) => entry(each, largestLabel, open))),
-    lines(left, right, rows, largestLabel),
-    h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, indicesLeft, left)))),
-    remainder(left),
-    h("span"),
-    remainder(right),
+    [
+      heading(left, shown),
+      h("span"),
+      heading(right, shown),
+      h("ol", ...left.ranking.map((each) => entry(each, largestLabel, open))),
+      lines(left, right, rows, largestLabel),
+      h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, indicesLeft, left)))),
+      remainder(left),
+      h("span"),
+      remainder(right),
+    ],
   );
   for (const kind of ["pointerover", "focusin"])
     node.addEventListener(kind, ({ target }) =>
@@ -209,11 +209,10 @@ const indexByDocument = ({ ranking }) => new Map(ranking.map(({ document_id: id 
 
 /** @param {Side} side @param {string} shown */
 function heading({ name, values }, shown) {
-  return h(
-    "div.ranking-head",
+  return h("div.ranking-head", [
     h("strong.name", { title: name }, name),
     h("span.hint", `${shown} ${metric(values[shown])}`),
-  );
+  ]);
 }
 
 /** @param {Document} document @param {((documentId: string) => void) | undefined} open */
@@ -239,7 +238,7 @@ function entry(document, largestLabel, open, moved) {
   return h(
     moved ? "li" : "li.before",
     { "data-document": id, tabindex: open ? false : "0", title: `${id}: score ${score}` },
-    ...(moved ? parts.reverse() : parts),
+    moved ? parts.reverse() : parts,
   );
 }
 
@@ -291,7 +290,7 @@ function lines(left, right, rows, largestLabel) {
   return svg(
     "svg.moves",
     { viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    ...documents.map(line),
+    documents.map(line),
   );
 }
 
@@ -330,12 +329,10 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
     },
   });
   const container = h("div");
-  const node = h(
-    "section.compared-query",
-    { "aria-label": "One query, ranked by both systems" },
+  const node = h("section.compared-query", { "aria-label": "One query, ranked by both systems" }, [
     h("div.panel-head", title, field),
     container,
-  );
+  ]);
   const read = latestReader(container, (error, retry) => {
     replace(title, "One query, ranked by both systems");
     const isAbsent = error instanceof Problem && error.status === 404;

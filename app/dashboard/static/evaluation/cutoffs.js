@@ -33,14 +33,12 @@ export function cutoffPanel(words) {
   const note = hint(words);
   const numbers = h("div");
   const title = h("h2");
-  const node = h(
-    "section.panel.cutoffs",
-    { hidden: true },
+  const node = h("section.panel.cutoffs", { hidden: true }, [
     h("div.panel-head", title, tabs.node),
     figure.node,
     note,
     disclosure("As a table", numbers),
-  );
+  ]);
   /** @type {MeasuredSystem[]} */
   let systems = [];
   /** @type {Map<string, number[]>} */

@@ -22,12 +22,11 @@ export const isShare = ({ unit }) => unit === "share";
 export function diagnosticsPanel({ loss, cutoff, values }) {
   const container = h("div");
   loadInto(container, async () => [diagnosticList(values, await readDiagnostics())]);
-  return h(
-    "section.panel.diagnostics",
+  return h("section.panel.diagnostics", [
     h("div.panel-head", h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     container,
-  );
+  ]);
 }
 
 /** @param {Record<string, number | null>} values @param {Diagnostic[]} catalogue */
@@ -36,12 +35,11 @@ function diagnosticList(values, catalogue) {
   /** @param {[string, number | null]} entry */
   const entry = ([name, value]) => {
     const diagnostic = known.get(name) || { title: name, summary: "", source: "", unit: "" };
-    return h(
-      "div.diagnostic",
+    return h("div.diagnostic", [
       h("dt", diagnostic.title),
       h("dd.value", diagnosticLabel(value, diagnostic)),
       h("dd.hint", diagnostic.summary, diagnostic.source && h("small", diagnostic.source)),
-    );
+    ]);
   };
   return h("dl", ...Object.entries(values).map(entry));
 }
@@ -59,14 +57,12 @@ export function diagnosticsCurve() {
   const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
   const note = hint();
-  const node = h(
-    "section.curve.diagnostics-curve",
-    { "aria-label": "Diagnostics", hidden: true },
+  const node = h("section.curve.diagnostics-curve", { "aria-label": "Diagnostics", hidden: true }, [
     h("h3", "Diagnostics"),
     tabs.node,
     figure.node,
     note,
-  );
+  ]);
   /** @type {LearningCurves | null} */
   let history = null;
   /** @type {Map<string, Diagnostic[]> | null} */

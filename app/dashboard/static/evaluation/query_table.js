@@ -156,11 +156,10 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** @param {any} item */
   function row(item) {
-    return h(
-      "tr",
+    return h("tr", [
       rowHead(query(item)),
       ...columns.map(({ value, words = metric }) => h("td.number", words(value(item)))),
-    );
+    ]);
   }
 
   /** @param {Schemas["QuerySummary"]} summary */
@@ -175,10 +174,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
       total === inSegment ? counted(total, "query", "queries") : `${count(total)} of ${count(inSegment)} queries`,
     );
     showSegments(segments);
-    replace(
-      chart,
-      distribution(counts, (least, most) => changeSelection({ min: String(least), max: String(most) })),
-    );
+    replace(chart, [distribution(counts, (least, most) => changeSelection({ min: String(least), max: String(most) }))]);
   }
 
   /** @param {Schemas["QuerySegment"][]} segments */
@@ -195,13 +191,12 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   csvSource(table, readAll);
   read();
   return [
-    h(
-      "div.browser-head.query-filters",
+    h("div.browser-head.query-filters", [
       segmentLabel,
       h("span.range", range, " from", limits.min, "to", limits.max),
       showAll,
       words,
-    ),
+    ]),
     chart,
     scrollRegion(LABEL, table),
     below,

@@ -38,11 +38,9 @@ export const verdictList = (entries) => h("ul.plain-list", ...entries.map(entry)
 
 /** @param {Recent} entry */
 function entry({ at, href, title, verdict, sentence }) {
-  return h(
-    "li.recent-result",
-    { "data-verdict": verdict },
+  return h("li.recent-result", { "data-verdict": verdict }, [
     verdict && verdictChip(verdict),
     h("a.quiet-link", { href }, sentence),
     h("p.job-meta", title, " · ", timeElement(at)),
-  );
+  ]);
 }

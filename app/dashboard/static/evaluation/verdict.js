@@ -38,12 +38,11 @@ const HEIGHT = 100;
  */
 export function differencePlot(differences, outcome, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
-  return h(
-    "figure.differences",
+  return h("figure.differences", [
     h("figcaption", `${metric} of ${names[1]} minus that of ${names[0]}, by query, sorted`),
     h("div.differences-plot", ticks(scale), columns(differences, scale, higherIsBetter, summary(outcome, metric))),
     shares(outcome, higherIsBetter),
-  );
+  ]);
 }
 
 /** @param {number[]} differences @param {Scale} scale @param {boolean} higherIsBetter @param {string} words */
@@ -62,10 +61,12 @@ function columns(differences, scale, higherIsBetter, words) {
       role: "img",
       "aria-label": words,
     },
-    ...scale.ticks.map((tick) => svg("line.tick", { x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) })),
-    svg("path", { class: higherIsBetter ? "gained" : "lost", d: area((value) => value > 0) }),
-    svg("path", { class: higherIsBetter ? "lost" : "gained", d: area((value) => value < 0) }),
-    svg("line.zero", { x1: 0, x2: differences.length, y1: zero, y2: zero }),
+    [
+      ...scale.ticks.map((tick) => svg("line.tick", { x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) })),
+      svg("path", { class: higherIsBetter ? "gained" : "lost", d: area((value) => value > 0) }),
+      svg("path", { class: higherIsBetter ? "lost" : "gained", d: area((value) => value < 0) }),
+      svg("line.zero", { x1: 0, x2: differences.length, y1: zero, y2: zero }),
+    ],
   );
 }
 
@@ -73,11 +74,9 @@ function columns(differences, scale, higherIsBetter, words) {
 function ticks(scale) {
   /** @param {number} tick */
   const words = (tick) =>
-    svg(
-      "text",
-      { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" },
+    svg("text", { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" }, [
       tick ? signed(tick, scale.format(tick).split(".")[1]?.length ?? 0) : "0",
-    );
+    ]);
   return svg("svg.differences-ticks", { "aria-hidden": "true" }, ...scale.ticks.map(words));
 }
 
@@ -102,16 +101,15 @@ function shares({ wins, ties, losses, queries }, higherIsBetter) {
     from += (100 * number) / queries;
     return svg("rect", { class: kind, x: `${x}%`, y: 0, width: `${(100 * number) / queries}%`, height: "100%" });
   };
-  return h(
-    "div.differences-shares",
+  return h("div.differences-shares", [
     svg("svg", { "aria-hidden": "true" }, ...parts.map(segment)),
     h(
       "ul",
-      ...parts.map(([number, words, kind]) =>
+      parts.map(([number, words, kind]) =>
         h("li", { "data-kind": kind }, h("strong", count(number)), ` ${words} `, h("small", percent(number, queries))),
       ),
     ),
-  );
+  ]);
 }
 
 /** @param {Outcome & {difference: number | null}} outcome @param {string} metric */

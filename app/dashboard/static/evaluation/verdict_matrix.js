@@ -29,14 +29,12 @@ export function verdictMatrix({ systems, pairs }, choose) {
     /** @param {Schemas["ComparedSystem"]} system @param {number} index */
     const row = (system, index) =>
       h("tr", rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
-    replace(
-      node,
-      h(
-        "table.matrix",
+    replace(node, [
+      h("table.matrix", [
         tableHead(h("td.hint", "row against column"), ...systems.map((system) => columnHead(name(system)))),
         h("tbody", ...systems.map(row)),
-      ),
-    );
+      ]),
+    ]);
     if (focused) findAll(node, `[data-place="${focused}"]`, HTMLElement)[0]?.focus();
   }
 
@@ -56,15 +54,12 @@ export function verdictMatrix({ systems, pairs }, choose) {
       "aria-label": label,
       title: label,
     };
-    return h(
-      "td",
-      h(
-        "button",
-        { ...attributes, click: () => pair && choose(pair) },
+    return h("td", [
+      h("button", { ...attributes, click: () => pair && choose(pair) }, [
         h("span", { "aria-hidden": "true" }, MARKS[verdict ?? ""] || "–"),
         ` ${signed(difference)}`,
-      ),
-    );
+      ]),
+    ]);
   }
 
   return { node, show };

@@ -25,16 +25,14 @@ export function reportPanels() {
     /** @param {ExperimentReport | null} report */
     update(report) {
       if (!hasChanged(report)) return;
-      replace(
-        node,
+      replace(node, [
         report &&
-          h(
-            "div.experiment-notes",
+          h("div.experiment-notes", [
             !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
             ...report.notes.map((note) => hint(note)),
-          ),
+          ]),
         ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
-      );
+      ]);
     },
   };
 }
@@ -43,9 +41,7 @@ export function reportPanels() {
 function tablePanel(table, figure) {
   const { name, caption, unit, test, cells, claims, deviations } = table;
   const title = tableName(name);
-  return h(
-    "section.panel.experiment-table",
-    { "aria-label": title, "data-table": name },
+  return h("section.panel.experiment-table", { "aria-label": title, "data-table": name }, [
     h("h2", `${title} `, h("small", joined([caption, unitLabel(unit)], ", "))),
     figure,
     numbersTable(table, title),
@@ -59,20 +55,18 @@ function tablePanel(table, figure) {
       h(
         "ul.experiment-claims",
         { "aria-label": `Claims of ${title}` },
-        ...claims.map(({ verdict, statement, source, sentence }) =>
-          h(
-            "li",
+        claims.map(({ verdict, statement, source, sentence }) =>
+          h("li", [
             h("span.verdict", { "data-verdict": verdict }, VERDICTS[verdict] ?? verdict),
             h("div", h("strong", statement), h("p", sentence), h("small", source)),
-          ),
+          ]),
         ),
       ),
     deviations.length > 0 &&
-      disclosure(
-        `${counted(deviations.length, "deviation")} from the paper's set-up`,
+      disclosure(`${counted(deviations.length, "deviation")} from the paper's set-up`, [
         h("ol.experiment-deviations", ...deviations.map((text) => h("li", text))),
-      ),
-  );
+      ]),
+  ]);
 }
 
 /** @param {ReportedTable} table @param {string} title */

@@ -22,9 +22,7 @@ export function figureView() {
   const plot = h(
     "div.plot",
     { role: "img", tabindex: "0", "aria-keyshortcuts": "ArrowLeft ArrowRight Plus -", keydown: pressed },
-    h("div"),
-    pointer,
-    readout,
+    [h("div"), pointer, readout],
   );
   const showAll = h("button.quiet.small", { hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
@@ -112,20 +110,18 @@ export function figureView() {
     for (const group of plot.querySelectorAll(".series.read")) group.classList.remove("read");
     if (!stop || !figure || !frame) return "";
     const { title, rows } = wordsOf(stop, figure, frame);
-    replace(
-      readout,
+    replace(readout, [
       h("strong", title),
       ...rows.map(({ series, words }) =>
         h("span", swatch(series), figure?.series.length === 1 ? "" : h("span", series.name), h("b", words)),
       ),
-    );
-    replace(
-      pointer,
+    ]);
+    replace(pointer, [
       stop.y === null && svg("line.ruler", { x1: stop.left, x2: stop.left, y1: frame.top, y2: frame.bottom }),
       ...stop.points.map(({ series, position: [cx, cy] }) =>
         svg("g.series", { "data-colour": series.colour }, svg("circle.circle", { cx, cy, r: 4 })),
       ),
-    );
+    ]);
     if (stop.y !== null)
       plot.querySelector(`.series[data-series="${CSS.escape(groupOf(stop.points[0].series))}"]`)?.classList.add("read");
     const x = Math.min(stop.points[0].position[0], frame.end);

@@ -15,15 +15,13 @@ export const lineStyle = (index) => ({ colour: `hue-${(index % HUES) + 1}`, dash
  */
 export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity }) {
   const isArea = kind === "band" || kind === "spans";
-  return svg(
-    "svg.swatch.series",
-    { viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
+  return svg("svg.swatch.series", { viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" }, [
     kind === "points"
       ? svg("path", { class: symbol, d: symbolPath(symbol, [9, 5], 4) })
       : isArea
         ? svg("rect", { class: kind, x: 2, y: 0, width: 14, height: 10, rx: 2 })
         : svg("path.line", { d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
-  );
+  ]);
 }
 
 /** Return the name of a series in the legend. @param {Series} series */
@@ -53,12 +51,10 @@ export function figureLegend(changed) {
   /** @param {string} name @param {Series} series */
   function entry(name, series) {
     const attributes = { "aria-pressed": String(!hidden.has(name)), "data-name": name };
-    return h(
-      "button",
-      { ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
+    return h("button", { ...attributes, click: () => toggle(name), dblclick: () => isolate(name) }, [
       swatch(series),
       name,
-    );
+    ]);
   }
 
   /** @param {string} name */

@@ -13,11 +13,10 @@ import { count, counted, percent, short } from "../page/format.js";
  */
 export function bars(caption, entries, words = count) {
   const largest = Math.max(0, ...entries.map(([, number]) => number)) || 1;
-  return h(
-    "table.bars",
+  return h("table.bars", [
     h("caption", caption),
     h("tbody", ...entries.map(([name, number]) => row(name, words(number), number / largest))),
-  );
+  ]);
 }
 
 /** @param {Child} name @param {string} words @param {number} share */
@@ -25,11 +24,9 @@ const row = (name, words, share) => h("tr", rowHead(name), h("td.bar-cell", bar(
 
 /** @param {number} share of the full width, 0 to 1 */
 export function bar(share) {
-  return svg(
-    "svg.bar-line",
-    { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return svg("svg.bar-line", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, [
     svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6, rx: 1 }),
-  );
+  ]);
 }
 
 /** Show by how many ranks a document has risen. @param {number} rise below 0 if it has fallen */
@@ -37,11 +34,9 @@ export function rankShift(rise) {
   if (rise === 0) return h("span.shift", "=");
   const direction = rise > 0 ? "up" : "down";
   const words = `${counted(Math.abs(rise), "position")} ${direction}`;
-  return h(
-    "span.shift",
-    { "data-shift": direction, role: "img", title: words, "aria-label": words },
+  return h("span.shift", { "data-shift": direction, role: "img", title: words, "aria-label": words }, [
     `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
-  );
+  ]);
 }
 
 const HEIGHT = 100;
@@ -60,16 +55,15 @@ export function histogram(columns, { caption, axis, summary }) {
   const chart = svg(
     "svg.histogram-columns",
     { viewBox: `0 0 ${columns.length} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary },
-    ...columns.map((each, index) => column(each, index, largest)),
+    columns.map((each, index) => column(each, index, largest)),
   );
-  return h(
-    "figure.histogram",
+  return h("figure.histogram", [
     h("figcaption", caption),
     h("div.histogram-scale", { "aria-hidden": "true" }, h("span", `up to ${count(largest)}`)),
     chart,
     ticks(columns),
     h("p.histogram-axis", { "aria-hidden": "true" }, axis),
-  );
+  ]);
 }
 
 /**
@@ -96,7 +90,7 @@ function ticks(columns) {
   return h(
     "div.histogram-ticks",
     { "aria-hidden": "true" },
-    ...columns.map(({ label }, index) => h("span", index % step === 0 && label)),
+    columns.map(({ label }, index) => h("span", index % step === 0 && label)),
   );
 }
 
@@ -123,12 +117,11 @@ export function gradeLegend(statistics) {
   const labels = (statistics?.labels || []).map(({ label }) => label).filter((label) => label >= 0);
   if (!labels.length || labels.length > MAX_IN_LEGEND) return null;
   const largest = Math.max(...labels);
-  return h(
-    "p.grade-legend",
+  return h("p.grade-legend", [
     "not relevant ",
     ...labels.sort((one, other) => one - other).map((label) => grade(label, largest)),
     " most relevant",
-  );
+  ]);
 }
 
 /** @param {number} label @param {number | null | undefined} largest */
@@ -157,7 +150,7 @@ export function severityCounts(findings) {
     : [["none", "No problems found"]];
   return h(
     "span.severities",
-    ...chips.map(([severity, words]) => h("span.severity", { "data-severity": severity }, words)),
+    chips.map(([severity, words]) => h("span.severity", { "data-severity": severity }, words)),
   );
 }
 

@@ -19,25 +19,22 @@ export function profiles({ name, profile }, before, after) {
   const column = (/** @type {number} */ share, /** @type {number} */ x, /** @type {string} */ kind) =>
     svg("rect", { class: kind, x, y: HEIGHT * (1 - share / largest), width, height: (HEIGHT * share) / largest });
   const pairs = labels.map((label, index) =>
-    svg(
-      "g",
-      svg(
-        "title",
+    svg("g", [
+      svg("title", [
         pairLabel(label, [
           [before, profile.before[index]],
           [after, profile.after[index]],
         ]),
-      ),
+      ]),
       svg("rect.whole", { x: index, y: 0, width: 1, height: HEIGHT }),
       column(profile.before[index], index + GAP / 2, "before"),
       column(profile.after[index], index + GAP / 2 + width, "after"),
-    ),
+    ]),
   );
   const words = labels.map(
     (label, index) => `${label}: ${percent(profile.before[index], 1)} and ${percent(profile.after[index], 1)}`,
   );
-  return h(
-    "figure.profiles",
+  return h("figure.profiles", [
     h("figcaption", h("strong", name), " ", h("span.key.before", before), h("span.key.after", after)),
     svg(
       "svg",
@@ -47,10 +44,10 @@ export function profiles({ name, profile }, before, after) {
         role: "img",
         "aria-label": `${before} and ${after}: ${words.join("; ")}`,
       },
-      ...pairs,
+      pairs,
     ),
     h("div.profile-axis", { "aria-hidden": "true" }, h("span", labels[0]), h("span", labels.at(-1))),
-  );
+  ]);
 }
 
 /** "up to 0.5: Before 12%, Now 30%" @param {string} label @param {[distribution: string, share: number][]} shares */

@@ -15,7 +15,7 @@ export async function offerContracts(form) {
   const label = (name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
   replace(
     select,
-    ...Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
+    Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
   );
   const show = () => setText(elementById("contract-words"), contractLabel(presets[select.value || "default"]));
   select.addEventListener("change", show);
@@ -175,12 +175,11 @@ export function offerEvaluationDatasets(select, preferredId = null) {
     datasets = page.datasets;
     const before = select.value;
     const fitting = datasets.filter(({ fit }) => fit?.fits ?? true);
-    replace(
-      select,
+    replace(select, [
       h("option", { value: "" }, "Choose a dataset"),
       ...fitting.sort((one, other) => compatibilityRank(one) - compatibilityRank(other)).map(compatibilityOption),
       ...datasets.filter((dataset) => !fitting.includes(dataset)).map(compatibilityOption),
-    );
+    ]);
     const proposed = [byHand ? before : null, preferredId, page.proposed, before];
     select.value = proposed.find((id) => fitting.some((dataset) => dataset.id === id)) ?? "";
     show();

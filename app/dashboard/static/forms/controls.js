@@ -6,7 +6,7 @@ export function textInput(attributes = {}) {
   return h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
 }
 
-/** Return a check box within its label. @param {Attributes} attributes of the box @param {...(Child | Child[])} words */
+/** Return a check box within its label. @param {Attributes} attributes of the box @param {...Children} words */
 export function checkBox(attributes, ...words) {
   return h("label.check", h("input", { type: "checkbox", ...attributes }), ...words);
 }
@@ -14,7 +14,7 @@ export function checkBox(attributes, ...words) {
 /**
  * Return a control within its label.
  *
- * @param {Child | Child[]} words
+ * @param {Children} words
  * @param {HTMLElement} control
  * @param {Child} [note] below the control
  */

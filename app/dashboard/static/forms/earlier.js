@@ -16,12 +16,11 @@ export async function readEarlier() {
   try {
     const job = await get(jobApi(id));
     if (!trainingFormPage(job)) throw new Problem(404, {});
-    replace(
-      container,
+    replace(container, [
       "With the values of the training of ",
       h("a", { href: jobPage(id) }, job.spec.model_name ?? id),
       "; change any of them.",
-    );
+    ]);
     return job;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -173,10 +173,7 @@ export function showError(form, error) {
 export function showUnread(form, error) {
   form.removeAttribute("aria-busy");
   const summary = find(form, ".summary");
-  replace(
-    summary,
-    failureBox(error, () => location.reload()),
-  );
+  replace(summary, [failureBox(error, () => location.reload())]);
   summary.className = "summary";
   summary.setAttribute("role", "alert");
   summary.hidden = false;
@@ -227,12 +224,11 @@ function showSummary(form, error, unplaced) {
   const placed = problemsOf(error).length - unplaced.length;
   const sentence =
     placed > 0 ? `${placed === 1 ? "One field needs" : `${placed} fields need`} your attention.` : error.message;
-  replace(
-    summary,
+  replace(summary, [
     h("strong", error instanceof Problem ? error.title : "Not sent"),
     (placed > 0 || unplaced.length === 0) && h("p", sentence),
     unplaced.length > 0 && h("ul", ...unplaced.map((line) => h("li", line))),
-  );
+  ]);
   summary.className = "summary problem";
   summary.tabIndex = -1;
   summary.setAttribute("role", "alert");

@@ -35,7 +35,7 @@ export async function offerData(form, requestedId, replacedLabels) {
     h(
       "optgroup",
       { label: "Part of the training data", "data-ways": true },
-      ...Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
+      Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
     ),
   );
   chooseDataset([trainSelect], requestedId);

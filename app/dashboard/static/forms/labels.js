@@ -29,12 +29,11 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     edit.hidden = false;
     const { name, notes, tags, project } = labels;
     const isMarked = Object.keys(tags).length > 0 || project;
-    replace(
-      body,
+    replace(body, [
       name && h("p", h("strong", name)),
       notes ? h("p.description", notes) : hint(`No ${heading.toLowerCase()} yet.`),
       isMarked && h("p.model-marks", project && projectTag(project, list), tagList(tags, list)),
-    );
+    ]);
   }
 
   function showForm() {
@@ -46,16 +45,14 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const rows = Math.max(2, Object.keys(tags).length + 1);
     const tagsField = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
     const projectField = inputFor(project, "/project");
-    const form = h(
-      "form.form",
-      { novalidate: true },
+    const form = h("form.form", { novalidate: true }, [
       h("div.summary", { hidden: true }),
       field(["Display name ", h("small", "leave empty for the default name")], nameField),
       field(heading, notesField),
       field(["Tags ", h("small", "one per line, such as team: search")], tagsField),
       field(["Project ", h("small", "leave empty for none")], projectField),
       h("div.actions", h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
-    );
+    ]);
     onSubmit(form, async () => {
       const edited = {
         name: nameField.value.trim() || null,

@@ -35,13 +35,12 @@ export function parameterField(pointer, parameter) {
   control.id = `field${pointer.replaceAll("/", "-")}`;
   const words = joined([parameter.description.replace(/\.$/, ""), boundLabel(parameter)], " · ");
   setAttribute(control, "aria-description", words.replaceAll("`", ""));
-  return h(
-    "div.field",
+  return h("div.field", [
     h("label", { for: control.id }, label(parameter)),
     control,
     ...more,
     h("small.below", parameter.label && [h("code", parameter.name), " "], ...withCode(words)),
-  );
+  ]);
 }
 
 /** @param {string} pointer @param {Parameter} parameter @returns {HTMLElement[]} */
@@ -64,13 +63,11 @@ function controls(pointer, parameter) {
  */
 function select(pointer, type, parameter, choices, ...more) {
   const others = choices.filter((choice) => String(choice) !== String(parameter.default));
-  return h(
-    "select",
-    { "data-pointer": pointer, "data-type": type },
+  return h("select", { "data-pointer": pointer, "data-type": type }, [
     h("option", { value: "" }, `${defaultLabel(parameter)} (default)`),
     ...others.map((choice) => h("option", { value: choice }, choice)),
     ...more,
-  );
+  ]);
 }
 
 /** @param {string} pointer @param {string} type @param {string} placeholder @param {string | number} [value] */
@@ -123,7 +120,7 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
       hidden: true,
       disabled: true,
     },
-    ...choices.map(box),
+    choices.map(box),
   );
   choice.addEventListener("change", () => {
     const several = choice.value === SEVERAL;
@@ -238,7 +235,7 @@ function showLoss({ summary, formula, source, choose, parameters }) {
   const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("loss-parameters"),
-    ...[...first, ...others].map((each) => parameterField(`/loss/${each.name}`, each)),
+    [...first, ...others].map((each) => parameterField(`/loss/${each.name}`, each)),
   );
 }
 

@@ -59,7 +59,7 @@ function showScorer({ kind, summary, parameters }) {
   const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("scorer-parameters"),
-    ...[...first, ...others].map((each) => parameterField(`/scorer/${each.name}`, labelled(each))),
+    [...first, ...others].map((each) => parameterField(`/scorer/${each.name}`, labelled(each))),
   );
 }
 

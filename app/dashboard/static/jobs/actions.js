@@ -29,8 +29,7 @@ export function jobActions(changed, { page }) {
   function update(job) {
     if (!hasChanged([job.id, job.status, job.cancel_requested, job.result])) return;
     const form = trainingFormPage(job);
-    replace(
-      node,
+    replace(node, [
       job.kind === "ingest" && job.spec.dataset_id && link(datasetPage(job.spec.dataset_id), "Dataset"),
       job.spec.auto_train_id && link(jobPage(String(job.spec.auto_train_id)), "Automatic training"),
       page && h("a.button", { href: jobPage(job.id) }, "Open job page"),
@@ -40,7 +39,7 @@ export function jobActions(changed, { page }) {
         job.status === "succeeded" &&
         link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule", { needs: "write" }),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
-    );
+    ]);
   }
   return { node, update };
 }

@@ -34,16 +34,14 @@ export function comparedCurves(start, { chosen, smoothed }) {
     input: smooth,
   });
   const amount = h("output");
-  const node = h(
-    "section.panel.curve.compared-curves",
-    { "aria-label": "Learning curves" },
+  const node = h("section.panel.curve.compared-curves", { "aria-label": "Learning curves" }, [
     h("div.panel-head", h("h2", "Learning curves"), h("label.smoothing", "Smoothing ", slider, amount)),
     tabs.node,
     words,
     figure.node,
     note,
     chips,
-  );
+  ]);
   /** @type {Line[]} */
   let lines = [];
   let current = start.metric;

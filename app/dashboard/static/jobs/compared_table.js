@@ -309,10 +309,9 @@ function footnote(ranking, rows, settings, part) {
   const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
   return [
     tied > 0 && [
-      h(
-        "strong",
+      h("strong", [
         `${counted(tied, "grey row")} ${tied === 1 ? "is" : "are"} not significantly worse than the best one. `,
-      ),
+      ]),
     ],
     part && rows.length > 1 && `${ranking.sentence} `,
     rows.some(({ ranked }) => ranked.test) && "Select by the validation metric, not by the test metric. ",

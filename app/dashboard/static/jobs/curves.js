@@ -140,14 +140,12 @@ export function learningCurve() {
   const figure = figureView();
   const note = h("p.plot-note", "Reading the learning curve…");
   figure.node.hidden = true;
-  const node = h(
-    "section.curve",
-    { "aria-label": "Learning curve" },
+  const node = h("section.curve", { "aria-label": "Learning curve" }, [
     h("h3", "Learning curve"),
     tabs.node,
     figure.node,
     note,
-  );
+  ]);
   let chosen = "";
   /** @type {Job | null} */
   let job = null;

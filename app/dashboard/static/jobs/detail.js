@@ -20,13 +20,11 @@ function iterationTimes(word) {
   const bar = svg("svg.stacked-bar", { role: "img" });
   const legend = h("ul.legend");
   const note = hint();
-  const node = h(
-    "section.iteration-times",
-    { "aria-label": `Time of an ${word}`, hidden: true },
+  const node = h("section.iteration-times", { "aria-label": `Time of an ${word}`, hidden: true }, [
     h("div.iteration-times-head", h("h3", `Time of an ${word}`), note),
     bar,
     legend,
-  );
+  ]);
   /** @type {LearningCurves | null} */
   let shown = null;
 
@@ -45,13 +43,11 @@ function iterationTimes(word) {
     replace(bar, ...segments(parts));
     replace(
       legend,
-      ...parts.map((part) =>
-        h(
-          "li",
-          { "data-part": part.name, title: TIME_PARTS[part.name] },
+      parts.map((part) =>
+        h("li", { "data-part": part.name, title: TIME_PARTS[part.name] }, [
           `${part.name} `,
           h("strong", milliseconds(part.time)),
-        ),
+        ]),
       ),
     );
     const total = parts.reduce((sum, { time }) => sum + time, 0);
@@ -232,15 +228,14 @@ export function jobDetail(first) {
   const later = Promise.all([kindResult(first).catch(notLoaded), diagnosticsOf(first).catch(notLoaded)]);
   const resultContainer = h("div", { hidden: true });
   const diagnosticsContainer = h("div", { hidden: true });
-  const node = h(
-    "div.job-detail",
+  const node = h("div.job-detail", [
     problem,
     (curve || table) && h("div.curve-and-metrics", curve?.node, table?.node),
     resultContainer,
     folds?.node,
     times?.node,
     diagnosticsContainer,
-  );
+  ]);
   const readHistory = historyReader(first.id);
   /** @type {Evaluation | null} */
   let evaluation = null;

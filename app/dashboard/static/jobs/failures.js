@@ -46,18 +46,15 @@ export function failureLine(jobs, more, dismissed) {
     }
     dismissed();
   }
-  return h(
-    "p.failure-line",
+  return h("p.failure-line", [
     h("a.status", { "data-status": "failed", href: "/jobs?status=failed" }, `${many} failed`),
-    h(
-      "span.failure",
-      { "data-job": last.id },
+    h("span.failure", { "data-job": last.id }, [
       h("a.quiet-link", { href: jobPage(last.id) }, h("strong", last.title)),
       `: ${last.problem?.detail || last.problem?.title || "no reason was recorded"}`,
-    ),
+    ]),
     timeElement(endOf(last)),
     h("button.quiet.small", { click: dismiss }, "Dismiss"),
-  );
+  ]);
 }
 
 function dismissedUntil() {

@@ -37,15 +37,13 @@ function content(folds, crossValidation, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
   const heads = ["Fold", numberHeads("Queries", word, ...names)];
   return [
-    scrollRegion(
-      "Metrics by fold",
-      h(
-        "table",
+    scrollRegion("Metrics by fold", [
+      h("table", [
         tableHead(...heads),
         h("tbody", ...bodyRows(heads, folds, (fold) => cells(fold, names))),
         crossValidation && h("tfoot", ...bodyRows(heads, summaryCells(crossValidation, names), (row) => row)),
-      ),
-    ),
+      ]),
+    ]),
     hint(...notes(crossValidation, word.toLowerCase())),
   ];
 }

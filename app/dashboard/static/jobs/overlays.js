@@ -41,15 +41,13 @@ export function overlay(title, { help, find }) {
   const words = hint();
   const absent = h("p.hint", { hidden: true });
   const chips = h("ul.line-chips", { "aria-label": `Lines of ${title.toLowerCase()}` });
-  const node = h(
-    "section.panel.overlay",
-    { "aria-label": title, hidden: true },
+  const node = h("section.panel.overlay", { "aria-label": title, hidden: true }, [
     h("div.panel-head", h("h2", title, " ", helpLink(...help)), tabs.node),
     words,
     figure.node,
     chips,
     absent,
-  );
+  ]);
   /** @type {Line[]} */
   let lines = [];
   /** @type {Quantity[]} */

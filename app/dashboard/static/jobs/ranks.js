@@ -24,13 +24,11 @@ export function ranksPanel() {
     columnHead("Queries", { class: "number", title: "Training queries that the rank holds" }),
     ...numberHeads("Documents", "Memory"),
   ];
-  const node = h(
-    "section.panel.ranks",
-    { hidden: true },
+  const node = h("section.panel.ranks", { hidden: true }, [
     h("h2", "Ranks"),
     words,
     scrollRegion("Work of each rank", h("table", tableHead(...heads), rows)),
-  );
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */

@@ -22,8 +22,7 @@ export function repeatsPanel(ranking) {
   );
   if (!rows.length) return null;
   const numbers = numberHeads("Trainings", "Mean", "Standard deviation", "Minimum", "Maximum");
-  return panel(
-    `Repeats: ${ranking.metric ?? ""}`,
+  return panel(`Repeats: ${ranking.metric ?? ""}`, [
     hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
     dataTable("Spread of the repeats", ["Setting", "Data", numbers], rows, ({ setting, data, values }) => [
       setting,
@@ -31,7 +30,7 @@ export function repeatsPanel(ranking) {
       count(values.length),
       ...spreadOf(values).map(metric),
     ]),
-  );
+  ]);
 }
 
 /** Group repeated trainings by the tags of their settings. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */

@@ -147,12 +147,11 @@ export async function specification(job) {
   const entries = flatten(spec);
   const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
   const changed = entries.filter((entry) => !atDefault.includes(entry));
-  return panel(
-    "Specification",
+  return panel("Specification", [
     facts(changed, job),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
     disclosure("As JSON", h("pre", JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
-  );
+  ]);
 }
 
 /** @param {[name: string, content: unknown][]} entries @param {Job} job */

@@ -57,24 +57,20 @@ function openDialog(kind, ids, done, filters) {
   const confirm = h("button.danger", { type: "submit", disabled: true }, "Delete");
   const cancel = h("button.quiet", { click: () => dialog.close() }, "Cancel");
   /** @type {HTMLDialogElement} */
-  const dialog = h(
-    "dialog.form-dialog",
-    h(
-      "form.form",
-      { submit: send },
+  const dialog = h("dialog.form-dialog", [
+    h("form.form", { submit: send }, [
       question,
       scope.node,
       ["jobs", "models", "rankings"].includes(kind) &&
-        h(
-          "label.check",
+        h("label.check", [
           withResults,
           ` With ${kind === "jobs" ? "their results" : "their evaluations, rankings and inspections"}`,
-        ),
+        ]),
       h("label.check", permanently, " Delete permanently, without the trash"),
       outcome,
       h("div.actions.end", cancel, confirm),
-    ),
-  );
+    ]),
+  ]);
   const read = latestReader(outcome, (error) => replace(outcome, h("p.error", { role: "alert" }, messageOf(error))));
 
   /** @param {number | null} number of the objects that match, null before it is known */
@@ -113,10 +109,9 @@ function openDialog(kind, ids, done, filters) {
     try {
       // A request deletes for a limited time; repeat it as long as it makes progress.
       for (let more = true; more;) {
-        replace(
-          outcome,
+        replace(outcome, [
           h("p", { role: "status" }, deletion ? `${deletedLabel(deletion)} deleted so far…` : "Deleting…"),
-        );
+        ]);
         const latest = await post(false);
         deletion = deletion ? sumOf(deletion, latest) : latest;
         more = dialog.open && !latest.complete && Object.keys(latest.deleted).length > 0;
@@ -149,11 +144,10 @@ function summary(deletion) {
   }
   if (refusals > 0) {
     nodes.push(
-      h(
-        "p",
+      h("p", [
         h("strong", counted(refusals, "object")),
         ` will be kept, because ${refusals === 1 ? "it is" : "they are"} active or needed by others:`,
-      ),
+      ]),
       h("ul.holders", ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
     if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));
@@ -163,12 +157,11 @@ function summary(deletion) {
 
 /** @param {Refusal} refused */
 function refusal({ name, holders }) {
-  return h(
-    "li",
+  return h("li", [
     h("strong", name),
     ": ",
     ...holders.flatMap((holder, index) => [index > 0 && ", ", holderLink(holder)]),
-  );
+  ]);
 }
 
 /** @type {typeof OBJECT_PAGES} */

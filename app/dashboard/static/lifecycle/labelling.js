@@ -25,9 +25,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   const known = h("datalist", { id: "known-projects" });
   const outcome = h("div", { "aria-live": "polite" });
   const save = h("button.primary", { type: "submit" });
-  const form = h(
-    "form.form",
-    { novalidate: true, input: edited },
+  const form = h("form.form", { novalidate: true, input: edited }, [
     question,
     h("div.summary", { hidden: true }),
     scope.node,
@@ -43,7 +41,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     known,
     outcome,
     h("div.actions.end", h("button.quiet", { click: () => dialog.close() }, "Cancel"), save),
-  );
+  ]);
   /** @type {HTMLDialogElement} */
   const dialog = h("dialog.form-dialog", form);
   /** The previewed request as text; only the same request is sent. @type {string | null} */

@@ -70,34 +70,29 @@ function aliasHistory(name, alias) {
 function entry(name, { kind, from_version: from, to_version: to, key_id: key, job_id: job, report, at }) {
   /** @param {number | null} number */
   const version = (number) => (number === null ? "none" : h("a", { href: modelPage(`${name}:${number}`) }, number));
-  return h(
-    "li",
-    { "data-kind": kind },
+  return h("li", { "data-kind": kind }, [
     statusBadge(STATUSES[kind] || "running", KINDS[kind] || kind),
-    h(
-      "div",
-      h(
-        "p",
+    h("div", [
+      h("p", [
         version(from),
         " → ",
         version(to),
-        h(
-          "small",
+        h("small", [
           " · ",
           timeElement(at),
           key && [" · by ", h("code", key)],
           job && [" · ", h("a", { href: jobPage(job) }, "job")],
-        ),
-      ),
+        ]),
+      ]),
       report && hint(`${report.sentence}.`),
       report?.paired && comparedMeans({ ...report, paired: report.paired }),
       report?.counterfactual &&
         disclosure(
           `Estimated from clicks, ${report.counterfactual.metric}`,
-          ...estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
+          estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
         ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /**
@@ -106,8 +101,7 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
 function comparedMeans({ paired, slices, rule }) {
-  return disclosure(
-    `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`,
+  return disclosure(`In numbers${rule?.metric ? `, ${rule.metric}` : ""}`, [
     factList("figures", [
       ["before", metric(paired.mean_a)],
       ["after", metric(paired.mean_b)],
@@ -117,7 +111,7 @@ function comparedMeans({ paired, slices, rule }) {
       ["queries", count(paired.queries)],
     ]),
     !!slices?.length && segmentTable(slices),
-  );
+  ]);
 }
 
 /** @param {NonNullable<GateReport["slices"]>} slices */
@@ -187,31 +181,26 @@ function aliasCard(model, assignment, changed) {
     return status === 202 ? "The alias was set in the meantime, so a job checks its gate first." : "Restored.";
   }
 
-  return h(
-    "article.panel.alias",
-    { "data-alias": alias },
-    h(
-      "div.panel-head",
-      h(
-        "h2",
+  return h("article.panel.alias", { "data-alias": alias }, [
+    h("div.panel-head", [
+      h("h2", [
         h("span.alias-name", `@${alias}`),
         " is ",
         version === model.version
           ? "this version"
           : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
         h("small", " since ", timeElement(updated)),
-      ),
-      h(
-        "div.actions",
+      ]),
+      h("div.actions", [
         version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
-      ),
-    ),
+      ]),
+    ]),
     container,
     gatePanel(name, assignment),
     history.node,
-  );
+  ]);
 }
 
 /**
@@ -226,17 +215,14 @@ function gatedCard(model, alias, changed) {
   const move = async () => {
     if (await setAlias(model, alias, container)) changed();
   };
-  return h(
-    "article.panel.alias",
-    { "data-alias": alias },
-    h(
-      "div.panel-head",
+  return h("article.panel.alias", { "data-alias": alias }, [
+    h("div.panel-head", [
       h("h2", h("span.alias-name", `@${alias}`), " has no version"),
       h("div.actions", actionButton(`Promote version ${model.version}`, "small", move, container, { needs: "write" })),
-    ),
+    ]),
     container,
     gatePanel(model.name, { alias, gated: true }),
-  );
+  ]);
 }
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
@@ -270,15 +256,13 @@ function newAliasForm(model, done) {
   const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
   const heading = h("h2");
   const container = h("div", { hidden: true });
-  const form = h(
-    "form.panel.form.alias-form",
-    { novalidate: true },
+  const form = h("form.panel.form.alias-form", { novalidate: true }, [
     heading,
     h("div.summary", { hidden: true }),
     field(["Name ", h("small", "lower case letters, digits, . _ -")], name),
     h("div.actions", h("button.primary", { type: "submit" }, `Promote version ${model.version}`)),
     container,
-  );
+  ]);
   onSubmit(form, async () => {
     if (!name.value.trim()) return name.focus();
     if (!(await setAlias(model, name.value.trim(), container))) return;

@@ -106,18 +106,15 @@ const AXES = ["values", "ranks"];
 export function dependencePanel(node, wanted, remember) {
   const picker = h("select", { "aria-label": "Feature", change: () => void choose(picker.value) });
   const tabs = metricTabs(AXES, chooseAxis, "Scale of the feature axis");
-  const controls = h(
-    "div.dependence-controls",
-    { hidden: true },
+  const controls = h("div.dependence-controls", { hidden: true }, [
     h("label", "Feature ", picker),
     h("span.axis-choice", "by ", tabs.node),
-  );
+  ]);
   const figure = figureView();
   figure.node.hidden = true;
-  const note = h(
-    "p.plot-note",
+  const note = h("p.plot-note", [
     "Inspect the model on a dataset below to see how its scores depend on the most important features.",
-  );
+  ]);
   const words = hint();
   const numbers = h("details.more", { hidden: true });
   /** @type {Schemas["Inspection"] | null} */

@@ -22,12 +22,10 @@ const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, plac
  * @param {string} hint
  */
 function yesNoField(name, words, hint) {
-  const box = h(
-    "select",
-    { "data-pointer": `/${name}`, "data-type": "boolean" },
+  const box = h("select", { "data-pointer": `/${name}`, "data-type": "boolean" }, [
     h("option", { value: "" }, "no (default)"),
     h("option", { value: "true" }, "yes"),
-  );
+  ]);
   return field(words, box, hint);
 }
 
@@ -66,12 +64,11 @@ function featureNamesField(features) {
     "data-type": "lines",
     placeholder: `${features[0]} = bm25(title)`,
   });
-  return h(
-    "label.field.wide",
+  return h("label.field.wide", [
     "Feature names in the engine ",
     h("small", `one per line, “${features[0]} = engine name”; other features keep their names`),
     control,
-  );
+  ]);
 }
 
 /**
@@ -88,14 +85,11 @@ function parityReport(report, { filename }, { file, archive }) {
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
   const box = h("div");
-  return h(
-    "section.panel.parity",
-    { "aria-label": "Parity of the export with the model" },
-    h(
-      "div.panel-head",
+  return h("section.panel.parity", { "aria-label": "Parity of the export with the model" }, [
+    h("div.panel-head", [
       h("h2", verdicts[exact ? 0 : 1]),
       h("span.verdict", { "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
-    ),
+    ]),
     hint(
       dataset
         ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset)), " and "]
@@ -105,23 +99,20 @@ function parityReport(report, { filename }, { file, archive }) {
     ),
     ...engines.map(engine),
     notes.length > 0 && h("div.notes", h("h3", "Notes"), h("ul", ...notes.map((note) => h("li", ...withCode(note))))),
-    h(
-      "div.actions",
+    h("div.actions", [
       actionButton(`Download ${filename}`, "primary", file, box),
       actionButton("Download with parity files (zip)", "", archive, box),
-      h(
-        "span.hint",
+      h("span.hint", [
         "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
-      ),
-    ),
+      ]),
+    ]),
     box,
-  );
+  ]);
 }
 
 /** @param {Schemas["EngineParity"]} engine */
 function engine({ engine: name, arithmetic, data, neighbours, slack_residue: slack, edge_cases: edges }) {
-  return h(
-    "section.engine",
+  return h("section.engine", [
     h("h3", name),
     hint(arithmetic),
     data && h("dl.figures", ...dataFacts(data).map(fact)),
@@ -133,7 +124,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
         title: "Remaining differences",
         detail: `${counted(slack.splits, "threshold")} cannot be written exactly for Solr, which adds 1e-6 to each threshold: values within ${short(slack.widest_range)} of such a threshold take the other branch.`,
       }),
-  );
+  ]);
 }
 
 /** @typedef {[name: string, value: string, differs?: boolean]} Fact */
@@ -198,15 +189,13 @@ export async function exportView(model) {
   const format = h(
     "select",
     { "data-pointer": "/format" },
-    ...formats.map(({ name, reader }) => h("option", { value: name }, `${name}: ${reader}`)),
+    formats.map(({ name, reader }) => h("option", { value: name }, `${name}: ${reader}`)),
   );
   const dataset = h("select", { "data-pointer": "/dataset_id" });
   const words = h("div.export-words");
   const options = h("div.grid");
   const report = h("div", { "aria-live": "polite" });
-  const form = h(
-    "form.panel.form",
-    { novalidate: true },
+  const form = h("form.panel.form", { novalidate: true }, [
     h("div.panel-head", h("h2", "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
       "Before the download, the export is read back and evaluated as the engine does it. Inputs are judged documents, and values around the thresholds of trees or edge cases of other models.",
@@ -216,7 +205,7 @@ export async function exportView(model) {
     words,
     options,
     h("div.actions", h("button.primary", { type: "submit" }, "Export and compare")),
-  );
+  ]);
 
   function choose() {
     const chosen = formats.find(({ name }) => name === format.value);
@@ -234,14 +223,13 @@ export async function exportView(model) {
       const requested = payloadOf(form);
       try {
         const parity = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
-        replace(
-          report,
+        replace(report, [
           parityReport(
             parity,
             formats.find(({ name }) => name === requested.format) ?? formats[0],
             downloads(model, requested),
           ),
-        );
+        ]);
       } catch (error) {
         replace(report);
         throw error;
@@ -274,20 +262,17 @@ function distillation(model, dataset) {
     const job = await create(modelApi(model.id, "/distil"), dataset.value ? { dataset_id: dataset.value } : {});
     openPage(jobPage(job.id));
   }
-  return h(
-    "section.panel",
-    { "aria-label": "Distillation" },
-    h(
-      "div.panel-head",
+  return h("section.panel", { "aria-label": "Distillation" }, [
+    h("div.panel-head", [
       h("h2", "For other engines: a forest"),
       helpLink("how-to/networks/#distillation", "Distillation"),
-    ),
+    ]),
     hint(
       "Elasticsearch and OpenSearch read only trees and some linear scorers; Solr reads no sums of models. Distillation trains a forest on the scores of this model, and compares both on test queries.",
     ),
     h("div.actions", actionButton("Distil into a forest", "", distil, refused, { needs: "write" })),
     refused,
-  );
+  ]);
 }
 
 /** @param {string[]} limits */

@@ -11,18 +11,15 @@ import { numberText } from "../page/format.js";
 export function gateForm(gate, cancel) {
   const dataset = h("select", { "data-pointer": "/dataset_id" });
   const clicks = clickRules(gate);
-  const form = h(
-    "form.form",
-    { novalidate: true },
+  const form = h("form.form", { novalidate: true }, [
     h("div.summary", { hidden: true }),
     ...judgmentRules(gate, dataset),
     clicks.node,
-    h(
-      "div.actions",
+    h("div.actions", [
       h("button.primary.small", { type: "submit" }, "Set gate"),
       h("button.quiet.small", { click: cancel }, "Cancel"),
-    ),
-  );
+    ]),
+  ]);
   bindChoices(form);
   return { form, dataset, offerClicks: clicks.offer };
 }
@@ -38,8 +35,7 @@ export function gatePayload(form) {
 /** @param {Schemas["Gate"] | null} gate @param {HTMLSelectElement} dataset */
 function judgmentRules(gate, dataset) {
   return [
-    h(
-      "div.grid",
+    h("div.grid", [
       field("Compared on the queries of", dataset),
       field("Metric", text("/metric", gate?.metric ?? "ndcg@10")),
       field(
@@ -55,7 +51,7 @@ function judgmentRules(gate, dataset) {
         text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
         "no limit unless given",
       ),
-    ),
+    ]),
     check("/better_than_baselines", gate?.better_than_baselines, "Also significantly better than the baselines"),
   ];
 }
@@ -67,23 +63,19 @@ function clickRules(gate) {
   const features = h("select", { "data-pointer": "/counterfactual/dataset_id" });
   const normalised = check("/counterfactual/normalised", rule?.normalised, "Divide by the mean weight");
   normalised.dataset.when = NORMALISED_WHEN;
-  const estimation = h(
-    "fieldset.inner",
+  const estimation = h("fieldset.inner", [
     h("legend", "Estimate from the click log"),
     ...estimationFields(rule, features),
     normalised,
-  );
+  ]);
   const showEstimation = () => {
     estimation.hidden = estimation.disabled = !log.value;
   };
   log.addEventListener("change", showEstimation);
   showEstimation();
-  const node = h(
-    "details.more",
-    { open: Boolean(rule || gate?.interleaving) },
+  const node = h("details.more", { open: Boolean(rule || gate?.interleaving) }, [
     h("summary", "Clicks of users"),
-    h(
-      "div.grid",
+    h("div.grid", [
       field(
         "Interleaving",
         select("/interleaving", gate?.interleaving ?? "", [
@@ -93,18 +85,17 @@ function clickRules(gate) {
         ]),
       ),
       field("Estimated on the click log", log),
-    ),
+    ]),
     estimation,
-  );
+  ]);
   return { node, offer };
 
   async function offer() {
     const { items } = await get("/v1/click-logs?status=ready&limit=200");
-    replace(
-      log,
+    replace(log, [
       h("option", { value: "" }, items.length ? "None" : "There is no click log yet"),
       ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
-    );
+    ]);
     await offerReadyUnselected([features], rule?.dataset_id ?? null);
     if (rule) features.value = rule.dataset_id;
     log.dispatchEvent(new Event("change", { bubbles: true })); // shows the fields of the estimator, too
@@ -127,12 +118,11 @@ function estimationFields(rule, features) {
   const estimator = h(
     "select",
     { name: "estimator", "data-pointer": "/counterfactual/estimator" },
-    ...estimatorOptions(rule?.estimator ?? "item_position"),
+    estimatorOptions(rule?.estimator ?? "item_position"),
   );
   return [
     h("div.row", field("Dataset with the features", features), field("Estimator", estimator)),
-    h(
-      "div.grid",
+    h("div.grid", [
       field(
         "Metric",
         text("/counterfactual/metric", rule?.metric ?? "dcg@10"),
@@ -146,7 +136,7 @@ function estimationFields(rule, features) {
         text("/counterfactual/margin", numberText(rule?.margin ?? 0), "number"),
         "0: must be significantly better",
       ),
-    ),
+    ]),
   ];
 }
 

@@ -61,22 +61,18 @@ export function gatePanel(name, { alias, gated }) {
     if (!gate)
       return [
         h("p", h("strong", "No gate: "), "the alias moves to any version immediately."),
-        h(
-          "div.actions",
-          button("Set a gate", () => edit(null)),
-        ),
+        h("div.actions", [button("Set a gate", () => edit(null))]),
       ];
     return [
       h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
-      h(
-        "div.actions",
+      h("div.actions", [
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",
           () => remove(gate).catch((error) => node.append(failureBox(error, () => show(gate)))),
           "quiet small danger",
         ),
-      ),
+      ]),
     ];
   }
 

@@ -82,10 +82,9 @@ function importancePanel(node, importance, { by, choose, remember }) {
   function byPermutation() {
     if (!inspection)
       return [
-        h(
-          "p.hint.nothing",
+        h("p.hint.nothing", [
           "Not measured yet. Inspect the model on a dataset below: each feature is shuffled alone, and the drop of the metric is its importance.",
-        ),
+        ]),
       ];
     const { importance: all, metric: spelling, baseline, repeats, within } = inspection;
     const inTheTrees = new Set(features.filter(({ split }) => split > 0).map(({ feature }) => feature));
@@ -120,11 +119,10 @@ function importancePanel(node, importance, { by, choose, remember }) {
       all = true;
       draw();
     };
-    return h(
-      "p.folded",
+    return h("p.folded", [
       `${counted(rest.length, "more feature")}${together} `,
       h("button.quiet.small", { click: open }, `Show all ${count(shares.length)}`),
-    );
+    ]);
   }
 
   if (importance) node.firstElementChild?.append(tabs.node);
@@ -133,12 +131,11 @@ function importancePanel(node, importance, { by, choose, remember }) {
   return {
     show(shownInspection, inspections, isNew) {
       inspection = shownInspection;
-      replace(
-        picker,
+      replace(picker, [
         inspections.length > 1
           ? chooser(inspections, inspection, choose)
           : hint("On ", h("a", { href: datasetPage(inspection.dataset_id) }, datasetName(inspection.dataset_id))),
-      );
+      ]);
       if (isNew) current = "permutation";
       draw();
     },
@@ -160,16 +157,14 @@ function chooser(inspections, { id }, choose) {
     `${spelling}, ${within === "query" ? "within queries" : "over the dataset"}, ${counted(repeats, "shuffle")}`;
   /** @param {Entry} each */
   const option = (each) =>
-    h(
-      "option",
-      { value: each.id, selected: each.id === id },
+    h("option", { value: each.id, selected: each.id === id }, [
       `${new Date(each.created_at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })} · ${words(each)} · `,
       datasetName(each.dataset_id),
-    );
+    ]);
   const select = h(
     "select",
     { "aria-label": "Inspection", change: () => void choose(select.value) },
-    ...inspections.map(option),
+    inspections.map(option),
   );
   return select;
 }

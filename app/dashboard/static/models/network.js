@@ -56,9 +56,7 @@ function inputLabel({ scorer }) {
 
 /** @param {Model} model a linear scorer or a network */
 export function networkPanel(model) {
-  return h(
-    "section.panel",
-    { "aria-labelledby": "network-title" },
+  return h("section.panel", { "aria-labelledby": "network-title" }, [
     h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
     picture([model.feature_names.length, ...hiddenOf(model), 1]),
     h("p.layer-words", layerLabel(model)),
@@ -66,7 +64,7 @@ export function networkPanel(model) {
       ["inputs", inputLabel(model)],
       ["parameters", parameterCount(model)],
     ]),
-  );
+  ]);
 }
 
 const WIDTH = 320;
@@ -90,10 +88,8 @@ function picture(sizes) {
     ];
     return svg("polygon", { points: corners.map((corner) => corner.join(",")).join(" ") });
   });
-  return svg(
-    "svg.layers",
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
+  return svg("svg.layers", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, [
     ...bands,
     ...bars.map(({ x, top, height }) => svg("rect", { x, y: top, width: BAR, height, rx: 3 })),
-  );
+  ]);
 }

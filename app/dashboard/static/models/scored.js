@@ -28,38 +28,32 @@ export function contributions({ base, contributions: all }) {
   ];
   const rows = entries.filter((each) => each !== false);
   const scale = Math.max(...rows.map(({ adds }) => Math.abs(adds)), Number.MIN_VALUE);
-  return h(
-    "table.contributions",
+  return h("table.contributions", [
     h("caption", "Contribution of each feature to the score"),
-    h(
-      "thead.visually-hidden",
+    h("thead.visually-hidden", [
       h("tr", ...["Feature", "Value", "Bar", "Contribution"].map((words) => columnHead(words))),
-    ),
+    ]),
     h("tbody", ...rows.map((each) => row(each, scale))),
-  );
+  ]);
 }
 
 /** @param {Row} row @param {number} scale */
 function row({ name, value = "", adds, kind }, scale) {
-  return h(
-    "tr",
-    { class: kind },
+  return h("tr", { class: kind }, [
     rowHead(h("span.name", { title: name }, name)),
     h("td.number", value),
     h("td.bar-cell", signedBar(adds / scale)),
     h("td.number", signed(adds, 4)),
-  );
+  ]);
 }
 
 /** Return a bar from the middle to the left for a negative share, to the right for a positive one. @param {number} share −1 to 1 */
 export function signedBar(share) {
   const width = 50 * Math.min(1, Math.abs(share));
-  return svg(
-    "svg.balance",
-    { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return svg("svg.balance", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, [
     svg("rect", { class: share < 0 ? "lowers" : "raises", x: share < 0 ? 50 - width : 50, y: 1, width, height: 6 }),
     svg("line", { x1: 50, x2: 50, y1: 0, y2: 8 }),
-  );
+  ]);
 }
 
 const PAGE_SIZE = 1000;

@@ -26,9 +26,7 @@ export function membersOf({ scorer, lineage }) {
 
 /** @param {Model} model a sum */
 export function membersPanel(model) {
-  return h(
-    "section.panel.members",
-    { "aria-labelledby": "members-title" },
+  return h("section.panel.members", { "aria-labelledby": "members-title" }, [
     h("h2", { id: "members-title" }, "Members"),
     dataTable("Members", ["Model", numberHeads("Weight")], membersOf(model), ({ name, weight, id }) => [
       id ? h("a.name", { href: modelPage(id) }, name) : name,
@@ -37,5 +35,5 @@ export function membersPanel(model) {
     hint(
       "The score is the sum of the members' raw scores, each times its weight. Their scales differ, so weights are no shares.",
     ),
-  );
+  ]);
 }

@@ -186,12 +186,10 @@ export function treeDrawing({ nodes, outline, rows, levels }, { label, current, 
   const step = outline ? INDENT.step : BOX.width + GAP.x;
   const width = 2 * MARGIN + BOX.width + (levels - 1) * step;
   const height = 2 * MARGIN + rows * (BOX.height + GAP.y) - GAP.y;
-  return svg(
-    "svg.tree",
-    { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
+  return svg("svg.tree", { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` }, [
     ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all: root.documents })),
     ...nodes.map((each) => box(each, { step, current, most, open })),
-  );
+  ]);
 }
 
 /** @param {Placed} each @param {number} step */
@@ -209,12 +207,10 @@ function edge(each, parent, { outline, step, all }) {
   const width = all && node.documents ? Math.max(1, MAX_EDGE_WIDTH * Math.sqrt(node.documents / all)) : 1.5;
   const missing = parent.node.kind === "split" && parent.node.missing_goes === side;
   const words = `${side === "left" ? "yes" : "no"}${missing ? " ∅" : ""}`;
-  return svg(
-    "g.edge",
-    { "data-missing": missing, "aria-hidden": "true" },
+  return svg("g.edge", { "data-missing": missing, "aria-hidden": "true" }, [
     svg("path", { d: line, "stroke-width": width.toFixed(2) }),
     svg("text", { x: to.x - 5, y: outline || side === "left" ? y2 - 6 : y2 + 14, "text-anchor": "end" }, words),
-  );
+  ]);
 }
 
 /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
@@ -242,13 +238,15 @@ function box(each, { step, current, most, open }) {
       "aria-expanded": !leaf && String(!folded),
       "aria-label": `${each.side ? `${each.side === "left" ? "yes" : "no"}: ` : ""}${sentence(node)}`,
     },
-    folded && svg("rect.pile", { x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
-    svg("rect.box", { width: BOX.width, height: BOX.height, rx: 6 }),
-    leaf && svg("rect.tint", { width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
-    svg("text.first", { x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
-    svg("text.second", { x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
-    !leaf &&
-      svg("text.count", { x: BOX.width - 8, y: 30, "text-anchor": "end" }, folded ? `▸ ${count(node.leaves)}` : ""),
+    [
+      folded && svg("rect.pile", { x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
+      svg("rect.box", { width: BOX.width, height: BOX.height, rx: 6 }),
+      leaf && svg("rect.tint", { width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
+      svg("text.first", { x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
+      svg("text.second", { x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
+      !leaf &&
+        svg("text.count", { x: BOX.width - 8, y: 30, "text-anchor": "end" }, folded ? `▸ ${count(node.leaves)}` : ""),
+    ],
   );
 }
 

@@ -68,13 +68,12 @@ export function treePanel(node, model, trees, wanted, remember) {
     h("div.tree-controls", before, h("label", "Tree ", field, ` of ${count(trees)}`), after),
   );
   node.append(
-    h(
-      "div.tree-bar",
+    h("div.tree-bar", [
       hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
       h("div.actions", fold, all),
-    ),
+    ]),
     h("div.tree-view", canvas, detail),
     numbers,
   );

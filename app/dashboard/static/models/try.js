@@ -66,13 +66,12 @@ function candidateText({ feature_names: names }, take) {
     "data-pointer": "/queries",
     "aria-label": "Documents as JSON",
   });
-  const node = disclosure(
-    "As JSON",
+  const node = disclosure("As JSON", [
     hint(
       "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),
     h("div.field", area),
-  );
+  ]);
   let shown = "";
 
   /** @param {import("./scored.js").RankRequest} requested */
@@ -97,10 +96,9 @@ function candidateText({ feature_names: names }, take) {
 function candidateTable(shown) {
   const body = h("tbody");
   const heads = ["Rank", "", "Document", "Label", "Score", ...shown, ""];
-  const node = scrollRegion(
-    "Documents in the order of the model",
+  const node = scrollRegion("Documents in the order of the model", [
     h("table.candidates", tableHead(...heads.map(head)), body),
-  );
+  ]);
   /** @type {import("./scored.js").Candidate[]} */
   let candidates = [];
   /** Features with categories given as text; their fields accept text even if empty. */
@@ -113,11 +111,9 @@ function candidateTable(shown) {
   /** @param {string} words @param {number} index */
   function head(words, index) {
     if (!words) return h("td");
-    return h(
-      "th",
-      { scope: "col", class: index > 3 && "number" },
+    return h("th", { scope: "col", class: index > 3 && "number" }, [
       index > 4 ? h("span.name", { title: words }, words) : words,
-    );
+    ]);
   }
 
   /** @param {import("./scored.js").Scored[]} ranking @param {number | undefined} largest label of the dataset */
@@ -127,7 +123,7 @@ function candidateTable(shown) {
     const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
     replace(
       body,
-      ...ranking.flatMap((scored) =>
+      ranking.flatMap((scored) =>
         rows(byId.get(scored.id) ?? { id: scored.id, label: null, features: {} }, scored, largest),
       ),
     );
@@ -144,15 +140,13 @@ function candidateTable(shown) {
    * @param {number | undefined} largest
    */
   function rows(candidate, { id, rank, score, explanation }, largest) {
-    const reasons = h(
-      "tr.reasons",
-      { hidden: !open.has(id) },
+    const reasons = h("tr.reasons", { hidden: !open.has(id) }, [
       h("td", { colspan: heads.length }, h("div.in-sight", contributions(explanation))),
-    );
+    ]);
     const why = h(
       "button.quiet.small",
       { "aria-expanded": String(open.has(id)), "aria-label": `Why ${id} has its score`, click: toggle },
-      "Why",
+      ["Why"],
     );
     function toggle() {
       if (open.has(id)) open.delete(id);
@@ -161,9 +155,7 @@ function candidateTable(shown) {
       setAttribute(why, "aria-expanded", String(open.has(id)));
     }
     const previousRank = before.get(id);
-    const row = h(
-      "tr",
-      { "data-document": id },
+    const row = h("tr", { "data-document": id }, [
       h("td.number", rank),
       h("td", previousRank !== undefined && rankShift(previousRank - rank)),
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
@@ -171,7 +163,7 @@ function candidateTable(shown) {
       h("td.number", fixed(score, 4)),
       ...shown.map((feature) => h("td.number", field(candidate, feature))),
       h("td", why),
-    );
+    ]);
     return [row, reasons];
   }
 
@@ -269,18 +261,15 @@ export async function tryView(model) {
     table.take(candidates);
   });
   const code = h("div");
-  const form = h(
-    "form.try-form",
-    { novalidate: true, "aria-label": "Documents" },
+  const form = h("form.try-form", { novalidate: true, "aria-label": "Documents" }, [
     h("div.summary", { hidden: true }),
     table.node,
     text.node,
-    h(
-      "div.actions",
+    h("div.actions", [
       h("button.primary", { type: "submit" }, "Rank"),
       h("button.quiet", { click: () => choose(query.value.trim()) }, "Start over"),
-    ),
-  );
+    ]),
+  ]);
   /** Number of the last document change; responses for earlier documents are dropped. */
   let latestChoice = 0;
   /** Number of the last rank request; responses to earlier requests are dropped. */
@@ -347,21 +336,17 @@ export async function tryView(model) {
           : counted(total, "document");
       const numbers = (await rankUnchanged(candidates)).join(", ");
       if (choice !== latestChoice) return;
-      replace(
-        words,
+      replace(words, [
         searched && [h("strong", searched), ": "],
         `${documents}.`,
         numbers && ` Categories of ${numbers} count as missing: the model has numbers there.`,
-      );
+      ]);
       form.hidden = false;
       replace(problem);
     } catch (error) {
       if (choice !== latestChoice) return;
       form.hidden = true;
-      replace(
-        problem,
-        failureBox(error, () => choose(wanted)),
-      );
+      replace(problem, [failureBox(error, () => choose(wanted))]);
     } finally {
       form.removeAttribute("aria-busy");
     }
@@ -375,11 +360,10 @@ export async function tryView(model) {
   }
 
   const problem = h("div");
-  const head = h(
-    "div.panel-head",
+  const head = h("div.panel-head", [
     h("h2", "Try the model on documents"),
     h("div.try-choice", h("label", "Dataset ", dataset), h("label", "Query ", query), known),
-  );
+  ]);
   const explanation = hint(
     `Edit feature values and rank again. The table shows ${shownLabel}; other features keep their values from the data.`,
   );

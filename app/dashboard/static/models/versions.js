@@ -89,11 +89,9 @@ function metricLabel(metrics) {
   if (!entries.length) return h("span.missing", "not tested");
   const [[name, value], ...others] = entries;
   const all = entries.map(([each, number]) => `${each} ${metric(number)}`).join(", ");
-  return h(
-    "span",
-    { title: all },
+  return h("span", { title: all }, [
     h("strong", metric(value)),
     ` ${name}`,
     others.length > 0 && h("small", ` and ${others.length} more`),
-  );
+  ]);
 }

@@ -74,13 +74,12 @@ export function latestReader(container, refused = (error, retry) => replace(cont
 export function showMissing(container, problem, { noun, id, list, sentence, action }) {
   const words = sentence ?? (id === undefined ? problem.message : `No ${noun} has the id ${id}.`);
   const all = action ?? `All ${list.slice(1).replaceAll("-", " ")}`;
-  showOnly(
-    container,
+  showOnly(container, [
     problem.status === 404 ? emptyState(`There is no such ${noun}`, words, list, all) : problemBox(problem),
-  );
+  ]);
 }
 
-/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} container @param {...(Child | Child[])} content */
+/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} container @param {...Children} content */
 export function showOnly(container, ...content) {
   container.removeAttribute("aria-busy");
   replace(container, ...content);
@@ -99,11 +98,7 @@ export async function openObject(container, draw, missing) {
     container.removeAttribute("aria-busy");
   } catch (error) {
     if (isFinal(error)) showMissing(container, error, missing);
-    else
-      showOnly(
-        container,
-        failureBox(error, () => openObject(container, draw, missing)),
-      );
+    else showOnly(container, [failureBox(error, () => openObject(container, draw, missing))]);
   }
 }
 

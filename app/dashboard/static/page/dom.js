@@ -7,8 +7,8 @@ const URLS = new Set(["action", "href", "src"]);
 
 /**
  * Return an HTML element: `h("a.name", { href }, "Name")` is a link of the class `name`. Attributes that are functions
- * become listeners. Attributes and children that are false, null or undefined are left out. A button submits its form
- * only with the type submit. `needs` names the scope that the action of a button or link needs; it is the last attribute.
+ * become listeners. Children may be in arrays. Attributes and children that are false, null or undefined are left out.
+ * A button submits its form only with the type submit. `needs` names the scope that the action of a button or link needs; it is the last attribute.
  *
  * @template {Selector<keyof HTMLElementTagNameMap>} Given
  * @param {Given} selector the tag, and classes after dots
@@ -44,7 +44,7 @@ function fill(node, classes, content) {
   return node;
 }
 
-/** Return the attributes and the children of a content. @param {Content} content @returns {[Attributes, (Child | Child[])[]]} */
+/** Return the attributes and the children of a content. @param {Content} content @returns {[Attributes, Children[]]} */
 function divided(content) {
   const [first, ...others] = content;
   const hasAttributes = typeof first === "object" && first && !(first instanceof Node) && !Array.isArray(first);
@@ -106,15 +106,15 @@ export function setText(node, text) {
  */
 export const statusBadge = (status, words = status, title) => h("span.status", { "data-status": status, title }, words);
 
-/** @param {Element} node @param {...(Child | Child[])} children */
+/** @param {Element} node @param {...Children} children */
 export function replace(node, ...children) {
   node.replaceChildren(...flattened(children));
 }
 
-/** @param {(Child | Child[])[]} children */
+/** @param {Children[]} children */
 function flattened(children) {
-  return children
-    .flat()
+  return /** @type {any[]} */ (children)
+    .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : String(child)));
 }
@@ -167,7 +167,7 @@ function expected(node, kind, name) {
  * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
  *
  * @param {string} label
- * @param {...(Child | Child[])} children
+ * @param {...Children} children
  */
 export function scrollRegion(label, ...children) {
   return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
@@ -179,7 +179,7 @@ export function tableHead(...cells) {
   return h("thead", h("tr", ...cells.flat().map(cell)));
 }
 
-/** @param {Child | Child[]} words @param {Attributes} [attributes] */
+/** @param {Children} words @param {Attributes} [attributes] */
 export function columnHead(words, attributes = {}) {
   return words ? h("th", { scope: "col", ...attributes }, words) : h("td", attributes);
 }
@@ -187,7 +187,7 @@ export function columnHead(words, attributes = {}) {
 /** Return headings of columns of numbers. @param {Child[]} words */
 export const numberHeads = (...words) => words.map((each) => columnHead(each, { class: "number" }));
 
-/** @param {...(Child | Child[])} content */
+/** @param {...Children} content */
 export const rowHead = (...content) => h("th", { scope: "row" }, ...content);
 
 /**
@@ -216,7 +216,7 @@ export function dataTable(label, heads, items, cells, attributes = {}) {
  */
 export function bodyRows(heads, items, cells) {
   const columns = heads.flat();
-  /** @param {Child | Child[]} content @param {number} index */
+  /** @param {Children} content @param {number} index */
   const cell = (content, index) => {
     const column = columns[index];
     if (column === undefined || column === null || column === false) return null;
@@ -230,28 +230,28 @@ export function bodyRows(heads, items, cells) {
   });
 }
 
-/** Return a section named by its heading. @param {string} heading @param {...(Child | Child[])} children */
+/** Return a section named by its heading. @param {string} heading @param {...Children} children */
 export function panel(heading, ...children) {
   return h("section.panel", { "aria-label": heading }, h("h2", heading), ...children);
 }
 
-/** Return details that are closed at first. @param {Child} summary @param {...(Child | Child[])} children */
+/** Return details that are closed at first. @param {Child} summary @param {...Children} children */
 export const disclosure = (summary, ...children) => h("details.more", h("summary", summary), ...children);
 
 /**
  * Return a list of names and values; entries that are false are left out.
  *
  * @param {string} kind class of the list
- * @param {(readonly [name: Child, value: Child | Child[]] | false | null | undefined | "")[]} facts
+ * @param {(readonly [name: Child, value: Children] | false | null | undefined | "")[]} facts
  */
 export function factList(kind, facts) {
   return h("dl", { class: kind }, ...facts.map((each) => each && h("div", h("dt", each[0]), h("dd", each[1] ?? "–"))));
 }
 
-/** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
+/** Return a paragraph that explains, in small grey letters. @param {...Children} words */
 export const hint = (...words) => h("p.hint", ...words);
 
-/** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */
+/** Return facts below the heading of a page, separated by dots. @param {...Children} facts */
 export function metaLine(...facts) {
   const known = facts.filter(Boolean);
   return h("p.job-meta", ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
@@ -297,14 +297,12 @@ export function emptyState(title, sentence, href, action, needs = "read") {
 /** Return a box with the title, detail and location of a problem. @param {ShownProblem} problem */
 export function problemBox(problem) {
   const position = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
-  return h(
-    "div.problem",
-    { role: "group", "aria-label": "Problem" },
+  return h("div.problem", { role: "group", "aria-label": "Problem" }, [
     h("strong", problem.title || "Problem"),
     h("p", problem.detail || problem.message || ""),
     position.length > 0 && hint(position.map((name) => `${name} ${problem[name]}`).join(", ")),
     problem.text && h("pre", problem.text),
-  );
+  ]);
 }
 
 /** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */
@@ -328,20 +326,15 @@ export function showDialog(dialog) {
  * @param {string} [no]
  */
 export function confirmed(question, consequence, yes, no = "Keep it") {
-  const dialog = h(
-    "dialog",
-    { "aria-label": question },
-    h(
-      "form",
-      { method: "dialog" },
+  const dialog = h("dialog", { "aria-label": question }, [
+    h("form", { method: "dialog" }, [
       h("h2", question),
       hint(consequence),
-      h(
-        "div.actions.end",
+      h("div.actions.end", [
         h("button.quiet", { type: "submit", value: "no" }, no),
         h("button.danger", { type: "submit", value: "yes" }, yes),
-      ),
-    ),
-  );
+      ]),
+    ]),
+  ]);
   return showDialog(dialog).then(() => dialog.returnValue === "yes");
 }

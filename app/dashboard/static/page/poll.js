@@ -17,11 +17,10 @@ import { follow, isConnected } from "./stream.js";
 function showUnavailable(reason, seconds, retry) {
   const strip = elementById("connection");
   strip.hidden = false;
-  replace(
-    strip,
+  replace(strip, [
     h("span", `${reason.replace(/\.?$/, ".")} The page may be out of date. Retrying in ${seconds} s.`),
     h("button.quiet.small", { click: retry }, "Try now"),
-  );
+  ]);
 }
 
 function hideUnavailable() {

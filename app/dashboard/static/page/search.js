@@ -67,9 +67,7 @@ const close = h("button.quiet.small", { click: () => dialog.close() }, "Close");
 const dialog = h(
   "dialog.search",
   { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
-  h("div.search-head", field, close),
-  list,
-  status,
+  [h("div.search-head", field, close), list, status],
 );
 document.body.append(dialog);
 
@@ -153,12 +151,10 @@ function show(groups, emptyText) {
 
 /** @param {string} heading @param {Choice[]} choices @param {string} id of the heading */
 function group(heading, choices, id) {
-  return h(
-    "div",
-    { role: "group", "aria-labelledby": id },
+  return h("div", { role: "group", "aria-labelledby": id }, [
     h("p.hint", { id, role: "presentation" }, heading),
     ...choices.map(option),
-  );
+  ]);
 }
 
 /** @param {Choice} choice */

@@ -37,12 +37,8 @@ export function openShortcuts() {
   const close = h("button.quiet", { type: "submit" }, "Close");
   /** @param {string} words @param {string[]} keys @param {string} [between] @returns {[string, Child[]]} */
   const line = (words, keys, between = " ") => [words, keys.flatMap((key, at) => [at > 0 && between, h("kbd", key)])];
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "shortcuts-title" },
-    h(
-      "form",
-      { method: "dialog" },
+  const dialog = h("dialog", { "aria-labelledby": "shortcuts-title" }, [
+    h("form", { method: "dialog" }, [
       h("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
       factList("shortcuts", [
         line("Search", ["/", "Ctrl K"], " or "),
@@ -53,7 +49,7 @@ export function openShortcuts() {
         line("Close a dialog or menu", ["Esc"]),
       ]),
       h("div.actions.end", close),
-    ),
-  );
+    ]),
+  ]);
   showDialog(dialog);
 }

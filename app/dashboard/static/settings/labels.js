@@ -116,10 +116,9 @@ const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " "
  */
 export function showSecret(title, sentence, secret) {
   const container = elementById("new-secret");
-  replace(
-    container,
+  replace(container, [
     h("section.panel", { "aria-label": "Secret" }, h("h2", title), hint(sentence), snippet("secret", secret, "secret")),
-  );
+  ]);
   announce(`${title}. Its secret is shown only once.`);
   container.scrollIntoView({ block: "nearest" });
 }

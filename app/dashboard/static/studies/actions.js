@@ -124,8 +124,7 @@ export function studyActions(id, changed) {
       const { status } = newStudy;
       if (!hasChanged(status)) return;
       const open = status === "running" || status === "paused";
-      replace(
-        node,
+      replace(node, [
         status === "running" && button("Pause", () => change("pause")),
         status === "paused" && button("Resume", () => change("resume"), "primary"),
         open && button("Change budget", extend),
@@ -133,7 +132,7 @@ export function studyActions(id, changed) {
         button("Clone", clone),
         isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
         !isOpen(newStudy) && confirmedDeleteButton("studies", newStudy, CONSEQUENCE),
-      );
+      ]);
     },
   };
 }
@@ -162,14 +161,12 @@ function textField(pointer, label, type, value) {
  * @returns {Promise<void>} when the dialog closes
  */
 function submitDialog(title, words, fields, yes, send) {
-  const form = h(
-    "form.form",
-    { novalidate: true },
+  const form = h("form.form", { novalidate: true }, [
     hint(words),
     h("div.summary", { hidden: true }),
     h("div.grid", ...fields),
     h("div.actions", h("button.primary", { type: "submit" }, yes)),
-  );
+  ]);
   const dialog = h("dialog.form-dialog", { "aria-label": title });
   const close = h("button.quiet.small", { "aria-label": "Close", click: () => dialog.close() }, "×");
   dialog.append(h("div.dialog-head", h("h2", title), close), form);

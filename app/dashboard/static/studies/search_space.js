@@ -173,19 +173,15 @@ function row({ pointer, type, low, high, log, choices, selected, unselected, wor
   const inside =
     type === "choice"
       ? h("div.choices", ...(choices ?? []).map(choice))
-      : h(
-          "div.search-bounds",
+      : h("div.search-bounds", [
           bound("low", low),
           bound("high", high),
           checkBox({ "data-part": "log", checked: Boolean(log) }, "log scale"),
-        );
+        ]);
   const node = h(
     "fieldset.inner.search-parameter",
     { "data-parameter": pointer, "data-kind": type, "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}` },
-    h("legend.visually-hidden", name),
-    h("label.check.search-name", searched, h("strong", name)),
-    inside,
-    hint(words),
+    [h("legend.visually-hidden", name), h("label.check.search-name", searched, h("strong", name)), inside, hint(words)],
   );
   const showIfSearched = () => {
     for (const part of findAll(node, ".search-bounds, .choices", HTMLElement)) part.hidden = !searched.checked;

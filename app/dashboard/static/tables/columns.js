@@ -11,7 +11,7 @@ import { parameters } from "./paged_list.js";
  *
  * @param {string} field
  * @param {string} label
- * @param {(value: any, item: any) => Child | Child[]} [cell] formats the value; default: as it is
+ * @param {(value: any, item: any) => Children} [cell] formats the value; default: as it is
  * @param {Partial<ListColumn>} [others] such as further fields, which replace the field
  * @returns {ListColumn}
  */
@@ -96,7 +96,7 @@ export function projectColumn(list) {
   return fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
 }
 
-/** Return a column of the status, which can be sorted by. @param {(status: string, item: any) => Child | Child[]} [cell] @param {string[]} [fields] */
+/** Return a column of the status, which can be sorted by. @param {(status: string, item: any) => Children} [cell] @param {string[]} [fields] */
 export function statusColumn(cell = (status) => statusBadge(status), fields = []) {
   return fieldColumn("status", "Status", cell, { sort: "status", fields: ["status", ...fields] });
 }

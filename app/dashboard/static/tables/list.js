@@ -240,12 +240,11 @@ function listTable(container, form, list) {
     const sort = sortedBy(columns);
     if (isNewHead([visible.map(({ key }) => key), sort])) {
       const focused = head.contains(document.activeElement) && document.activeElement?.closest("th")?.dataset.column;
-      replace(
-        head,
+      replace(head, [
         selection && h("td.tick", selection.all),
         list.details && h("td.tick"),
         ...visible.map((column) => heading(column, sort, resort)),
-      );
+      ]);
       findAll(head, `[data-column="${CSS.escape(String(focused))}"] button`, HTMLElement)[0]?.focus();
     }
     chooser.offer(columns.slice(1), new Set(visible.map(({ key }) => key)));
@@ -303,6 +302,6 @@ function heading(column, { key, descending }, resort) {
       "data-column": column.key,
       "aria-sort": column.key === key && (descending ? "descending" : "ascending"),
     },
-    sort ? h("button.sort", { click: () => resort(column) }, label) : label,
+    [sort ? h("button.sort", { click: () => resort(column) }, label) : label],
   );
 }

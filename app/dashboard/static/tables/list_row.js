@@ -73,7 +73,7 @@ export function cellOf(known, { number, cell, key }, item, index) {
   const fresh = h(
     index === 0 ? "th" : "td",
     { scope: index === 0 && "row", class: number && "number", "data-column": key },
-    cell(item),
+    [cell(item)],
   );
   if (!known) return fresh;
   if (!isSame(known, fresh)) known.replaceChildren(...fresh.childNodes);

@@ -67,13 +67,11 @@ export async function offerProjectFilter(form) {
   const requested = parameters().get("project");
   if (requested && requested !== NO_PROJECT && !names.includes(requested)) names.push(requested);
   if (!names.length) return;
-  const select = h(
-    "select",
-    { "data-filter": "project", "aria-label": "Filter by project" },
+  const select = h("select", { "data-filter": "project", "aria-label": "Filter by project" }, [
     h("option", { value: "" }, "All projects"),
     !bound && h("option", { value: NO_PROJECT }, "No project"),
     ...names.map((name) => h("option", name)),
-  );
+  ]);
   form.querySelector(".list-tools")?.before(select);
   showFilters(form);
 }
@@ -149,9 +147,8 @@ export function showPager(nextCursor) {
   };
   const sorted = parameters().has("sort");
   node.hidden = !nextCursor && onFirstPage();
-  replace(
-    node,
+  replace(node, [
     !onFirstPage() && h("a.button.quiet", { href: link(null) }, sorted ? "First" : "Newest"),
     nextCursor && h("a.button.quiet", { href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
-  );
+  ]);
 }

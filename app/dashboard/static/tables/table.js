@@ -63,7 +63,7 @@ export function keyedList(list, make, first = 0) {
  * @property {string} [title] description, shown on hover
  * @property {boolean} [number] whether it is aligned right and first sorted descending
  * @property {(row: Row) => number | string | null} value sort value; null is last
- * @property {(row: Row) => Child | Child[]} [cell] content of the cell; default: the value
+ * @property {(row: Row) => Children} [cell] content of the cell; default: the value
  * @property {Part<Row>[]} [parts] columns of the downloaded file, for cells of several values; default: the value
  * @property {(rows: Row[]) => Child} [foot] content of the footer
  */
@@ -74,7 +74,7 @@ export function keyedList(list, make, first = 0) {
  * @template Row
  * @param {string} label
  * @param {(row: Row) => number | null} value
- * @param {(value: any) => Child | Child[]} format
+ * @param {(value: any) => Children} format
  * @param {Partial<Column<Row>>} [others]
  * @returns {Column<Row>}
  */
@@ -158,7 +158,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
     const shown = inOrder().slice(0, most);
     replace(
       body,
-      ...shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
+      shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
     );
     if (foot) replace(foot, h("tr", ...columns.map((column) => h("td", column.foot?.(rows)))));
     all.hidden = rows.length <= most;
@@ -248,11 +248,10 @@ export function pagedTable(label, heads, address, cells, empty = "") {
         const { items, next_cursor: next } = /** @type {Page<Path>} */ (answer);
         const before = body.rows.length;
         body.append(...bodyRows(heads, items, cells));
-        replace(
-          below,
+        replace(below, [
           next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more"),
           !body.rows.length && empty && hint(empty),
-        );
+        ]);
         region.hidden = foot.hidden = !body.rows.length && empty !== "";
         if (before) focusFirst(body.rows[before]);
       },

@@ -69,12 +69,10 @@ function emptyTable(alias) {
 /** @param {Schemas["AliasedModel"][]} items */
 function table(items) {
   const heads = ["Model", "Alias", "Metric", "Gate", "Since", "Next step"];
-  return h(
-    "div.panel.list-panel",
-    { "data-wide": true },
+  return h("div.panel.list-panel", { "data-wide": true }, [
     dataTable("Aliases", heads, items, cells, { class: "list" }),
     items.length === LIMIT && hint(`Only the ${LIMIT} models whose alias moved last are shown.`),
-  );
+  ]);
 }
 
 /** @param {Schemas["AliasedModel"]} aliased */

@@ -179,18 +179,15 @@ async function showActions(ranking) {
   const [best] = trained;
   const champion = best?.validation && (await championOf(best.job.spec.model_name ?? ""));
   const active = ranking.items.some(({ job }) => isActive(job));
-  replace(
-    actions,
+  replace(actions, [
     best?.validation && againstChampion(best, champion || null, active, ranking.metric ?? ""),
     models.length > 1 &&
-      h(
-        "a.button",
-        { href: comparisonFormPage(models, dataset) },
+      h("a.button", { href: comparisonFormPage(models, dataset) }, [
         trained.length > models.length
           ? `Compare the ${best?.validation ? "best" : "first"} ${models.length} query by query`
           : "Compare query by query",
-      ),
-  );
+      ]),
+  ]);
   if (!actions.isConnected) find(document, ".page-head").append(actions);
 }
 
@@ -256,14 +253,13 @@ async function compareWithChampion({ job, model }, champion, name) {
 }
 
 function showEmpty() {
-  showOnly(
-    container,
+  showOnly(container, [
     emptyState(
       "Nothing to compare",
       "Tick two or more trainings in the list of jobs.",
       "/jobs?kind=train",
       "Trainings",
     ),
-  );
+  ]);
   return false;
 }

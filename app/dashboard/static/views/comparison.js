@@ -52,11 +52,10 @@ import { count, counted, metric as fourDigits, timeElement, joined } from "../pa
  * @returns {{node: HTMLElement, show: (queryId: string) => void}}
  */
 function changedQueries({ most_improved: improved, most_harmed: harmed }, names, open) {
-  const node = h(
-    "div.columns.changed",
+  const node = h("div.columns.changed", [
     changedTable("Most improved", improved, names, open),
     changedTable("Most harmed", harmed, names, open),
-  );
+  ]);
   return {
     node,
     show(queryId) {
@@ -175,18 +174,16 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   showPlot(metric);
   if (query) showQuery(query, false);
   return [
-    h(
-      "section.panel",
+    h("section.panel", [
       h("div.panel-head", h("h2", "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
       differenceTable(comparison, [pair]),
-    ),
+    ]),
     h("section.panel.query-values", h("div.panel-head", h("h2", "Query by query"), tabs.node), plot, folded),
-    h(
-      "section.panel",
+    h("section.panel", [
       h("h2", "Queries that changed most ", h("small", `by ${comparison.metrics[0]}`)),
       changed.node,
       both.node,
-    ),
+    ]),
   ];
 }
 
@@ -239,32 +236,28 @@ function draw(comparison) {
     systems.map((system) => (system.ranking_id && !system.model_id ? system.ranking_id : system.name)),
     dataset,
   );
-  replace(
-    container,
-    h(
-      "div.page-head",
+  replace(container, [
+    h("div.page-head", [
       headingOn(title, "on", dataset),
-      h(
-        "div.actions",
+      h("div.actions", [
         h("a.button.quiet", { href: newComparison }, "New comparison"),
         h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
-      ),
-    ),
+      ]),
+    ]),
     metaLine("Comparison", timeElement(created), h("code", id)),
     finding(comparison),
     resultFindings(systems.flatMap((system) => system.findings || [])),
     means.node,
     cutoffs.node,
     matrix &&
-      h(
-        "section.panel",
+      h("section.panel", [
         h("div.panel-head", h("h2", "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
-      ),
+      ]),
     below,
-  );
+  ]);
   choosePair(current.pair);
 }
 
@@ -275,16 +268,14 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
   const corrected =
     correction === "none" ? "without correction for the number of tests" : `after Holm's correction${over}`;
   const folds = pooled ? " Each query is ranked by a model of a cross-validation that has not seen it." : "";
-  return h(
-    "section.finding-panel",
-    { "data-verdict": verdict || "several", "aria-label": "Conclusion" },
+  return h("section.finding-panel", { "data-verdict": verdict || "several", "aria-label": "Conclusion" }, [
     verdict && verdictChip(verdict),
     h("p.sentence", sentence),
     hint(
       `Decided by ${metrics[0]}: Fisher's randomisation test with ${count(permutations)} permutations, seed ${seed}, at 0.05 ${corrected}.${folds}`,
     ),
     hint(`${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`),
-  );
+  ]);
 }
 
 /** @param {Comparison} comparison @param {Pair} pair */
@@ -292,8 +283,10 @@ function pairHead({ systems }, pair) {
   return h(
     "section.finding-panel",
     { "data-verdict": pair.verdict, "aria-label": "Conclusion of the pair", "aria-live": "polite" },
-    h("h2", `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
-    h("p.sentence", pair.sentence),
+    [
+      h("h2", `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
+      h("p.sentence", pair.sentence),
+    ],
   );
 }
 

@@ -50,11 +50,10 @@ async function systemPicker(container, changed) {
   function show() {
     const text = field.value.trim().toLowerCase();
     const matching = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
-    replace(
-      options,
+    replace(options, [
       ...matching.map(option),
       text && !matching.length && hint(`Press Enter to add “${field.value.trim()}”.`),
-    );
+    ]);
     showOrder();
   }
 
@@ -72,11 +71,11 @@ async function systemPicker(container, changed) {
       h(
         "button.quiet.small",
         { "aria-label": `Leave out ${names.get(reference) ?? reference}`, click: () => toggle(reference, false) },
-        "×",
+        ["×"],
       );
     replace(
       order,
-      ...[...chosen].map((reference) =>
+      [...chosen].map((reference) =>
         h("li", h("span.name", { title: reference }, names.get(reference) ?? reference), remove(reference)),
       ),
     );

@@ -110,9 +110,7 @@ function problemCauses(problem, causes, begun) {
 
   const canIgnore = causes.some((cause) => cause.can_ignore);
   choose("", false);
-  return h(
-    "section.panel.faults.rows",
-    { "aria-label": "Problems by cause" },
+  return h("section.panel.faults.rows", { "aria-label": "Problems by cause" }, [
     h("h2", title, " ", h("span.severity", { "data-severity": "error" }, totalLabel(causes))),
     only?.file && hint("In ", h("code", only.file), "."),
     canIgnore && hint("The file can be read again without the columns that you ignore."),
@@ -125,13 +123,11 @@ function problemCauses(problem, causes, begun) {
     canIgnore && [h("div.actions", button), refused],
     errors.length > 0 &&
       !only &&
-      h(
-        "details.more",
-        { open: errors.length <= MAX_OPEN_ERRORS },
+      h("details.more", { open: errors.length <= MAX_OPEN_ERRORS }, [
         h("summary", "Problems by location"),
         ...locationTable(problem),
-      ),
-  );
+      ]),
+  ]);
 }
 
 /** The list of problems by location is open up to this number. */
@@ -146,21 +142,16 @@ function totalLabel(causes) {
 /** @param {FaultyFile} problem */
 function problemTable(problem) {
   const { title, errors, more } = problem;
-  return h(
-    "section.panel.faults",
-    { "aria-label": "Problems" },
-    h(
-      "h2",
+  return h("section.panel.faults", { "aria-label": "Problems" }, [
+    h("h2", [
       title,
       " ",
-      h(
-        "span.severity",
-        { "data-severity": "error" },
+      h("span.severity", { "data-severity": "error" }, [
         `${counted(errors.length, "problem")}${more ? " and more" : ""}`,
-      ),
-    ),
+      ]),
+    ]),
     ...locationTable(problem),
-  );
+  ]);
 }
 
 /** @param {FaultyFile} problem @returns {Child[]} */
@@ -210,12 +201,10 @@ function datasetViews(dataset) {
     { name: "queries", label: "Queries", number: statistics.queries, fill: queries },
   ].map((view) => ({
     ...view,
-    link: h(
-      "a",
-      { href: datasetPage(id, view.name) },
+    link: h("a", { href: datasetPage(id, view.name) }, [
       view.label,
       !!view.number && h("small", " ", count(view.number)),
-    ),
+    ]),
     node: h("div.view", { "data-view": view.name || "overview", hidden: true }),
   }));
 
@@ -305,8 +294,7 @@ function draw(dataset) {
   document.title = `${name} · Rankery`;
   container.removeAttribute("aria-busy");
   container.dataset.status = status;
-  replace(
-    container,
+  replace(container, [
     h("div.page-head", h("div.job-heading", h("h1", name), statusBadge(status)), datasetActions(dataset)),
     metaLine(
       sourceLabel(dataset),
@@ -316,7 +304,7 @@ function draw(dataset) {
     ),
     parts && siblings(parts),
     ...contents(dataset),
-  );
+  ]);
 }
 
 /** @param {Dataset} dataset @returns {Child[]} */
@@ -347,10 +335,8 @@ function resultLinks() {
 function siblings(parts) {
   /** @param {string} part */
   const link = (part) => h("a", { href: datasetPage(parts[part]), "aria-current": parts[part] === id && "page" }, part);
-  return h(
-    "nav.tabs.small.siblings",
-    { "aria-label": "Datasets of this upload" },
+  return h("nav.tabs.small.siblings", { "aria-label": "Datasets of this upload" }, [
     h("span", "Same upload:"),
     ...DATASET_ROLES.filter((part) => parts[part]).map(link),
-  );
+  ]);
 }

@@ -24,17 +24,14 @@ function show(report) {
   const { model, model_id: modelId, job_id: job, since, until, sentence, verdict, queries, documents } = report;
   const [status, words] = VERDICTS[verdict];
   document.title = `Drift of ${model} · Rankery`;
-  replace(
-    container,
-    h(
-      "div.page-head",
-      h(
-        "div.job-heading",
+  replace(container, [
+    h("div.page-head", [
+      h("div.job-heading", [
         h("h1", h("span.kind", "Drift of "), h("a.quiet-link", { href: modelPage(modelId) }, model)),
         statusBadge(status, words),
-      ),
+      ]),
       job && h("div.actions", h("a.button.quiet", { href: jobPage(job) }, "Job")),
-    ),
+    ]),
     metaLine(
       ["Samples from ", timeElement(since), " to ", timeElement(until)],
       `${counted(queries, "query", "queries")}, ${counted(documents, "document")}`,
@@ -42,7 +39,7 @@ function show(report) {
     ),
     h("p.verdict-line", { "data-verdict": { drift: "worse", none: "better", too_few: "same" }[verdict] }, sentence),
     ...report.comparisons.map(comparison),
-  );
+  ]);
 }
 
 /** @param {Compared} compared */
@@ -65,15 +62,14 @@ function comparison(compared) {
 
   const worst = [...rows].sort((one, two) => (two.psi ?? -1) - (one.psi ?? -1))[0];
   if (worst) pick(worst);
-  return h(
-    "section.panel",
+  return h("section.panel", [
     h("h2", title),
     hint(
       `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
     ),
     picture,
     rows.length > 0 && table.node,
-  );
+  ]);
 }
 
 /** @param {(feature: Feature) => void} pick @returns {Column<Feature>[]} */

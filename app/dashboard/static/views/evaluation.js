@@ -31,22 +31,20 @@ import { count, metric, timeElement, joined } from "../page/format.js";
 /** @param {Evaluation} evaluation */
 function evaluationActions(evaluation) {
   const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
-  const files = h(
-    "div.menu-items",
+  const files = h("div.menu-items", [
     file(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
     file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
-  );
+  ]);
   const compared = ranking || evaluation.system;
   if (ranking) offerRanking(files, ranking);
   else if (job) offerRankingOfJob(files, job);
-  return h(
-    "div.actions",
+  return h("div.actions", [
     h("a.button", { href: comparisonFormPage([compared], dataset) }, "Compare"),
     model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     h("details.menu", h("summary.button.quiet", "Download"), files),
     deleteButton("evaluations", id),
-  );
+  ]);
 }
 
 /** @param {string} href @param {string} words @param {string} name */
@@ -83,8 +81,7 @@ const QUANTILES = [
 /** @param {Evaluation} evaluation */
 function metricNumbers({ metrics, contract }) {
   const numbers = numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out");
-  return h(
-    "section.panel.numbers",
+  return h("section.panel.numbers", [
     h("div.panel-head", h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     dataTable("Numbers", ["Metric", numbers], Object.entries(metrics), ([name, summary]) => [
       [name, !summary.higher_is_better && h("span.tag.plain", "lower is better")],
@@ -96,7 +93,7 @@ function metricNumbers({ metrics, contract }) {
     ]),
     h("h3", "Metric definitions ", contract && h("small", presetLabel(contract))),
     factList("conventions", conventionEntries(metrics)),
-  );
+  ]);
 }
 
 /** Describe the conventions of metrics; metrics with the same conventions share an entry. @param {Evaluation["metrics"]} metrics */
@@ -137,8 +134,7 @@ function draw(evaluation) {
   const { system, dataset_id: dataset, created_at: created, metrics, diagnostics, findings } = evaluation;
   const names = Object.keys(metrics);
   document.title = `${system} · Rankery`;
-  replace(
-    container,
+  replace(container, [
     h("div.page-head", headingOn(system, "on", dataset), evaluationActions(evaluation)),
     metaLine("Evaluation", timeElement(created), h("code", id)),
     resultFindings(findings),
@@ -148,7 +144,7 @@ function draw(evaluation) {
     clickEstimates(evaluation),
     diagnostics && diagnosticsPanel(diagnostics),
     queryValues(evaluation),
-  );
+  ]);
 }
 
 /** Draw the metrics against their cutoffs, with the baselines. @param {Evaluation} evaluation */

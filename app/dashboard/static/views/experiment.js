@@ -70,20 +70,18 @@ function build(first) {
   const report = reportPanels();
   const trainings = trainingsPanel(first);
   const [hasChanged, isNewOutcome] = [changeDetector(), changeDetector()];
-  showOnly(
-    container,
-    h(
-      "div.page-head",
+  showOnly(container, [
+    h("div.page-head", [
       h("div.job-heading", h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")),
       actions.node,
-    ),
+    ]),
     metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", first.id)),
     actions.failure,
     progress,
     outcome,
     report.node,
     trainings.node,
-  );
+  ]);
   return (/** @type {Experiment} */ experiment, /** @type {Training[]} */ items) => {
     document.title = `${experiment.paper}: ${experiment.status} · Rankery`;
     setText(status, experiment.status);
@@ -92,12 +90,11 @@ function build(first) {
     if (hasChanged(experiment)) showProgress(progress, experiment);
     const { problem, sentence, report: found, estimate } = experiment;
     if (isNewOutcome([problem, sentence, found, estimate]))
-      replace(
-        outcome,
+      replace(outcome, [
         problem && problemBox(problem),
         (sentence || found) && resultPanel(experiment),
         estimatePanel(estimate),
-      );
+      ]);
     report.update(found);
     trainings.update(items);
   };
@@ -109,10 +106,8 @@ function showProgress(node, experiment) {
   const all = trainingCount(counts);
   const ended = counts.succeeded + counts.failed + counts.cancelled;
   const waiting = counts.planned + counts.queued;
-  replace(
-    node,
-    h(
-      "div.study-tiles",
+  replace(node, [
+    h("div.study-tiles", [
       progressTile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
@@ -123,10 +118,10 @@ function showProgress(node, experiment) {
       progressTile("Scale", scale, dry ? "dry run" : null),
       progressTile("Data", experiment.data, dataDetail(experiment)),
       progressTile("Tables", count(tables.length), tables.map(tableName).join(", ")),
-    ),
+    ]),
     isRunning(experiment) &&
       h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),
-  );
+  ]);
 }
 
 /** @param {Experiment} experiment */
@@ -143,13 +138,11 @@ function resultPanel({ paper, sentence, report }) {
   /** @param {string} format @param {string} words @param {string} suffix */
   const link = (format, words, suffix) =>
     h("a.button.quiet", { href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` }, words);
-  return h(
-    "section.finding-panel",
-    { "aria-label": "Result" },
+  return h("section.finding-panel", { "aria-label": "Result" }, [
     h("p.sentence", sentence ?? "Tables so far."),
     report &&
       h("p.actions", link("markdown", "Markdown", "md"), link("csv", "CSV", "csv"), link("latex", "LaTeX", "tex")),
-  );
+  ]);
 }
 
 /** @param {ExperimentEstimate | null} estimate */
@@ -179,8 +172,7 @@ function estimatePanel(estimate) {
   ];
   const table = sortableTable(columns, { label: "Measured trainings" });
   table.show(estimate.measured);
-  return panel(
-    "Estimate",
+  return panel("Estimate", [
     tileList([
       ["Trainings", count(estimate.runs)],
       ["Trees at most", count(estimate.trees)],
@@ -188,7 +180,7 @@ function estimatePanel(estimate) {
       ["On one worker", estimate.hours ? duration(estimate.hours * 3600) : "under 2 s"],
     ]),
     table.node,
-  );
+  ]);
 }
 
 /** @param {number | null} value */
@@ -295,12 +287,11 @@ function experimentActions() {
       const isIncomplete = counts.succeeded < trainingCount(counts);
       if (!hasChanged([status, isIncomplete])) return;
       const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
-      replace(
-        node,
+      replace(node, [
         resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
         isRunning(experiment) && button("Cancel", cancel, "danger quiet"),
         !isRunning(experiment) && remove,
-      );
+      ]);
     },
   };
 }

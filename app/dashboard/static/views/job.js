@@ -64,13 +64,11 @@ function hasHistory({ attempts = [] }) {
 function attemptsPanel() {
   const words = hint();
   const table = h("table");
-  const node = h(
-    "section.panel.attempts",
-    { hidden: true },
+  const node = h("section.panel.attempts", { hidden: true }, [
     h("h2", "Attempts"),
     words,
     scrollRegion("Attempts of the job", table),
-  );
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -143,13 +141,11 @@ function phasesPanel() {
   const [took, memory] = numberHeads("Took", "Peak memory");
   const heads = ["Phase", took, h("td.bar-cell"), memory];
   const note = hint();
-  const node = h(
-    "section.panel.phases",
-    { hidden: true },
+  const node = h("section.panel.phases", { hidden: true }, [
     h("h2", "Phases"),
     h("table", tableHead(...heads), rows),
     note,
-  );
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -163,7 +159,7 @@ function phasesPanel() {
     const shown = most > 0 ? heads : heads.slice(0, -1);
     replace(
       rows,
-      ...bodyRows(shown, phases, ({ phase, seconds, peak_memory_bytes: bytes }) => [
+      bodyRows(shown, phases, ({ phase, seconds, peak_memory_bytes: bytes }) => [
         h("span.beside-bar", phase),
         briefDuration(seconds),
         h("td.bar-cell", bar(seconds / longest)),
@@ -210,11 +206,10 @@ function jobLog() {
 
 /** @param {LogEntry} entry */
 function line([at, words, detail]) {
-  return h(
-    "li",
+  return h("li", [
     h("span.moment", { title: at }, at ? momentLabel(new Date(at)) : "now"),
     h("span", words, detail && h("small", ` ${detail}`)),
-  );
+  ]);
 }
 
 /** @param {Job} job @returns {LogEntry[]} */

@@ -39,7 +39,7 @@ import {
 } from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
-/** @typedef {readonly [name: string, value: Child | Child[]]} Fact */
+/** @typedef {readonly [name: string, value: Children]} Fact */
 
 /** @param {Model} model @returns {Node[]} */
 function modelHead(model) {
@@ -53,21 +53,17 @@ function modelHead(model) {
     "on the test data",
   ]);
   return [
-    h(
-      "div.page-head",
+    h("div.page-head", [
       h("h1", title ?? reference, ...aliases.map((alias) => h("span.tag", `@${alias}`))),
-      h(
-        "div.actions",
+      h("div.actions", [
         h("a.button", { href: comparisonFormPage([reference]) }, "Compare"),
-        h(
-          "a.button.quiet",
-          { href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
+        h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` }, [
           "Evaluations",
-        ),
+        ]),
         h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("models", id),
-      ),
-    ),
+      ]),
+    ]),
     metaLine(
       title && reference,
       [
@@ -128,14 +124,12 @@ function lineagePanel(model) {
   const imported = source === "imported";
   const automatic = isAutomatic(model);
   if (!lineage)
-    return h(
-      "section.panel",
+    return h("section.panel", [
       head,
       hint("The model was created before the lineage was recorded."),
       factList("facts wide", [checksum]),
-    );
-  return h(
-    "section.panel.lineage",
+    ]);
+  return h("section.panel.lineage", [
     h("div.panel-head", head, hint(lineageHint(imported, automatic))),
     factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
@@ -156,7 +150,7 @@ function lineagePanel(model) {
     ]),
     disclosure("Request as JSON", h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),
     !imported && !automatic && reproduction(model),
-  );
+  ]);
 }
 
 /** @param {boolean} imported @param {boolean} automatic */
@@ -194,13 +188,11 @@ function reproduction({ id }) {
 function reproductionResult(job) {
   const { equal, sha256 } = job.result ?? {};
   if (equal)
-    return h(
-      "p.verdict-line",
-      { "data-verdict": "better" },
+    return h("p.verdict-line", { "data-verdict": "better" }, [
       h("strong", "The model file is identical."),
       " ",
       h("code.digest", sha256),
-    );
+    ]);
   return problemBox({ title: "Comparison of the files", detail: outcomeDetail(job) });
 }
 
@@ -306,10 +298,9 @@ async function versionsView({ id, name }) {
   const box = modelTicks(link);
   /** @param {Model} model */
   const tick = (model) => box(`${name}:${model.version}`, model.created_at);
-  const head = h(
-    "div.panel-head",
+  const head = h("div.panel-head", [
     h("h2", `Versions of ${name}`),
     h("div.actions", link, h("a.button.quiet", { href: modelPage(name) }, "Latest")),
-  );
+  ]);
   return [h("section.panel", head, versionTable(name, { tick, current: id }))];
 }

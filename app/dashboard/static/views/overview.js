@@ -26,13 +26,12 @@ function jobLine(first) {
       setText(status, statusWord(job));
       setAttribute(status, "data-status", job.status);
       setText(name, job.title);
-      replace(
-        meta,
+      replace(meta, [
         job.kind_label,
         " · ",
         job.started_at ? "begun " : "submitted ",
         timeElement(job.started_at || job.created_at),
-      );
+      ]);
       bar.update(job);
     },
   };
@@ -54,16 +53,14 @@ function waitingBanner(waiting, workers) {
     if (!jobs || ofLane.some(({ compiling }) => !compiling)) return null;
     const wait = `${counted(jobs, "job")} ${jobs === 1 ? "waits" : "wait"}`;
     if (ofLane.length)
-      return h(
-        "p",
+      return h("p", [
         h("strong", `The ${LANES[lane]} worker compiles its kernels, ${wait}`),
         h("span", `${ofLane[0].compiling}; this takes some minutes at its first start.`),
-      );
-    return h(
-      "p",
+      ]);
+    return h("p", [
       h("strong", `No ${LANES[lane]} worker, ${wait}`),
       h("span", "Start one on this or another machine: ", h("code", `rankery worker --lane ${lane}`)),
-    );
+    ]);
   });
   const shown = lines.filter(Boolean);
   return shown.length > 0 && h("div.problem.waiting", { role: "status" }, ...shown);
@@ -72,12 +69,10 @@ function waitingBanner(waiting, workers) {
 /** @param {Schemas["WorkerAtWork"][]} workers */
 function workerList(workers) {
   if (!workers.length) {
-    return h(
-      "p.problem",
-      { role: "status" },
+    return h("p.problem", { role: "status" }, [
       h("strong", "No worker is running"),
       h("span", "Jobs wait until one starts: ", h("code", "rankery worker"), " on this or another machine."),
-    );
+    ]);
   }
   return h("ul.plain-list", ...workers.map(worker));
 }
@@ -86,12 +81,9 @@ function workerList(workers) {
 function worker({ name, lane, processes, started_at: started, jobs }) {
   const free = processes - jobs.length;
   const at = h("span", "Started ", timeElement(started));
-  return h(
-    "li.worker",
-    { "data-worker": name },
+  return h("li.worker", { "data-worker": name }, [
     h("p", h("strong", lane === "training" ? "Trainings" : "Short jobs"), " ", h("code", name)),
-    h(
-      "p.job-meta",
+    h("p.job-meta", [
       ...jobs.flatMap(({ id, kind_label: label, worker: process, started_at: began }) => [
         h("a", { href: jobPage(id), title: `In the process ${process}` }, label),
         " begun ",
@@ -100,8 +92,8 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
       ]),
       free > 0 && `${jobs.length ? `${free} more can run` : `Free for ${counted(processes, "job")}`} · `,
       at,
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
@@ -156,18 +148,15 @@ function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog)
   if (!left.length) return null;
   /** @param {Step} step @param {number} index */
   const item = ([, name, words, href, action], index) =>
-    h(
-      "li.step",
+    h("li.step", [
       h("h3", name),
       hint(words),
       h("a", { class: index === 0 ? "button primary" : "button quiet", href }, action),
-    );
-  return h(
-    "section.panel",
-    { "aria-labelledby": "steps-title" },
+    ]);
+  return h("section.panel", { "aria-labelledby": "steps-title" }, [
     h("h2", { id: "steps-title" }, left.length < steps.length ? "Next steps" : "First steps"),
     h("ol.steps", ...left.map(item)),
-  );
+  ]);
 }
 
 const MAX_ACTIVE_SHOWN = 8;
@@ -265,13 +254,12 @@ function showCounts(counts) {
 
 /** @param {{items: Job[], next_cursor: string | null}} failed */
 function showFailures({ items, next_cursor: next }) {
-  replace(
-    elementById("failures"),
+  replace(elementById("failures"), [
     failureLine(items, next !== null, () => {
       replace(elementById("failures"));
       announce("The failures were dismissed.");
     }),
-  );
+  ]);
 }
 
 /** Show champions, verdicts, and the first steps that are not done. @param {Record<string, any>} found */

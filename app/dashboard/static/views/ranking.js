@@ -73,12 +73,10 @@ const CUTOFF = 10;
 function rankedQuery({ id }, dataset) {
   const title = h("h2", "Query");
   const container = h("div");
-  const node = h(
-    "section.panel.ranked-query",
-    { "aria-label": "One query" },
+  const node = h("section.panel.ranked-query", { "aria-label": "One query" }, [
     h("div.panel-head", title, gradeLegend(dataset?.statistics)),
     container,
-  );
+  ]);
   const largest = dataset?.statistics?.label_range?.maximum;
   let requested = "";
   const read = latestReader(container, (error, retry) => {
@@ -112,15 +110,11 @@ function rankedQuery({ id }, dataset) {
     const features = dataset && documentFeatures(dataset.id, queryId);
     const more =
       documents.length > most &&
-      h(
-        "button.quiet.small.show-more",
-        { click: () => draw(queryId, documents, Infinity) },
+      h("button.quiet.small.show-more", { click: () => draw(queryId, documents, Infinity) }, [
         `Show all ${counted(documents.length, "document")}`,
-      );
-    replace(
-      container,
-      h(
-        "div.rows",
+      ]);
+    replace(container, [
+      h("div.rows", [
         factList("figures", [
           ["documents", count(documents.length)],
           ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
@@ -132,8 +126,8 @@ function rankedQuery({ id }, dataset) {
         hint(
           "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations use the conventions of each metric.",
         ),
-      ),
-    );
+      ]),
+    ]);
   }
 
   /** @param {Schemas["RankedDocument"][]} documents @param {number[]} gains @param {Features} features */
@@ -164,16 +158,14 @@ function rankedQuery({ id }, dataset) {
     const button = h(
       "button.quiet.small",
       { "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
-      "Features",
+      ["Features"],
     );
     function toggle() {
       below.hidden = !below.hidden;
       setAttribute(button, "aria-expanded", String(!below.hidden));
       if (!inside.hasChildNodes()) features?.fill(inside, name);
     }
-    const shown = h(
-      "tr",
-      { "data-document": name },
+    const shown = h("tr", { "data-document": name }, [
       h("td.number", count(rank)),
       h("td", grade(label, largest)),
       rowHead(documentName(document)),
@@ -181,7 +173,7 @@ function rankedQuery({ id }, dataset) {
       h("td.number", gain ? gain.toFixed(3) : h("span.missing", "0")),
       h("td.bar-cell", bar(gain / most)),
       features && h("td", button),
-    );
+    ]);
     return features ? [shown, below] : [shown];
   }
 
@@ -218,14 +210,13 @@ function draw(ranking, dataset) {
     ? queryList(dataset, hashValue("prefix") ?? "", (prefix) => setHashValues({ prefix }), address)
     : emptyState("The dataset was deleted", "The ranking can still be downloaded.");
   document.title = `${system} · Rankery`;
-  replace(
-    container,
+  replace(container, [
     h("div.page-head", headingOn(system, "ranks", datasetId), actions(ranking)),
     metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
     resultFindings(findings),
     view.node,
     h("section.panel.ranking-queries", h("h2", "Queries"), queries),
-  );
+  ]);
   const show = () => view.show(hashValue("query") ?? ranking.items[0].query_id, Boolean(hashValue("query")));
   addEventListener("hashchange", show);
   show();
@@ -235,20 +226,18 @@ function draw(ranking, dataset) {
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
-  return h(
-    "div.actions",
+  return h("div.actions", [
     h(
       "a.button",
       { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate`, needs: "write" },
-      "Evaluate",
+      ["Evaluate"],
     ),
     h("a.button.quiet", { href: comparisonFormPage([id], dataset) }, "Compare"),
     h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
-    h(
-      "details.menu",
+    h("details.menu", [
       h("summary.button.quiet", "Download"),
       h("div.menu-items", file("trec", "TREC run"), file("parquet", "Parquet")),
-    ),
+    ]),
     deleteButton("rankings", id),
-  );
+  ]);
 }

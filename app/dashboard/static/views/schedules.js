@@ -173,24 +173,20 @@ function card(first) {
   }
 
   return {
-    node: h(
-      "article.panel",
-      { "data-schedule": first.id },
-      h(
-        "div.panel-head",
+    node: h("article.panel", { "data-schedule": first.id }, [
+      h("div.panel-head", [
         h("div.job-heading", heading, state),
-        h(
-          "div.actions",
+        h("div.actions", [
           h("button.small", { click: () => runAction(run), needs: "write" }, "Run now"),
           toggle,
           h("button.quiet.small.danger", { click: () => runAction(remove), needs: "write" }, "Delete"),
-        ),
-      ),
+        ]),
+      ]),
       facts,
       last,
       outcome,
       runs,
-    ),
+    ]),
     /** @param {Schedule} now */
     update(now) {
       schedule = now;

@@ -48,8 +48,7 @@ function showStorage(measureAgain) {
 /** @param {Schemas["Storage"]} usage */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
-  return h(
-    "div.rows",
+  return h("div.rows", [
     factList("figures", [
       ["Stored", size(total)],
       ["Free on the disk", free === null ? "–" : size(free)],
@@ -63,7 +62,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
         ? `. Deleted objects stay in the trash for ${counted(days, "day")}.`
         : ". There is no trash: deletions free bytes immediately.",
     ),
-  );
+  ]);
 }
 
 /** @param {Schemas["Storage"]} usage */
@@ -97,7 +96,7 @@ function trashCells({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted
   const restore = h(
     "button.quiet.small",
     { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name), needs: "write" },
-    "Restore",
+    ["Restore"],
   );
   return [
     { "data-trash": id },

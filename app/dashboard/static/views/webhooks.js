@@ -132,23 +132,20 @@ function card(first) {
     showDeliveries();
   }
 
-  const actions = h(
-    "div.actions",
+  const actions = h("div.actions", [
     h("button.small", { click: () => runAction(test) }, "Send a test"),
     toggle,
     h("button.quiet.small", { click: () => runAction(rotate) }, "New secret"),
     h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
-  );
+  ]);
   const heading = h("h2.wrap", first.url);
   return {
-    node: h(
-      "article.panel",
-      { "data-webhook": first.id },
+    node: h("article.panel", { "data-webhook": first.id }, [
       h("div.panel-head", h("div.job-heading", heading, state), actions),
       facts,
       outcome,
       deliveries,
-    ),
+    ]),
     /** @param {Schemas["Webhook"]} now */
     update(now) {
       webhook = now;
