@@ -23,7 +23,6 @@ export function conclusionPart(conclusion, { result, spec }) {
 
 /**
  * Return a panel with the conclusion of an automatic training, hidden until it is read and if there is none.
- *
  * @param {string} job id of the training
  */
 export function conclusionPanel(job) {

@@ -42,9 +42,7 @@ import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
 /**
  * Return the conclusion and the candidates of a job; `update` reads them again.
- *
- * @param {Job} first
- * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
+ * @param {Job} first @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
  */
 export function leaderboard(first) {
   const name = String(first.spec.metric);

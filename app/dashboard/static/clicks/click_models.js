@@ -91,9 +91,7 @@ function withInterval({ value, lower, upper }) {
 /**
  * Draw a parameter by rank. A parameter that depends on the last click has a line for no click and for each of the first
  * three ranks of that click.
- *
- * @param {string} name
- * @param {ParameterRow[]} rows
+ * @param {string} name @param {ParameterRow[]} rows
  */
 function parameterFigure(name, rows) {
   const clicks = [...new Set(rows.map((row) => row.last_click))];

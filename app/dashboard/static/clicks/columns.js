@@ -10,7 +10,6 @@ const PREVIEW_ROWS = 5;
 /**
  * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `container` if the file is
  * not a table.
- *
  * @param {HTMLElement} container with a select for each role, whose `data-usual` lists the usual names of the column
  * @param {string} text the beginning of the file
  */

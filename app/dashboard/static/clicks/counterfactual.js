@@ -20,7 +20,6 @@ export function counterfactualResult(result, { spec }) {
 
 /**
  * Show the estimates with their verdicts, and how far the log supports them.
- *
  * @param {CounterfactualResult} result
  * @param {(name: string) => string | null | undefined} pageOf returns the URL of the page of a model or ranking
  * @returns {Child[]}

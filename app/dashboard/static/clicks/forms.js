@@ -70,9 +70,7 @@ async function offerDatasets(form) {
 /**
  * Offer the propensities that jobs on the log have estimated, and the true propensities of a simulated log. The affine
  * correction needs propensities with intercepts.
- *
- * @param {HTMLFormElement} form
- * @param {string} logId
+ * @param {HTMLFormElement} form @param {string} logId
  */
 async function offerPropensities(form, logId) {
   const selects = findAll(form, "select[data-list]", HTMLSelectElement).filter(

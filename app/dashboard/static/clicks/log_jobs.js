@@ -45,7 +45,6 @@ function propensityFigure(jobs) {
 /**
  * Return the lines of the latest propensities of each method and of each training that learns them. The line
  * of the true propensities of a simulation is last.
- *
  * @param {LogJob[]} jobs the latest first
  */
 export function propensityLines(jobs) {

@@ -12,9 +12,7 @@ import { pausePolling } from "../page/poll.js";
  * Return the form for an uploaded dataset that cannot be read. The new dataset has the same name, options and roles.
  * The unreadable dataset moves to the trash once the new file has arrived. Return null for datasets from other sources
  * and for uploads with a LightGBM query file.
- *
- * @param {Dataset} dataset
- * @param {import("./guess.js").UsualNames} usual
+ * @param {Dataset} dataset @param {import("./guess.js").UsualNames} usual
  */
 export function correctedFileForm(dataset, usual) {
   const { source, name } = dataset;
@@ -60,7 +58,6 @@ export function correctedFileForm(dataset, usual) {
 /**
  * Return the form that reads the files of a dataset at URLs or in a folder again, after they were corrected. Return null
  * for datasets from other sources.
- *
  * @param {Dataset} dataset
  * @param {() => void} begun called when the files are being read again
  */

@@ -22,9 +22,7 @@ export function sourceLabel({ source, size_bytes: bytes }) {
 
 /**
  * Return "0 – 4", or a single number if both ends are equal.
- *
- * @param {number | null | undefined} minimum
- * @param {number | null | undefined} maximum
+ * @param {number | null | undefined} minimum @param {number | null | undefined} maximum
  */
 export function rangeLabel(minimum, maximum) {
   if (minimum === null || minimum === undefined) return "none";
@@ -36,9 +34,7 @@ export const SEVERITIES = ["error", "warning", "info"];
 
 /**
  * Count the findings of each severity, most severe first; severities without findings are left out.
- *
- * @param {{severity: string}[]} findings
- * @returns {[severity: string, number: number][]}
+ * @param {{severity: string}[]} findings @returns {[severity: string, number: number][]}
  */
 export function countsBySeverity(findings) {
   const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;

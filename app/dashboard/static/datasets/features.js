@@ -32,7 +32,6 @@ function labelCounts({ labels = [], label_range: range }) {
 
 /**
  * Draw the distribution of documents per query: bars for few numbers, a histogram for many.
- *
  * @param {NonNullable<Statistics["documents_per_query"]>} lengths
  */
 function queryLengths({ histogram: bins = [], min, median, max }) {
@@ -73,7 +72,6 @@ export const readFeatures = (id) => get(datasetApi(id, "/features")).then(({ ite
 
 /**
  * Return the table of features with a search field for their names.
- *
  * @param {FeatureProfile[]} features
  * @param {number} documents of the dataset
  * @param {string} initialText text of the search field at first
@@ -115,9 +113,7 @@ function columnsOf(documents, positions) {
   /**
    * @param {string} label
    * @param {"ndcg_at_10" | "minimum" | "mean" | "maximum" | "zeros" | "missing" | "infinite"} name
-   * @param {Column<FeatureProfile>["cell"]} [cell]
-   * @param {string} [title]
-   * @returns {Column<FeatureProfile>}
+   * @param {Column<FeatureProfile>["cell"]} [cell] @param {string} [title] @returns {Column<FeatureProfile>}
    */
   const number = (label, name, cell = (row) => short(row[name]), title = "") => ({
     label,

@@ -16,7 +16,6 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
 
 /**
  * Return a panel of findings, most severe first.
- *
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf returns the
  *   ID of the dataset that has the examples

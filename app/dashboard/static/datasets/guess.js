@@ -46,10 +46,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?\d*,\d+$|^[+-]?(nan|i
 
 /**
  * Return the role that the service assigns to each column without `columns` in the request.
- *
- * @param {string[]} header
- * @param {string[][]} rows
- * @param {UsualNames} usual
+ * @param {string[]} header @param {string[][]} rows @param {UsualNames} usual
  */
 export function automaticRoles(header, rows, usual) {
   const hasTexts = header.map((_, column) => isText(rows, column));
@@ -100,11 +97,7 @@ export function guessedRoles(header, rows, usual) {
 
 /**
  * Return the role of each column: as in the `columns` of an earlier upload, else as the service would detect it.
- *
- * @param {string[]} header
- * @param {string[][]} rows
- * @param {UsualNames} usual
- * @param {Columns} columns
+ * @param {string[]} header @param {string[][]} rows @param {UsualNames} usual @param {Columns} columns
  */
 export function rolesOf(header, rows, usual, columns) {
   const requested = new Map(
@@ -116,10 +109,7 @@ export function rolesOf(header, rows, usual, columns) {
 
 /**
  * Return the request's `columns`: the roles that differ from those that the service detects.
- *
- * @param {string[]} header
- * @param {string[]} roles
- * @param {string[]} automatic
+ * @param {string[]} header @param {string[]} roles @param {string[]} automatic
  */
 export function columnsOf(header, roles, automatic) {
   /** @type {Columns} */

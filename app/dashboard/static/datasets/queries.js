@@ -14,9 +14,7 @@ const TYPING_MILLISECONDS = 200;
 
 /**
  * List a dataset's queries in file order, page by page, filtered by a prefix of the query id.
- *
- * @param {{id: string, statistics: Statistics | null}} dataset
- * @param {string} initialPrefix
+ * @param {{id: string, statistics: Statistics | null}} dataset @param {string} initialPrefix
  * @param {(prefix: string) => void} onPrefix
  * @param {(queryId: string) => string} [address] returns the URL of a query's page
  */
@@ -101,7 +99,6 @@ function table(queries, address) {
 
 /**
  * Return a query's text with its id below, or the id alone if the dataset has no query texts.
- *
  * @param {{query_id: string, query_text?: string | null}} query
  * @param {(words: Node) => Node} [wrap] puts the text or id into a link or button
  */
@@ -113,7 +110,6 @@ export function queryName({ query_id: id, query_text: text }, wrap = (words) => 
 
 /**
  * Return a document's title with its id below. A document without a title has its id, and its URL below if known.
- *
  * @param {{document_id: string, document_title?: string | null, document_url?: string | null}} document
  * @param {(id: Node) => Node} [wrap] puts the id into a button
  */
@@ -146,9 +142,7 @@ export function largestLabel(datasetId) {
 
 /**
  * Return an object whose `fill` shows the features of a document.
- *
- * @param {string} datasetId
- * @param {string} queryId
+ * @param {string} datasetId @param {string} queryId
  * @returns {{fill: (container: HTMLElement, documentId: string) => void}}
  */
 export function documentFeatures(datasetId, queryId) {

@@ -14,9 +14,7 @@ const MAX_NAMED = 5;
 
 /**
  * Return a panel of a file's first rows, hidden until a file is shown.
- *
- * @param {HTMLElement} container
- * @param {import("./guess.js").UsualNames} usual
+ * @param {HTMLElement} container @param {import("./guess.js").UsualNames} usual
  * @param {(isTable: boolean) => void} [shown] called with true if the user can choose roles here
  * @returns {{show: (file: File | undefined, columns?: Columns) => Promise<void>}} shows a file, with the roles of an
  *   earlier upload if they are given
@@ -108,8 +106,7 @@ function summary(header, roles, records) {
 }
 
 /**
- * @param {Preview} preview
- * @param {number} maxColumns
+ * @param {Preview} preview @param {number} maxColumns
  * @param {number[]} [order] of the columns
  * @param {(column: number) => HTMLElement} [control] returns the select in the head of a column
  */

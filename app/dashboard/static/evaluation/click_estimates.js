@@ -11,7 +11,6 @@ const FIELDS = "id,created_at,spec.systems,spec.click_log_id,result.metric,resul
 
 /**
  * Return a panel of the newest counterfactual evaluations of a system, hidden if there are none.
- *
  * @param {{model_id?: string | null, ranking_id?: string | null}} system
  */
 export function clickEstimates({ model_id: model, ranking_id: ranking }) {

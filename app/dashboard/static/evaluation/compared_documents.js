@@ -25,7 +25,6 @@ import { count, counted, metric, joined } from "../page/format.js";
  * Make contributions to scores comparable between models. Scores are comparable only within a query, and each
  * model has its own scale. Subtract the mean over the documents, and divide by the standard deviation of the
  * scores.
- *
  * @param {import("../models/scored.js").Scored[]} ranking
  * @returns {Map<string, Map<string, number>>} by document, then by feature; the contributions to the score of
  *   one document add up to the number of standard deviations by which its score is above the mean
@@ -70,10 +69,7 @@ const SHOWN_FEATURES = 8;
 
 /**
  * Explain the ranks of a document in two systems: the contribution of each feature to the scores of their models.
- *
- * @param {string} datasetId
- * @param {string} queryId
- * @param {[ExplainedSide, ExplainedSide]} sides
+ * @param {string} datasetId @param {string} queryId @param {[ExplainedSide, ExplainedSide]} sides
  * @returns {{node: HTMLElement, open?: (documentId: string) => void} | null} null if neither side is a model
  */
 function reasonsPanel(datasetId, queryId, sides) {
@@ -168,9 +164,7 @@ const WIDTH = 100;
 
 /**
  * Show two rankings of one query side by side: a line connects both ranks of a document.
- *
- * @param {Side} left
- * @param {Side} right
+ * @param {Side} left @param {Side} right
  * @param {{metric: string, largestLabel: number | undefined, open?: (documentId: string) => void}} options
  *   open: explains the rank of a document; undefined if neither system is a model
  */
@@ -226,9 +220,7 @@ function documentLabel(document, open) {
 
 /**
  * Return an entry of the left list, or of the right list, whose parts mirror those of the left one.
- *
- * @param {Document} document
- * @param {number | undefined} largestLabel
+ * @param {Document} document @param {number | undefined} largestLabel
  * @param {((documentId: string) => void) | undefined} open
  * @param {HTMLElement} [moved] how far the document has moved, in the right list only
  */
@@ -245,10 +237,7 @@ function entry(document, largestLabel, open, moved) {
 /**
  * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from
  * below.
- *
- * @param {Document} document
- * @param {Map<string, number>} indicesLeft
- * @param {Schemas["SystemRanking"]} left
+ * @param {Document} document @param {Map<string, number>} indicesLeft @param {Schemas["SystemRanking"]} left
  */
 function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {
   const { length: top } = ranking;
@@ -263,11 +252,7 @@ function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {
 /**
  * Draw a line for each document, thicker for relevant documents. The line of a document that is in only one
  * list ends at the bottom of the other list.
- *
- * @param {Side} left
- * @param {Side} right
- * @param {number} rows
- * @param {number | undefined} largestLabel
+ * @param {Side} left @param {Side} right @param {number} rows @param {number | undefined} largestLabel
  */
 function lines(left, right, rows, largestLabel) {
   const [from, to] = [indexByDocument(left), indexByDocument(right)];
@@ -316,7 +301,6 @@ const TOP_DOCUMENTS = 20;
 
 /**
  * Show one query of a comparison as ranked by both systems of a pair, with a field to choose another query.
- *
  * @param {Schemas["Comparison"]} comparison
  * @param {(queryId: string) => void} onChoose called with the entered query id
  * @returns {{node: HTMLElement, show: (queryId: string, pair: Schemas["Pair"], metric: string) => Promise<void>}}

@@ -22,7 +22,6 @@ const CUTOFF = /^(.+)@(\d+)$/;
 
 /**
  * Return a panel that plots a metric against its cutoff, with 95% intervals as bands.
- *
  * @param {string} words below the figure
  * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden if no metric has at
  *   least `MIN_CUTOFFS` cutoffs
@@ -87,11 +86,7 @@ const MIN_CUTOFFS = 4;
 
 /**
  * Return the figure of the systems; the bands are drawn first, then the lines, then the baselines.
- *
- * @param {MeasuredSystem[]} systems
- * @param {string} name
- * @param {number[]} cutoffs
- * @returns {Figure}
+ * @param {MeasuredSystem[]} systems @param {string} name @param {number[]} cutoffs @returns {Figure}
  */
 function cutoffFigure(systems, name, cutoffs) {
   const measured = systems.filter(({ baseline }) => !baseline);

@@ -95,9 +95,7 @@ export function diagnosticsCurve() {
 /**
  * Group diagnostics in the order of the catalogue: all shares form one group, and the costs of each paper
  * form a group.
- *
- * @param {Diagnostic[]} catalogue
- * @param {string[]} names
+ * @param {Diagnostic[]} catalogue @param {string[]} names
  */
 function grouped(catalogue, names) {
   /** @type {Map<string, Diagnostic[]>} */
@@ -111,19 +109,13 @@ function grouped(catalogue, names) {
 
 /**
  * Return the iterations at which a diagnostic was measured, with its values.
- *
- * @param {LearningCurves} history
- * @param {string} name
+ * @param {LearningCurves} history @param {string} name
  */
 const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**
  * Return the diagnostics of a group, with the training loss on a second axis.
- *
- * @param {LearningCurves} history
- * @param {string} group
- * @param {Diagnostic[]} diagnostics
- * @returns {Figure}
+ * @param {LearningCurves} history @param {string} group @param {Diagnostic[]} diagnostics @returns {Figure}
  */
 function diagnosticsFigure(history, group, diagnostics) {
   const loss = history.curves.train?.[LOSS];

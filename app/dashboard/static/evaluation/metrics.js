@@ -34,7 +34,6 @@ const CONVENTION_LABELS = {
 
 /**
  * Return the conventions of a metric in one line.
- *
  * @param {Record<string, unknown> | null | undefined} contract all conventions, or only those that affect the metric
  */
 export function contractLabel(contract) {
@@ -62,10 +61,7 @@ export const presetLabel = (contract) => (contract?.preset ? `preset ${contract.
 
 /**
  * Tabs that select one of several metrics; hidden for a single one.
- *
- * @param {string[]} names
- * @param {(name: string) => void} choose
- * @param {string} [label]
+ * @param {string[]} names @param {(name: string) => void} choose @param {string} [label]
  * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark a name as selected; `among`
  *   replaces the names
  */

@@ -38,7 +38,6 @@ const BIN_EDGE_EPSILON = 1e-12;
 
 /**
  * Return a table of queries, the worst first, with its filters and a histogram.
- *
  * @param {object} options
  * @param {string} options.path of the API
  * @param {Record<string, string>} [options.parameters] sent with every request

@@ -8,10 +8,7 @@ import { verdictChip } from "./verdict.js";
 
 /**
  * Return comparisons and promotions as entries, the latest first.
- *
- * @param {Schemas["ComparisonEntry"][]} comparisons
- * @param {Job[]} promotions
- * @returns {Recent[]}
+ * @param {Schemas["ComparisonEntry"][]} comparisons @param {Job[]} promotions @returns {Recent[]}
  */
 export function recentVerdicts(comparisons, promotions) {
   const decided = promotions.filter(({ status }) => status === "succeeded" || status === "refused");

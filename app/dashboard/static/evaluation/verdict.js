@@ -30,7 +30,6 @@ const HEIGHT = 100;
 
 /**
  * Plot the sorted differences of two systems by query, with the numbers of wins, ties and losses.
- *
  * @param {number[]} differences ascending; a sample at regular intervals if there are many queries
  * @param {Outcome & {difference: number | null}} outcome
  * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} options names: of the two systems; the
@@ -82,9 +81,7 @@ function ticks(scale) {
 
 /**
  * Draw a bar of the shares of queries that are worse, equal and better, in the order of the columns above.
- *
- * @param {Outcome} outcome
- * @param {boolean} higherIsBetter
+ * @param {Outcome} outcome @param {boolean} higherIsBetter
  */
 function shares({ wins, ties, losses, queries }, higherIsBetter) {
   /** @type {[number: number, words: string, kind: string][]} */
@@ -123,7 +120,6 @@ const INITIAL_ROWS = 30;
 
 /**
  * Return a table of the differences of pairs by each metric, with their tests.
- *
  * @param {Schemas["Comparison"]} comparison
  * @param {Schemas["Pair"][]} pairs to show
  */

@@ -10,9 +10,7 @@ const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
 
 /**
  * Return the matrix of systems: each cell shows the verdict of its row against its column, and selects the pair.
- *
- * @param {Schemas["Comparison"]} comparison
- * @param {(pair: Schemas["Pair"]) => void} choose
+ * @param {Schemas["Comparison"]} comparison @param {(pair: Schemas["Pair"]) => void} choose
  * @returns {{node: HTMLElement, show: (metric: string, pair: Schemas["Pair"]) => void}}
  */
 export function verdictMatrix({ systems, pairs }, choose) {

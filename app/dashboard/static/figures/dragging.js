@@ -59,11 +59,7 @@ export function dragging(plot, { area, read, select, leave }) {
 
 /**
  * Return the box between two positions; null if they are too close. A thin box spans the full height or width of the area.
- *
- * @param {[x: number, y: number]} one
- * @param {[x: number, y: number]} other
- * @param {Box} area
- * @returns {Box | null}
+ * @param {[x: number, y: number]} one @param {[x: number, y: number]} other @param {Box} area @returns {Box | null}
  */
 export function boxOf(one, other, area) {
   const [width, height] = [Math.abs(one[0] - other[0]), Math.abs(one[1] - other[1])];

@@ -93,7 +93,6 @@ export function figureView() {
   /**
    * Return the view of the whole figure; if it is already shown, the range of all values, also of those
    * beyond the ends of the axis.
-   *
    * @returns {import("./frame.js").View}
    */
   function wider() {

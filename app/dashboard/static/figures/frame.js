@@ -81,7 +81,6 @@ const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
 
 /**
  * Return the frame of a figure.
- *
  * @param {Figure} figure
  * @param {Series[]} shown series that are not hidden
  * @param {number} width in pixels
@@ -196,11 +195,7 @@ function xScale(axis, shown, selected, most) {
 
 /**
  * Return a vertical scale: with the ends of a selected or declared range, else with round ends around the visible values.
- *
- * @param {Axis} axis
- * @param {Series[]} shown
- * @param {View} view
- * @param {Range | undefined} selected
+ * @param {Axis} axis @param {Series[]} shown @param {View} view @param {Range | undefined} selected
  * @param {number} most
  */
 function yScale(axis, shown, view, selected, most) {

@@ -10,7 +10,6 @@ export const lineStyle = (index) => ({ colour: `hue-${(index % HUES) + 1}`, dash
 
 /**
  * Return a swatch, a small sample of how a series is drawn.
- *
  * @param {Pick<Series, "colour" | "kind" | "dash" | "symbol" | "opacity">} series
  */
 export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity }) {

@@ -6,7 +6,6 @@ import { count, counted, percent, short } from "../page/format.js";
 
 /**
  * Return counts as a small table of bars; screen readers read the table.
- *
  * @param {string} caption
  * @param {[Child, number][]} entries what is counted, and how often
  * @param {(number: number) => string} [words] formats a number
@@ -45,7 +44,6 @@ const MAX_TICKS = 6;
 
 /**
  * A histogram with counts on hover and a summary for screen readers.
- *
  * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the
  *   axis; label: text below the column; pick: called when the column is pressed
  * @param {{caption: string, axis: string, summary: string}} words
@@ -68,10 +66,7 @@ export function histogram(columns, { caption, axis, summary }) {
 
 /**
  * Draw one column. Its full height takes pointer events, so that small columns can be hovered, too.
- *
- * @param {{count: number, title: string, pick?: () => void}} column
- * @param {number} index
- * @param {number} largest
+ * @param {{count: number, title: string, pick?: () => void}} column @param {number} index @param {number} largest
  */
 function column({ count: number, title, pick }, index, largest) {
   const height = number ? Math.max(1, (HEIGHT * number) / largest) : 0;
@@ -99,7 +94,6 @@ const MAX_IN_LEGEND = 8;
 
 /**
  * A label with a colour that deepens with the grade.
- *
  * @param {number | null} label null where the document was not judged
  * @param {number | null | undefined} largest the largest label of the dataset
  */
@@ -110,7 +104,6 @@ export function grade(label, largest) {
 
 /**
  * Return a legend of the colours of grades; null without labels from 0, or with more than `MAX_IN_LEGEND`.
- *
  * @param {Statistics | null} [statistics] of the dataset
  */
 export function gradeLegend(statistics) {

@@ -7,7 +7,6 @@ const GAP = 0.2;
 
 /**
  * Return a figure with a pair of columns for each bin or category: its shares in both distributions.
- *
  * @param {{name: string, profile: {edges?: number[] | null, categories?: string[] | null, before: number[], after: number[]}}} feature
  * @param {string} before label of the first column of each pair
  * @param {string} after

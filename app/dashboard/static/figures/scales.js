@@ -22,7 +22,6 @@ export const shareLabel = (value) => `${short(100 * value)}%`;
 
 /**
  * Return the least and the largest of the values that are numbers.
- *
  * @param {Iterable<number | null | undefined>} values
  * @returns {[low: number, high: number] | null} null if no value is a number
  */
@@ -38,7 +37,6 @@ export function extent(values) {
 
 /**
  * Return a linear scale with round ends and round ticks.
- *
  * @param {Iterable<number | null | undefined>} values that the scale must include
  * @param {number} [most] maximum number of ticks
  * @returns {Scale}
@@ -54,9 +52,7 @@ export function linearScale(values, most = 5) {
 
 /**
  * Return a scale with exact ends and round ticks between them.
- *
- * @param {number} low
- * @param {number} high
+ * @param {number} low @param {number} high
  * @param {{most?: number, whole?: boolean, log?: boolean}} [options] most: maximum number of
  *   ticks; whole: ticks at integers only; log: a logarithmic scale, where both ends are above 0
  * @returns {Scale}
@@ -92,7 +88,6 @@ function between(low, high, step) {
 
 /**
  * Return a function that labels ticks with as many digits as neighbours need to differ.
- *
  * @param {number} step
  * @param {number} largest of the scale
  * @returns {(value: number) => string}
@@ -115,11 +110,7 @@ function tickFormat(step, largest) {
 /**
  * Return a logarithmic scale with ticks at 1, 2 and 5 times each power of ten, or only at the powers if fewer ticks fit.
  * A range with fewer than two of them has the ticks of a linear scale.
- *
- * @param {number} low
- * @param {number} high
- * @param {number} most
- * @returns {Scale}
+ * @param {number} low @param {number} high @param {number} most @returns {Scale}
  */
 function logScale(low, high, most) {
   const width = Math.log(high / low);

@@ -17,9 +17,7 @@ import { linearScale } from "./scales.js";
 /**
  * Return a table of means with their intervals, one row per system or segment, all on one scale: a dot and whiskers next
  * to the numbers.
- *
- * @param {string} caption
- * @param {{name?: string, rows: Row[]}[]} groups
+ * @param {string} caption @param {{name?: string, rows: Row[]}[]} groups
  * @param {{reference?: number | null, counted?: boolean}} [options]
  *   reference: a value to compare with, drawn as a line; counted: whether to show the number of queries
  */
@@ -49,9 +47,7 @@ function heading(counted) {
 }
 
 /**
- * @param {{name?: string, rows: Row[]}} group
- * @param {Scale} scale
- * @param {number | null} reference
+ * @param {{name?: string, rows: Row[]}} group @param {Scale} scale @param {number | null} reference
  * @param {boolean} counted
  */
 function body({ name, rows }, scale, reference, counted) {
@@ -82,9 +78,7 @@ export function intervalLabel(interval) {
 
 /**
  * Draw one row. Positions are in per cent of the width, so that the dot stays round at any width.
- *
- * @param {MeanInterval | null | undefined} interval
- * @param {Scale} scale
+ * @param {MeanInterval | null | undefined} interval @param {Scale} scale
  * @param {(number | null)[]} references values to compare with, drawn as lines
  */
 export function whisker(interval, scale, references) {

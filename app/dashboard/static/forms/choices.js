@@ -26,7 +26,6 @@ const MISSING = "nan";
 
 /**
  * Show fields for the labels of the chosen datasets that no loss can use, below 0 or missing, and for other labels.
- *
  * @param {HTMLFieldSetElement} container
  * @param {{statistics: Statistics | null}[]} datasets that the job will use
  * @param {string[]} [others] other labels to offer: those that an earlier job replaced
@@ -45,8 +44,7 @@ export function offerLabelMap(container, datasets, others = []) {
 }
 
 /**
- * @param {{statistics: Statistics | null}[]} datasets
- * @param {string[]} others
+ * @param {{statistics: Statistics | null}[]} datasets @param {string[]} others
  * @returns {Map<string, number>} numbers of documents by label, the smallest label first and missing labels last
  */
 function labelsToReplace(datasets, others) {
@@ -82,7 +80,6 @@ function labelField(label, documents, typed) {
 /**
  * Fill selects with the newest ready datasets, the requested one even if it is older, and those that become
  * ready later.
- *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets; those that become ready later are appended
@@ -113,7 +110,6 @@ export async function offerReady(selects, requestedId) {
 
 /**
  * Offer ready datasets; none is selected unless there is only one.
- *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets
@@ -149,7 +145,6 @@ const ROLE_LABELS = { test: "test data", validation: "validation data", train: "
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
  * choice stays selected, else `preferredId`, else the dataset on which most of the systems were tested.
- *
  * @param {HTMLSelectElement} select in a form; the form may have a fieldset for the labels to replace
  * @param {string | null} [preferredId] ID of the dataset that the address or a stored setting names
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
@@ -278,7 +273,6 @@ export function systemOption({ reference, name, detail }) {
 
 /**
  * Offer the newest models and runs in a field for one system; any other reference can be typed.
- *
  * @param {HTMLInputElement} input with a datalist
  * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
  *   runs: whether uploaded rankings are offered, too; chosen: called with the choice at each change

@@ -13,9 +13,7 @@ export function checkBox(attributes, ...words) {
 
 /**
  * Return a control within its label.
- *
- * @param {Children} words
- * @param {HTMLElement} control
+ * @param {Children} words @param {HTMLElement} control
  * @param {Child} [note] below the control
  */
 export const field = (words, control, note) => h("label.field", words, control, note && h("small.below", note));

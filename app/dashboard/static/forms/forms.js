@@ -11,7 +11,6 @@ import { find, findAll, h, missingScope, replace, requireScope } from "../page/d
 /**
  * Return the payload of all enabled controls. Empty fields are left out, so that the server's defaults apply; lists and
  * groups of check boxes without values are sent as [].
- *
  * @param {HTMLFormElement} form
  */
 export function payloadOf(form) {
@@ -35,9 +34,7 @@ function controls(form) {
 
 /**
  * Read a control's value. An invalid number is sent as typed, and the server's response explains why.
- *
- * @param {HTMLElement} control
- * @returns {Json | undefined}
+ * @param {HTMLElement} control @returns {Json | undefined}
  */
 function controlValue(control) {
   if (control instanceof HTMLInputElement && control.type === "checkbox") return control.checked;
@@ -124,10 +121,7 @@ const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text)
 
 /**
  * Set the value at a JSON pointer, and create the objects on its path.
- *
- * @param {Record<string, Json>} payload
- * @param {string} pointer
- * @param {Json} value
+ * @param {Record<string, Json>} payload @param {string} pointer @param {Json} value
  */
 export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
@@ -166,9 +160,7 @@ export function showError(form, error) {
 /**
  * Show why the choices of a form could not be read, with a button that loads the page again. The form is shown without
  * them.
- *
- * @param {HTMLFormElement} form
- * @param {unknown} error
+ * @param {HTMLFormElement} form @param {unknown} error
  */
 export function showUnread(form, error) {
   form.removeAttribute("aria-busy");
@@ -184,7 +176,6 @@ const problemsOf = (error) => (error instanceof Problem ? error.errors : []);
 
 /**
  * Leave out a problem if a nested value has one as well: an invalid list is also reported as "not one of the names".
- *
  * @param {FieldProblem[]} problems
  */
 function deepest(problems) {
@@ -193,9 +184,7 @@ function deepest(problems) {
 
 /**
  * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.
- *
- * @param {HTMLFormElement} form
- * @param {string} pointer
+ * @param {HTMLFormElement} form @param {string} pointer
  */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
@@ -237,9 +226,7 @@ function showSummary(form, error, unplaced) {
 
 /**
  * Run the submission with the button disabled, and show the errors of the response.
- *
- * @param {HTMLFormElement} form
- * @param {() => Promise<unknown>} send
+ * @param {HTMLFormElement} form @param {() => Promise<unknown>} send
  * @param {string} [scope] that the request needs; without it, the form shows the reason and cannot be sent
  */
 export function onSubmit(form, send, scope = "write") {
@@ -322,7 +309,6 @@ export function bindChoices(form) {
 /**
  * Return the elements to disable with a part: its fieldset if it has one, as single controls may be disabled
  * for other reasons.
- *
  * @param {HTMLElement} part
  */
 function controlsOf(part) {

@@ -107,10 +107,7 @@ function differences(before, after) {
 
 /**
  * Return the fields of a PATCH that changes labels.
- *
- * @param {Labels} before
- * @param {Labels} after
- * @returns {Partial<Labels> & {tags?: Record<string, string | null>}}
+ * @param {Labels} before @param {Labels} after @returns {Partial<Labels> & {tags?: Record<string, string | null>}}
  */
 export function changedLabels(before, after) {
   const entries = Object.entries(differences(before, after));
@@ -121,10 +118,7 @@ export function changedLabels(before, after) {
 
 /**
  * Return the labels that someone else has changed since they were loaded, and that an edit would overwrite.
- *
- * @param {Labels} loaded
- * @param {Labels} edited
- * @param {Labels} now
+ * @param {Labels} loaded @param {Labels} edited @param {Labels} now
  */
 export function overwritten(loaded, edited, now) {
   const own = differences(loaded, edited);

@@ -55,10 +55,7 @@ function controls(pointer, parameter) {
 }
 
 /**
- * @param {string} pointer
- * @param {string} type
- * @param {Parameter} parameter
- * @param {(string | number)[]} choices
+ * @param {string} pointer @param {string} type @param {Parameter} parameter @param {(string | number)[]} choices
  * @param {...HTMLOptionElement} more
  */
 function select(pointer, type, parameter, choices, ...more) {
@@ -78,10 +75,7 @@ function input(pointer, type, placeholder, value = "") {
 
 /**
  * Return a select of names with a second control for numbers, which takes over the pointer when chosen.
- *
- * @param {string} pointer
- * @param {Parameter} parameter
- * @param {(string | number)[]} choices
+ * @param {string} pointer @param {Parameter} parameter @param {(string | number)[]} choices
  */
 function choiceOrNumbers(pointer, parameter, choices) {
   const choice = select(pointer, "text", parameter, choices, h("option", { value: CUSTOM_NUMBERS }, "custom numbers…"));
@@ -100,11 +94,7 @@ function choiceOrNumbers(pointer, parameter, choices) {
 
 /**
  * Return a select of choices with a group of check boxes for several, which takes over the pointer when chosen.
- *
- * @param {string} pointer
- * @param {string} type
- * @param {Parameter} parameter
- * @param {(string | number)[]} choices
+ * @param {string} pointer @param {string} type @param {Parameter} parameter @param {(string | number)[]} choices
  */
 function choiceOrSeveral(pointer, type, parameter, choices) {
   const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several values…"));
@@ -209,9 +199,7 @@ function grouped(losses) {
 
 /**
  * Offer check boxes for further losses to train with, each with its default parameters.
- *
- * @param {Loss[]} losses
- * @param {HTMLSelectElement} select
+ * @param {Loss[]} losses @param {HTMLSelectElement} select
  */
 function offerOthers(losses, select) {
   const container = find(document, "[data-also]");
@@ -246,7 +234,6 @@ export const MAX_GRID_POINTS = 100;
 
 /**
  * Return the grid over the values of a form, whose axes are the fields with several values.
- *
  * @param {HTMLFormElement} form
  * @returns {{size: number, axes: [string, number][], requests: () => Record<string, Json>[]}}
  *   axes: names of the varied parameters with their numbers of values; requests: one per point of the grid
@@ -312,9 +299,7 @@ function axesOf(form) {
 
 /**
  * Return all combinations of one value of each axis, as pairs of pointer and value.
- *
- * @param {Axis[]} axes
- * @returns {[pointer: string, value: Json][][]}
+ * @param {Axis[]} axes @returns {[pointer: string, value: Json][][]}
  */
 function product(axes) {
   return axes.reduce(

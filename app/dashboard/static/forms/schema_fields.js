@@ -112,10 +112,7 @@ const withoutNull = (property) => property.anyOf?.find(({ type }) => type !== "n
 
 /**
  * Convert a property to a declaration of a parameter, as the catalogue of losses has them.
- *
- * @param {string} name
- * @param {Schema} property
- * @returns {import("./parameter_fields.js").Parameter}
+ * @param {string} name @param {Schema} property @returns {import("./parameter_fields.js").Parameter}
  */
 export function parameterOf(name, property) {
   const { type, enum: choices, minimum, exclusiveMinimum, maximum } = withoutNull(property);

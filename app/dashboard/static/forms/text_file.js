@@ -10,7 +10,6 @@ const DELIMITERS = ["\t", ";", ","];
 
 /**
  * Read whole lines from the start of a text file, plain or gzipped.
- *
  * @param {File} file
  * @param {number} [most] maximum number of bytes to read
  * @returns {Promise<string | null>} null for other binary files, which the service reads
@@ -47,7 +46,6 @@ async function decompressed(bytes, most) {
 
 /**
  * Return the cells of the first records of delimited text; an empty list for text with a single column.
- *
  * @param {string} text
  * @param {number} most maximum number of records
  */
@@ -71,9 +69,7 @@ export function delimiterOf(text) {
 
 /**
  * Return the records of delimited text (RFC 4180): quoted cells may hold delimiters, quotes and line feeds.
- *
- * @param {string} text
- * @param {string} delimiter
+ * @param {string} text @param {string} delimiter
  * @returns {Row[]} without empty lines
  */
 export function recordsOf(text, delimiter) {

@@ -12,7 +12,6 @@ const STATES = { first: "succeeded", second: "succeeded", equal: "cancelled", un
 /**
  * Return the number of decided units that a test with a fixed sample size needs: (z(error / 2) + z(miss))² / 4d².
  * Here z(p) is the normal quantile of 1 − p.
- *
  * @param {number} error probability to declare a difference between equal rankers
  * @param {number} miss probability not to detect the difference d
  * @param {number} difference d, the share of preferences above one half
@@ -61,9 +60,7 @@ const comparesCredits = (pair) => pair.sign_p === null;
 /**
  * Draw the share of the first ranker by the number of decided units, and the limits at which a test of signs ends.
  * There is no figure before the second value.
- *
- * @param {Pair} pair
- * @param {Interleaving["unit"]} unit
+ * @param {Pair} pair @param {Interleaving["unit"]} unit
  */
 export function preferenceFigure(pair, unit) {
   const { first, second, path, decided, first_share: firstShare } = pair;
@@ -130,12 +127,7 @@ export function neededLabel(pairs, unit) {
   return needed > 0 ? `about ${counted(needed, `more ${unit}`)} needed` : "";
 }
 
-/**
- * "55% of the decisions prefer one ranker"
- *
- * @param {number} difference share above one half
- * @param {Pair[]} pairs
- */
+/** "55% of the decisions prefer one ranker" @param {number} difference share above one half @param {Pair[]} pairs */
 export function differenceLabel(difference, pairs) {
   if (pairs.some(comparesCredits)) return `credits differ by ${fixed(2 * difference, 2)} standard deviations`;
   return `${fixed(100 * (0.5 + difference), 0)}% of the decisions prefer one ranker`;

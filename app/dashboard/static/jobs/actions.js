@@ -18,7 +18,6 @@ import { poll } from "../page/poll.js";
 
 /**
  * Return the buttons and links of a job: its pages and results, and to clone, schedule, cancel or delete it.
- *
  * @param {() => void} changed called after the job was changed
  * @param {{page: boolean}} options page: whether to link to the page of the job
  */
@@ -86,7 +85,6 @@ function cancelButton(job, changed) {
 
 /**
  * Show a submitted job with its progress and actions until it has ended.
- *
  * @param {HTMLElement} container shows the job while it runs
  * @param {Job} job
  * @returns {Promise<Job>} the ended job; rejects with a Problem where the API refuses the request

@@ -115,7 +115,6 @@ export function chip({ id, name, title, slot }) {
 
 /**
  * Return the metrics, those of validation data first. The loss is left out, as each loss has its own scale.
- *
  * @param {Line[]} lines
  */
 function curveMetrics(lines) {
@@ -129,9 +128,7 @@ const valuesOf = ({ curves }, name) => curves.validation?.[name] || curves.train
 
 /**
  * Return "validation ndcg@5", "training ndcg@5", or both where only some trainings have validation data.
- *
- * @param {Line[]} lines
- * @param {string} name
+ * @param {Line[]} lines @param {string} name
  */
 function axisTitle(lines, name) {
   const parts = [
@@ -155,9 +152,7 @@ function smoothValues(values, share) {
 
 /**
  * Return the line of a training, and a dot at its best iteration.
- *
- * @param {Line} drawn
- * @param {string} name
+ * @param {Line} drawn @param {string} name
  * @param {number} share weight of the previous values
  * @returns {Series[]}
  */

@@ -20,10 +20,7 @@ const SCORER = "scorer kind";
 /**
  * Return the settings that are not the same in all jobs. A hyperparameter, or a parameter of a loss or scorer, at its
  * default equals an absent one.
- *
- * @param {Job[]} jobs
- * @param {Catalogue} catalogue
- * @returns {Setting[]}
+ * @param {Job[]} jobs @param {Catalogue} catalogue @returns {Setting[]}
  */
 export function differingSettings(jobs, catalogue) {
   // The specification of trees names no scorer.
@@ -46,7 +43,6 @@ export function differingSettings(jobs, catalogue) {
 /**
  * Check whether a training lacks a setting of another one. The absent setting has its default, so
  * `differingSettings` then needs the schemas.
- *
  * @param {Job[]} jobs
  */
 export function lacksSettings(jobs) {
@@ -77,9 +73,7 @@ const LABELLED_SETTINGS = [3, 5];
 /**
  * Return a label for each training: the job's name, else the model name. Where model names repeat, the label includes
  * the settings that differ, "web: ndcg-loss2++, 0.05". Equal labels are distinguished by the seed or a number.
- *
- * @param {Job[]} jobs
- * @param {Setting[]} differing
+ * @param {Job[]} jobs @param {Setting[]} differing
  * @returns {Map<string, string>} by id
  */
 export function trainingLabels(jobs, differing) {
@@ -117,7 +111,6 @@ function distinguishingSuffix(group, job) {
 
 /**
  * Return names without their common prefix, which ends at a word boundary: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
- *
  * @param {Map<string, string>} names by id
  * @returns {Map<string, string>} by id
  */
@@ -165,7 +158,6 @@ const STATUS = { label: "Status", value: ({ job }) => job.status, cell: ({ job }
 
 /**
  * Show a table of trainings, the best by validation first: metrics, and settings that differ.
- *
  * @param {import("../tables/table.js").Order | null} order
  * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}}
  *   callbacks

@@ -63,7 +63,6 @@ function iterationTimes(word) {
 /**
  * Return the mean time of an iteration by part, without parts that were never recorded. A measurement is weighted by the
  * number of iterations since the previous measurement.
- *
  * @param {Pick<LearningCurves, "iterations" | "milliseconds">} history
  * @returns {MeanTimes | null} null while nothing was recorded
  */
@@ -191,9 +190,7 @@ function trainingLoss(job) {
 /**
  * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on
  * demand.
- *
- * @param {Job} job
- * @returns {Promise<{node: HTMLElement, update: (job: Job) => Promise<void> | void} | null>}
+ * @param {Job} job @returns {Promise<{node: HTMLElement, update: (job: Job) => Promise<void> | void} | null>}
  */
 async function kindResult(job) {
   if (job.kind === "auto-train") return (await import("../autotrain/leaderboard.js")).leaderboard(job);
@@ -214,7 +211,6 @@ async function diagnosticsOf({ kind, spec }) {
 
 /**
  * Details of a job, for an opened row and the job page: problem, learning curve, metrics, times, diagnostics.
- *
  * @param {Job} first
  * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
  *   update: fetches the data for the job's state; the data of a job that has ended is fetched once

@@ -14,9 +14,7 @@ const isRepaired = ({ kind, dataset_names: names }) => kind === "ingest" && !Obj
 
 /**
  * Return the failures after a time, without repaired ones, the latest first.
- *
- * @param {Job[]} jobs
- * @param {string | null} moment
+ * @param {Job[]} jobs @param {string | null} moment
  */
 export function failedSince(jobs, moment) {
   const after = Date.parse(moment ?? "") || 0;
@@ -27,7 +25,6 @@ export function failedSince(jobs, moment) {
 
 /**
  * Return the line, null if no job has failed since the last dismissal.
- *
  * @param {Job[]} jobs the latest failures
  * @param {boolean} more whether there are older failures than these
  * @param {() => void} dismissed

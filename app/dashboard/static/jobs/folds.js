@@ -28,8 +28,7 @@ export function foldsTable() {
 }
 
 /**
- * @param {Fold[]} folds
- * @param {CrossValidation | null} crossValidation
+ * @param {Fold[]} folds @param {CrossValidation | null} crossValidation
  * @param {string} word heading of the column of best iterations
  * @returns {(Node | null)[]}
  */

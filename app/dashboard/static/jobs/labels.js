@@ -36,9 +36,7 @@ function inspectionPage(id, { spec }) {
 
 /**
  * Return the link to the result of a job, null while there is none.
- *
- * @param {Job} job
- * @returns {{href: string, label: string} | null}
+ * @param {Job} job @returns {{href: string, label: string} | null}
  */
 export function resultLink(job) {
   const links = RESULTS.map(([field, label, page]) => {

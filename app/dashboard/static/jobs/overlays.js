@@ -30,7 +30,6 @@ const MAX_DOTS = 60;
 /**
  * Show a figure with a line for each training that measured the chosen quantity. The figure is
  * hidden if no training measured any quantity.
- *
  * @param {string} title
  * @param {{help: [page: string, label: string], find: (lines: Line[]) => Promise<Quantity[]> | Quantity[]}} options
  *   find: the quantities that at least one of the trainings measured

@@ -56,7 +56,6 @@ function ranksLabel(job) {
 
 /**
  * Return the cells of a rank. Values that change come first, so that they stay visible where the table is cut off.
- *
  * @param {Schemas["RankProgress"]} rank
  * @param {boolean} active whether the job is running
  */

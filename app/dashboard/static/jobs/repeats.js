@@ -10,7 +10,6 @@ const IGNORED_TAGS = new Set(["grid", "repeat"]);
 
 /**
  * Return a panel with a row for each setting and part of the data, null where no setting was trained twice.
- *
  * @param {Schemas["TrainingRanking"]} ranking
  */
 export function repeatsPanel(ranking) {

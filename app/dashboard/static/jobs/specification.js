@@ -11,9 +11,7 @@ export const isSubmitted = async (kind) => kind in (await getOnce("/v1/job-schem
 
 /**
  * Return the request that submits a job again, without the settings that equal their defaults.
- *
- * @param {Job} job
- * @returns {Promise<Record<string, Json>>}
+ * @param {Job} job @returns {Promise<Record<string, Json>>}
  */
 export async function requestOf({ kind, spec }) {
   const [{ kinds, schemas }, { presets }] = await Promise.all([getOnce("/v1/job-schemas"), getOnce("/v1/metrics")]);
@@ -25,7 +23,6 @@ export async function requestOf({ kind, spec }) {
 
 /**
  * Return a request with names of datasets in place of their IDs, as schedules take them.
- *
  * @param {Json} value
  * @param {Record<string, string>} names by ID
  * @returns {Json}
@@ -43,9 +40,7 @@ export function byDatasetNames(value, names) {
 
 /**
  * Return the name of the preset that a contract equals, other contracts unchanged.
- *
- * @param {Contract | undefined} contract
- * @param {Record<string, Contract>} presets
+ * @param {Contract | undefined} contract @param {Record<string, Contract>} presets
  */
 function presetOrContract(contract, presets) {
   if (!contract) return contract;
@@ -55,9 +50,7 @@ function presetOrContract(contract, presets) {
 
 /**
  * Return the loss with a null seed if it has the seed of the job. A changed seed of the job then applies to the loss, too.
- *
- * @param {JobSpecification} spec
- * @returns {{loss?: LossParameters}}
+ * @param {JobSpecification} spec @returns {{loss?: LossParameters}}
  */
 const unseeded = ({ loss, seed }) => (loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {});
 
@@ -72,7 +65,6 @@ function pinned(value) {
 
 /**
  * Return a function that removes properties that equal the defaults of a schema.
- *
  * @param {Record<string, Schema>} schemas by name
  * @returns {(value: unknown, schema: Schema | undefined) => unknown}
  */
@@ -82,9 +74,7 @@ function shrinker(schemas) {
 
   /**
    * Return the alternative of a schema that a value matches: the one with the most required fields that are present.
-   *
-   * @param {Record<string, unknown>} value
-   * @param {Schema} schema
+   * @param {Record<string, unknown>} value @param {Schema} schema
    */
   function alternative(value, schema) {
     const { discriminator } = schema.discriminator ? schema : (schema.anyOf?.find((each) => each.discriminator) ?? {});
@@ -199,10 +189,7 @@ export function shown(name, content, job) {
 /**
  * Return pairs of name and value. Nested names begin with the name of their parent, except for LightGBM's
  * hyperparameters.
- *
- * @param {Record<string, unknown>} value
- * @param {string} [prefix]
- * @returns {[name: string, content: unknown][]}
+ * @param {Record<string, unknown>} value @param {string} [prefix] @returns {[name: string, content: unknown][]}
  */
 export function flatten(value, prefix = "") {
   return Object.entries(value).flatMap(([name, content]) => {
@@ -217,9 +204,7 @@ export function flatten(value, prefix = "") {
 
 /**
  * Return the defaults by the names that `flatten` returns.
- *
- * @param {JobSpecification} spec
- * @returns {Promise<Map<string, unknown>>}
+ * @param {JobSpecification} spec @returns {Promise<Map<string, unknown>>}
  */
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();

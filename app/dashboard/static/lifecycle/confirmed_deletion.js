@@ -8,9 +8,7 @@ import { openPage } from "../page/paths.js";
 /**
  * Return the button that deletes the object of a page after a confirmation, and opens the list of its kind. The list
  * offers to restore an object from the trash.
- *
- * @param {"click-logs" | "datasets" | "interleavings" | "studies"} kind
- * @param {{id: string, name: string}} object
+ * @param {"click-logs" | "datasets" | "interleavings" | "studies"} kind @param {{id: string, name: string}} object
  * @param {string} consequence a sentence
  */
 export function confirmedDeleteButton(kind, { id, name }, consequence) {

@@ -20,9 +20,7 @@ const MAX_LISTED = 20;
 
 /**
  * Return the button that deletes the object of a page and opens the list of its kind.
- *
- * @param {Kind} kind
- * @param {string} id
+ * @param {Kind} kind @param {string} id
  */
 export function deleteButton(kind, id) {
   return dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
@@ -43,8 +41,7 @@ export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…")
 const dialogButton = (words, click) => h("button.danger.quiet", { click, needs: "write" }, words);
 
 /**
- * @param {string} kind
- * @param {string[]} ids
+ * @param {string} kind @param {string[]} ids
  * @param {(deleted: import("./undo.js").Deleted) => void} done called while polling is paused
  * @param {import("../tables/paged_list.js").ActiveFilter[]} [filters]
  */

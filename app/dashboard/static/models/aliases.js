@@ -97,7 +97,6 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
 
 /**
  * Show the means of the champion (before) and of the challenger (after), and the segments that the gate compared.
- *
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
 function comparedMeans({ paired, slices, rule }) {
@@ -129,7 +128,6 @@ function segmentTable(slices) {
 
 /**
  * Return the panel of one alias: target, actions, gate and history.
- *
  * @param {Schemas["Model"]} model the version of this page
  * @param {Schemas["Alias"]} assignment of the alias to a version
  * @param {() => void} changed called after the alias was moved or removed
@@ -205,9 +203,7 @@ function aliasCard(model, assignment, changed) {
 
 /**
  * Show the gate of an alias that points at no version.
- *
- * @param {Schemas["Model"]} model
- * @param {string} alias
+ * @param {Schemas["Model"]} model @param {string} alias
  * @param {() => void} changed called when the alias was set
  */
 function gatedCard(model, alias, changed) {

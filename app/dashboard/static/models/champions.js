@@ -34,7 +34,6 @@ function champion({ name, version, updated_at: moved, metrics, trend }) {
 
 /**
  * Return the newest version and its metric value, or null if it is not newer than the champion.
- *
  * @param {Trend | null | undefined} trend
  * @param {number} champion version of the champion
  */

@@ -9,9 +9,7 @@ const HEIGHT = 340;
 
 /**
  * Return the range from the 1st to the 99th percentile if the tails outside it would take most of the axis.
- *
- * @param {number[]} percentiles
- * @returns {[number, number] | undefined}
+ * @param {number[]} percentiles @returns {[number, number] | undefined}
  */
 function rangeWithoutTails(percentiles) {
   const [low, high] = [percentiles[1], percentiles.at(-2) ?? NaN];
@@ -35,7 +33,6 @@ const featureValue = ({ value, text }) => text ?? short(value);
 
 /**
  * Return the figure of one feature.
- *
  * @param {Dependence} dependence
  * @param {string} axis `values` or `ranks`
  * @param {[number, number]} scores range of the score axis, which all features share
@@ -98,7 +95,6 @@ const AXES = ["values", "ranks"];
 /**
  * Show partial dependence: the mean score by the value of one feature, with the band of most documents, the distribution
  * of values, and the score where the feature is missing. All features share one scale of scores.
- *
  * @param {HTMLElement} node
  * @param {string | null} wanted the feature that is shown first, if the inspection has it
  * @param {(changed: Record<string, string>) => void} remember called with the shown feature

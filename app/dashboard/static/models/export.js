@@ -16,10 +16,7 @@ const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, plac
 
 /**
  * Return a field with the choices no and yes: yes sends true, and no sends nothing.
- *
- * @param {string} name
- * @param {string} words
- * @param {string} hint
+ * @param {string} name @param {string} words @param {string} hint
  */
 function yesNoField(name, words, hint) {
   const box = h("select", { "data-pointer": `/${name}`, "data-type": "boolean" }, [
@@ -73,9 +70,7 @@ function featureNamesField(features) {
 
 /**
  * Show how an export differs from its model in the arithmetic of each engine, and offer the files.
- *
- * @param {Schemas["ExportParity"]} report
- * @param {{filename: string}} format
+ * @param {Schemas["ExportParity"]} report @param {{filename: string}} format
  * @param {{file: () => Promise<void>, archive: () => Promise<void>}} downloads
  */
 function parityReport(report, { filename }, { file, archive }) {
@@ -251,7 +246,6 @@ export async function exportView(model) {
 
 /**
  * Offer to train a forest on the scores of a model.
- *
  * @param {Schemas["Model"]} model
  * @param {HTMLSelectElement} dataset choice of the data, empty for the model's own
  */
@@ -282,9 +276,7 @@ const limitList = (limits) =>
 /**
  * Return the functions that download the export and its archive. They send POST requests, because feature names
  * can be too long for a URL.
- *
- * @param {Schemas["Model"]} model
- * @param {Record<string, Json>} requested
+ * @param {Schemas["Model"]} model @param {Record<string, Json>} requested
  */
 function downloads(model, requested) {
   const { dataset_id: dataset, ...withoutData } = requested;

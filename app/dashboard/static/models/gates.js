@@ -12,9 +12,7 @@ import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 
 /**
- * @template {string} [Below=""]
- * @param {string} name
- * @param {string} alias
+ * @template {string} [Below=""] @param {string} name @param {string} alias
  * @param {Below} [below] the rest of the path, such as `/gate`
  */
 export function aliasApi(name, alias, below) {
@@ -24,9 +22,7 @@ export function aliasApi(name, alias, below) {
 
 /**
  * Point an alias at a version. Where the alias has a gate, follow the job that checks the version first.
- *
- * @param {{name: string, version: number}} model
- * @param {string} alias
+ * @param {{name: string, version: number}} model @param {string} alias
  * @param {HTMLElement} container shows the job, and the reason where the gate refuses
  * @returns {Promise<boolean>} whether the alias has moved
  */

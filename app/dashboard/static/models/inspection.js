@@ -29,7 +29,6 @@ const WORDS = {
 /**
  * Show the importance of features by gain, splits or permutation, the most important first. Features after the
  * first `FIRST_ROWS` are shown on request.
- *
  * @param {HTMLElement} node
  * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no
  *   trees
@@ -171,7 +170,6 @@ function chooser(inspections, { id }, choose) {
 
 /**
  * Bind the form that inspects a model, and show the progress of its job until the result exists.
- *
  * @param {Schemas["Model"]} model
  * @param {(inspection: string) => void} found called with the id of each inspection that the form makes
  */
@@ -215,9 +213,7 @@ async function inspectionForm(model, found) {
 /**
  * Offer the datasets and the metric conventions. The model's test data comes first, because importance is
  * best measured on unseen data.
- *
- * @param {HTMLFormElement} form
- * @param {string} reference
+ * @param {HTMLFormElement} form @param {string} reference
  */
 async function offerChoices(form, reference) {
   const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement));

@@ -71,10 +71,7 @@ const LARGEST = 3e38;
 /**
  * Return the documents of a query as candidates for scoring: all of them, the first `most`, or those with
  * `wanted` ids.
- *
- * @param {string} datasetId
- * @param {string} queryId
- * @param {{most?: number, wanted?: Set<string>}} which
+ * @param {string} datasetId @param {string} queryId @param {{most?: number, wanted?: Set<string>}} which
  * @returns {Promise<{candidates: Candidate[], total: number, text: string | null}>} text: what the user searched for
  */
 export async function readCandidates(datasetId, queryId, { most = Infinity, wanted }) {
@@ -101,10 +98,8 @@ export async function readCandidates(datasetId, queryId, { most = Infinity, want
 
 /**
  * Return a document as a candidate. Categories are texts, since codes of the dataset may differ from those of the model.
- *
  * @param {Schemas["JudgedDocument"]} document
- * @param {Pick<Schemas["JudgedQuery"], "feature_names" | "categories">} query
- * @returns {Candidate}
+ * @param {Pick<Schemas["JudgedQuery"], "feature_names" | "categories">} query @returns {Candidate}
  */
 export function candidateOf(
   { document_id: id, document_title: title, document_url: url, label, features },
@@ -123,10 +118,7 @@ export function candidateOf(
 
 /**
  * Return a request to rank candidates with only the features of the model.
- *
- * @param {{feature_names: string[]}} model
- * @param {string} queryId
- * @param {Candidate[]} candidates
+ * @param {{feature_names: string[]}} model @param {string} queryId @param {Candidate[]} candidates
  */
 export function rankRequest({ feature_names: names }, queryId, candidates) {
   /** @param {Candidate["features"]} features */
@@ -197,7 +189,6 @@ export const categoriesIn = (candidates) =>
 /**
  * Remove the texts that a model refused because its features are numbers, so that they count as missing, as in an
  * evaluation.
- *
  * @param {Candidate[]} candidates
  * @param {unknown} error the refusal of their ranking
  * @returns {string[]} the features, empty if the error has another reason
@@ -214,9 +205,7 @@ export function removeRefusedTexts(candidates, error) {
 
 /**
  * Return the value of a field: null if it is empty, the text of a category, else a number, NaN for other texts.
- *
- * @param {string} text
- * @param {boolean} isCategory
+ * @param {string} text @param {boolean} isCategory
  */
 export function valueOfField(text, isCategory) {
   const trimmed = text.trim();

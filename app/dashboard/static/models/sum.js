@@ -10,9 +10,7 @@ import { short } from "../page/format.js";
 
 /**
  * Return the members of a sum. Members that an automatic training made are not in the registry and have no id.
- *
- * @param {Pick<Model, "scorer" | "lineage">} model
- * @returns {Member[]}
+ * @param {Pick<Model, "scorer" | "lineage">} model @returns {Member[]}
  */
 export function membersOf({ scorer, lineage }) {
   const names = Array.isArray(scorer?.models) ? scorer.models.map(String) : [];

@@ -107,7 +107,6 @@ const keyOf = (node) => (node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${n
 
 /**
  * Return the positions of the visible nodes of a tree.
- *
  * @param {TreeNode} root
  * @param {Set<string>} open keys of the splits whose children are shown
  * @param {boolean} narrow whether there is no room for levels side by side
@@ -175,7 +174,6 @@ const MAX_EDGE_WIDTH = 7;
 
 /**
  * Draw a tree as SVG: boxes for nodes, and lines that are thicker where more documents pass.
- *
  * @param {Layout} layout
  * @param {{label: string, current: string, open: Set<string>}} how current: key of the node with the keyboard focus
  * @returns {SVGElement}

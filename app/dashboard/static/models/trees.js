@@ -26,7 +26,6 @@ const KEYS = {
 
 /**
  * Show one tree of a model, with controls that choose the tree and its open levels.
- *
  * @param {HTMLElement} node
  * @param {string} model id
  * @param {number} trees

@@ -55,7 +55,6 @@ function pythonQuery({ id, documents }) {
 
 /**
  * Show the candidate documents as the JSON of the request, which can be edited and replaced.
- *
  * @param {{feature_names: string[]}} model
  * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the candidates of an edited text
  */
@@ -90,7 +89,6 @@ function candidateText({ feature_names: names }, take) {
 
 /**
  * Return the table of candidate documents in the order of the model, with editable features and explanations.
- *
  * @param {string[]} shown names of the features to edit
  */
 function candidateTable(shown) {
@@ -135,8 +133,7 @@ function candidateTable(shown) {
   }
 
   /**
-   * @param {import("./scored.js").Candidate} candidate
-   * @param {import("./scored.js").Scored} scored
+   * @param {import("./scored.js").Candidate} candidate @param {import("./scored.js").Scored} scored
    * @param {number | undefined} largest
    */
   function rows(candidate, { id, rank, score, explanation }, largest) {
@@ -201,10 +198,7 @@ function candidateTable(shown) {
 /**
  * Store the value of a field in its candidate. Text that is not a number is a missing value, except for a category, and the
  * field is marked as invalid.
- *
- * @param {import("./scored.js").Candidate} candidate
- * @param {string} feature
- * @param {HTMLInputElement} input
+ * @param {import("./scored.js").Candidate} candidate @param {string} feature @param {HTMLInputElement} input
  * @param {boolean} isCategory
  */
 function storeValue(candidate, feature, input, isCategory) {
@@ -220,9 +214,7 @@ const MAX_SHOWN = 6;
 /**
  * Return the features that the table shows: those with the largest gain in trees, the most important ones of the latest
  * inspection, or the first ones of the model.
- *
- * @param {Schemas["Model"]} model
- * @returns {Promise<{features: string[], words: string}>}
+ * @param {Schemas["Model"]} model @returns {Promise<{features: string[], words: string}>}
  */
 async function shownFeatures(model) {
   if (isTrees(model)) {
@@ -299,7 +291,6 @@ export async function tryView(model) {
 
   /**
    * Rank documents of the chosen dataset, where a category may be a number of the model.
-   *
    * @param {import("./scored.js").Candidate[]} candidates
    * @returns {Promise<string[]>} features whose categories count as missing
    */
@@ -317,7 +308,6 @@ export async function tryView(model) {
 
   /**
    * Read the documents of a query in the chosen dataset, and rank them unchanged.
-   *
    * @param {string} wanted a query's ID, empty for the proposed query
    */
   async function choose(wanted) {

@@ -9,7 +9,6 @@ import { count, metric, timeElement } from "../page/format.js";
 
 /**
  * Collect the models that are selected for comparison on the page, and update the link that compares them.
- *
  * @param {HTMLAnchorElement} link
  * @returns {(reference: string, createdAt: string) => HTMLInputElement} makes the check box of a model from its reference and time of creation
  */
@@ -52,7 +51,6 @@ const PAGE_SIZE = 20;
 
 /**
  * Return the table of the versions of a name, newest first, with check boxes.
- *
  * @param {string} name
  * @param {{tick: (model: Schemas["Model"]) => HTMLElement, current?: string}} options
  *   tick: a box to choose a version by; current: the id of the version of this page

@@ -8,7 +8,6 @@ const readers = new WeakMap();
 /**
  * Read content once and show it: a skeleton while it loads, a retry button where it fails. Of several pending reads
  * into a container, only the last one is shown.
- *
  * @param {HTMLElement} container
  * @param {() => Promise<Child[]>} read what to show in the container
  */
@@ -22,9 +21,7 @@ export async function loadInto(container, read) {
 /**
  * Return a box with the problem and a button to try again, unless the key's scopes refuse it again. Errors that are not
  * answers of the API are thrown again.
- *
- * @param {unknown} error
- * @param {() => unknown} retry
+ * @param {unknown} error @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
   const problem = apiError(error);
@@ -36,7 +33,6 @@ export function failureBox(error, retry) {
 
 /**
  * Return a function that reads something and shows it in a container; of several pending reads, only the last one is shown.
- *
  * @param {HTMLElement} container marked as busy meanwhile
  * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the container
  */
@@ -87,7 +83,6 @@ export function showOnly(container, ...content) {
 
 /**
  * Draw the page of an object that is read once, with a retry button where that fails.
- *
  * @param {HTMLElement} container
  * @param {() => Promise<unknown>} draw reads the object and draws the page
  * @param {Missing} missing
@@ -120,7 +115,6 @@ export function pythonLiteral(value, margin = "") {
 
 /**
  * Return a text with a button that copies it.
- *
  * @param {string} name language of the code, or the text's other heading
  * @param {string} code
  * @param {string} [what] the text in a sentence, such as "curl code"

@@ -8,12 +8,11 @@ const URLS = new Set(["action", "href", "src"]);
 /**
  * Return an HTML element: `h("a.name", { href }, "Name")` is a link of the class `name`. Attributes that are functions
  * become listeners. Children may be in arrays. Attributes and children that are false, null or undefined are left out.
- * A button submits its form only with the type submit. `needs` names the scope that the action of a button or link needs; it is the last attribute.
- *
+ * A button submits its form only with the type submit. `needs` names the scope that the action of a button or link
+ * needs; it is the last attribute.
  * @template {Selector<keyof HTMLElementTagNameMap>} Given
  * @param {Given} selector the tag, and classes after dots
- * @param {Content} content
- * @returns {HTMLElementTagNameMap[TagOf<Given> & keyof HTMLElementTagNameMap]}
+ * @param {Content} content @returns {HTMLElementTagNameMap[TagOf<Given> & keyof HTMLElementTagNameMap]}
  */
 export function h(selector, ...content) {
   const [tag, ...classes] = selector.split(".");
@@ -24,10 +23,7 @@ export function h(selector, ...content) {
 
 /**
  * Return an SVG element, as `h` does for HTML.
- *
- * @template {Selector<keyof SVGElementTagNameMap>} Given
- * @param {Given} selector
- * @param {Content} content
+ * @template {Selector<keyof SVGElementTagNameMap>} Given @param {Given} selector @param {Content} content
  * @returns {SVGElementTagNameMap[TagOf<Given> & keyof SVGElementTagNameMap]}
  */
 export function svg(selector, ...content) {
@@ -53,10 +49,7 @@ function divided(content) {
 
 /**
  * Set an attribute or add a listener; remove the attribute when the value is false, null or undefined.
- *
- * @param {Element} node
- * @param {string} name
- * @param {AttributeValue | Listener} value
+ * @param {Element} node @param {string} name @param {AttributeValue | Listener} value
  */
 export function setAttribute(node, name, value) {
   if (typeof value === "function") node.addEventListener(name, value);
@@ -89,9 +82,7 @@ export function requireScope(node, scope) {
 
 /**
  * Replace the text only when it differs: a selection is kept, and a live region is not announced again.
- *
- * @param {Element} node
- * @param {string} text
+ * @param {Element} node @param {string} text
  */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -99,7 +90,6 @@ export function setText(node, text) {
 
 /**
  * Return a status in its colour.
- *
  * @param {string} status of a job; determines the colour
  * @param {string} [words] displayed text; default: the status
  * @param {string | null} [title] shown on hover
@@ -121,20 +111,14 @@ function flattened(children) {
 
 /**
  * Return the element of the page's template with an ID.
- *
- * @template {HTMLElement} [Kind=HTMLElement]
- * @param {string} id
- * @param {new () => Kind} [kind]
+ * @template {HTMLElement} [Kind=HTMLElement] @param {string} id @param {new () => Kind} [kind]
  * @throws {TypeError} where the template has no such element
  */
 export const elementById = (id, kind) => expected(document.getElementById(id), kind, `#${id}`);
 
 /**
  * Return the first descendant of a container that matches a selector.
- *
- * @template {HTMLElement} [Kind=HTMLElement]
- * @param {ParentNode} container
- * @param {string} selector
+ * @template {HTMLElement} [Kind=HTMLElement] @param {ParentNode} container @param {string} selector
  * @param {new () => Kind} [kind]
  * @throws {TypeError} where there is no such element
  */
@@ -142,20 +126,14 @@ export const find = (container, selector, kind) => expected(container.querySelec
 
 /**
  * Return all descendants of a container that match a selector; each of them must be of the kind.
- *
- * @template {HTMLElement} Kind
- * @param {ParentNode} container
- * @param {string} selector
- * @param {new () => Kind} kind
+ * @template {HTMLElement} Kind @param {ParentNode} container @param {string} selector @param {new () => Kind} kind
  */
 export function findAll(container, selector, kind) {
   return [...container.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
 }
 
 /**
- * @template {HTMLElement} Kind
- * @param {Element | null} node
- * @param {(new () => Kind) | undefined} kind
+ * @template {HTMLElement} Kind @param {Element | null} node @param {(new () => Kind) | undefined} kind
  * @param {string} name
  */
 function expected(node, kind, name) {
@@ -165,9 +143,7 @@ function expected(node, kind, name) {
 
 /**
  * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
- *
- * @param {string} label
- * @param {...Children} children
+ * @param {string} label @param {...Children} children
  */
 export function scrollRegion(label, ...children) {
   return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
@@ -192,11 +168,7 @@ export const rowHead = (...content) => h("th", { scope: "row" }, ...content);
 
 /**
  * Return a table that scrolls sideways, with a row for each item.
- *
- * @template Item
- * @param {string} label
- * @param {Heads} heads
- * @param {Item[]} items
+ * @template Item @param {string} label @param {Heads} heads @param {Item[]} items
  * @param {(item: Item, index: number) => Content} cells as those of `bodyRows`
  * @param {Attributes} [attributes]
  */
@@ -208,10 +180,7 @@ export function dataTable(label, heads, items, cells, attributes = {}) {
 /**
  * Return a row for each item, whose first cell is its heading. The others are numbers if their columns are. Elements of
  * cells are kept; those of columns whose heads are absent or false are left out.
- *
- * @template Item
- * @param {Heads} heads
- * @param {Item[]} items
+ * @template Item @param {Heads} heads @param {Item[]} items
  * @param {(item: Item, index: number) => Content} cells the contents of the cells, which attributes of the row may precede
  */
 export function bodyRows(heads, items, cells) {
@@ -240,7 +209,6 @@ export const disclosure = (summary, ...children) => h("details.more", h("summary
 
 /**
  * Return a list of names and values; entries that are false are left out.
- *
  * @param {string} kind class of the list
  * @param {(readonly [name: Child, value: Children] | false | null | undefined | "")[]} facts
  */
@@ -259,7 +227,6 @@ export function metaLine(...facts) {
 
 /**
  * Return a function that checks whether a value differs, as JSON, from the value of its previous call.
- *
  * @returns {(value: unknown) => boolean}
  */
 export function changeDetector() {
@@ -283,10 +250,7 @@ export function announce(sentence) {
 
 /**
  * Return a box for a list or page without content, with a link to create some.
- *
- * @param {string} title
- * @param {string} sentence
- * @param {string} [href]
+ * @param {string} title @param {string} sentence @param {string} [href]
  * @param {string} [action] text of the link
  * @param {string} [needs] scope that the action needs
  */
@@ -319,11 +283,7 @@ export function showDialog(dialog) {
 
 /**
  * Ask the user to confirm an action; resolve to whether the user confirmed it.
- *
- * @param {string} question
- * @param {string} consequence
- * @param {string} yes
- * @param {string} [no]
+ * @param {string} question @param {string} consequence @param {string} yes @param {string} [no]
  */
 export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h("dialog", { "aria-label": question }, [

@@ -18,9 +18,7 @@ export function matches(name, text) {
 
 /**
  * Return the pages and headings of the guide that match a text, pages first.
- *
- * @param {Heading[]} all
- * @param {string} text
+ * @param {Heading[]} all @param {string} text
  */
 export function guideHits(all, text) {
   return all

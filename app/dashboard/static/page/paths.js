@@ -47,9 +47,7 @@ export const studyPage = pagesOf("studies");
 /**
  * Return a function that makes the API path of an object from its id or reference, and an optional further
  * path such as `/queries`. The path is typed so that `get` infers the type of the response.
- *
- * @template {string} Collection
- * @param {Collection} collection
+ * @template {string} Collection @param {Collection} collection
  * @returns {<Below extends string = "">(id: string, below?: Below) => `/v1/${Collection}/${string}${Below}`}
  */
 function apiOf(collection) {

@@ -9,7 +9,6 @@ import { follow, isConnected } from "./stream.js";
 
 /**
  * Show the banner under the header while the API is unreachable.
- *
  * @param {string} reason
  * @param {number} seconds until the next attempt
  * @param {() => void} retry
@@ -42,7 +41,6 @@ const MAX_RETRY_SECONDS = 15;
 
 /**
  * Polls of this page: each key is a function that polls now, its value a function that pauses the poll.
- *
  * @type {Map<() => void, () => Promise<unknown>>}
  */
 const polls = new Map();
@@ -60,7 +58,6 @@ export function resumePolling() {
 /**
  * Call a task whenever something may have changed: often while something is active, rarely otherwise, and never in a
  * hidden tab.
- *
  * @param {(changed: boolean) => Promise<boolean | null>} task reads once and resolves to whether something is
  *   still active; null ends the polling. Its argument is false if only time has passed since the last call
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended

@@ -21,7 +21,6 @@ let pressedAt = -Infinity;
 
 /**
  * Remember that G was pressed, or open the page of the key that follows it shortly.
- *
  * @param {KeyboardEvent} event without modifiers, and not in a field
  * @returns {boolean} whether a page was opened
  */

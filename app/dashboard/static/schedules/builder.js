@@ -80,9 +80,7 @@ const MINUTE = {
 /**
  * Format a moment in the local time of a time zone: "Tue 6 Jan 2026, 03:00". The service may have zones that the
  * browser does not have: their moments are in UTC.
- *
- * @param {string} moment
- * @param {string} timeZone
+ * @param {string} moment @param {string} timeZone
  */
 export function localTime(moment, timeZone) {
   const date = new Date(moment);

@@ -14,7 +14,6 @@ const SPANS = [
 
 /**
  * Format the value of a setting with the unit from the end of its name: "32 GiB", "5 minutes", "500 per second".
- *
  * @param {string} name of the environment variable
  * @param {string | null} value value of the environment variable
  */
@@ -79,7 +78,6 @@ const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|compariso
 /**
  * Return the texts that describe a request, such as "Set the alias", "champion" and " of the model web", and the
  * path of the changed object's page if it has one.
- *
  * @param {{method: string, path: string}} entry
  */
 export function changeOf({ method, path }) {
@@ -109,10 +107,7 @@ const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " "
 
 /**
  * Show a secret, which the API returns only once, in the element `new-secret` of the page.
- *
- * @param {string} title
- * @param {string} sentence
- * @param {string} secret
+ * @param {string} title @param {string} sentence @param {string} secret
  */
 export function showSecret(title, sentence, secret) {
   const container = elementById("new-secret");

@@ -152,11 +152,9 @@ function textField(pointer, label, type, value) {
 
 /**
  * Show fields in a dialog and send them; the dialog stays open if the API refuses them.
- *
  * @param {string} title
  * @param {string} words above the fields
- * @param {HTMLElement[]} fields
- * @param {string} yes
+ * @param {HTMLElement[]} fields @param {string} yes
  * @param {(payload: Record<string, Json>, form: HTMLFormElement) => Promise<unknown>} send
  * @returns {Promise<void>} when the dialog closes
  */

@@ -16,7 +16,6 @@ import {
 
 /**
  * Return a panel with one or several figures, which are drawn again when the study changes.
- *
  * @param {string} title
  * @param {string} words below the heading
  * @param {(study: Study, trials: Trial[]) => Figure[] | string} make returns the figures, or the reason why there are none
@@ -174,13 +173,8 @@ function axisOf(pointer, dimension, trials) {
 }
 
 /**
- * @param {string} label
- * @param {(number | null)[]} values
- * @param {number} low
- * @param {number} high
- * @param {(value: number) => string} shown
- * @param {boolean} [log]
- * @returns {ParallelAxis}
+ * @param {string} label @param {(number | null)[]} values @param {number} low @param {number} high
+ * @param {(value: number) => string} shown @param {boolean} [log] @returns {ParallelAxis}
  */
 function numericAxis(label, values, low, high, shown, log = false) {
   const transform = log && low > 0 ? Math.log : Number;
@@ -213,9 +207,7 @@ export function slicesFigure() {
 }
 
 /**
- * @param {Study} study
- * @param {string} pointer
- * @param {import("./labels.js").Dimension} dimension
+ * @param {Study} study @param {string} pointer @param {import("./labels.js").Dimension} dimension
  * @param {Trial[]} done
  * @param {number} largestNumber the highest trial number
  * @returns {Figure}

@@ -64,9 +64,7 @@ const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
 /**
  * @param {HTMLElement} container
  * @param {HTMLSelectElement} more the parameters that can be added
- * @param {HTMLElement} add
- * @param {SchemasByName} schemas
- * @param {Schemas["LossDescription"][]} losses
+ * @param {HTMLElement} add @param {SchemasByName} schemas @param {Schemas["LossDescription"][]} losses
  * @returns {{value: () => Record<string, Json>, offer: (scorer: string) => void}} value: the search space as it is
  *   sent; offer: proposes the parameters of another scorer
  */
@@ -125,7 +123,6 @@ export function searchSpace(container, more, add, schemas, losses) {
 
 /**
  * Return the proposed search range of a declared parameter, null where it has none.
- *
  * @param {import("../forms/parameter_fields.js").Parameter} parameter
  * @param {string} path of the parameters
  * @returns {Proposal | null}

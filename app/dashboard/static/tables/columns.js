@@ -8,9 +8,7 @@ import { parameters } from "./paged_list.js";
 
 /**
  * Return a column of a field.
- *
- * @param {string} field
- * @param {string} label
+ * @param {string} field @param {string} label
  * @param {(value: any, item: any) => Children} [cell] formats the value; default: as it is
  * @param {Partial<ListColumn>} [others] such as further fields, which replace the field
  * @returns {ListColumn}
@@ -31,11 +29,7 @@ export const DATASET = fieldColumn("dataset_id", "Dataset", datasetLink, {
 
 /**
  * Return a column of the times in `<key>_at`, latest first.
- *
- * @param {string} key
- * @param {string} label
- * @param {Partial<ListColumn>} [others]
- * @returns {ListColumn}
+ * @param {string} key @param {string} label @param {Partial<ListColumn>} [others] @returns {ListColumn}
  */
 export function timeColumn(key, label, others) {
   const cell = (/** @type {string | null} */ time) => time && timeElement(time);
@@ -54,7 +48,6 @@ export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail",
 
 /**
  * Return columns of uploaded data: name, status of the ingestion, and counts of the statistics.
- *
  * @param {(id: string) => string} page returns the path of an item's page
  * @param {string[]} counts names of the statistics
  * @returns {ListColumn[]}
@@ -112,10 +105,7 @@ export const ID = fieldColumn("id", "ID", (id) => h("code", id), { fields: [], o
 
 /**
  * Return columns of the metrics that items have: the first two are shown, the others can be selected.
- *
- * @param {any[]} items
- * @param {(item: any, metric: string) => any} cell
- * @returns {ListColumn[]}
+ * @param {any[]} items @param {(item: any, metric: string) => any} cell @returns {ListColumn[]}
  */
 export function metricColumns(items, cell) {
   const names = [...new Set(items.flatMap(({ metrics }) => Object.keys(metrics ?? {})))];

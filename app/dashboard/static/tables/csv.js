@@ -64,7 +64,6 @@ export const cellsOf = (row) => [...row.cells].flatMap((cell) => [plain(cell), .
 /**
  * Return the text of a cell for programs: the exact time instead of "3 min ago", numbers without separators, and the
  * id of a dataset whose name is not read yet.
- *
  * @param {HTMLTableCellElement} cell
  */
 function plain(cell) {

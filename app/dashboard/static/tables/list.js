@@ -78,7 +78,6 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
 
 /**
  * Set parameters of the URL. Commas and colons, which separate columns and metrics, are legal in a query.
- *
  * @param {Record<string, string | null>} values null removes a parameter
  */
 function setParameters(values) {
@@ -288,8 +287,7 @@ function sortedBy(columns) {
 }
 
 /**
- * @param {ListColumn} column
- * @param {{key: string, descending: boolean}} sort
+ * @param {ListColumn} column @param {{key: string, descending: boolean}} sort
  * @param {(column: ListColumn) => void} resort
  */
 function heading(column, { key, descending }, resort) {

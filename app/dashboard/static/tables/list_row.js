@@ -3,9 +3,7 @@ import { announce, changeDetector, h, replace, setAttribute } from "../page/dom.
 
 /**
  * Return a row that keeps unchanged cells, and the details that were opened below it.
- *
- * @param {any} first
- * @param {import("./list.js").List} list
+ * @param {any} first @param {import("./list.js").List} list
  * @param {import("./ticked_rows.js").TickedRows | undefined} selection
  * @param {() => void} reload reads the list again
  */
@@ -63,10 +61,7 @@ export function listRow(first, list, selection, reload) {
 
 /**
  * Return the known cell, with new content only where the content has changed.
- *
- * @param {HTMLElement | null | undefined} known
- * @param {ListColumn} column
- * @param {any} item
+ * @param {HTMLElement | null | undefined} known @param {ListColumn} column @param {any} item
  * @param {number} [index] 0 for the row header
  */
 export function cellOf(known, { number, cell, key }, item, index) {

@@ -13,7 +13,6 @@ export const parameters = () => new URLSearchParams(location.search);
 /**
  * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared. The browser's Back
  * returns to the list before a choice; typed text adds no entry to the history.
- *
  * @param {HTMLFormElement} form its controls name their parameter: `data-filter="prefix"`
  * @param {() => void} changed called after the URL has changed
  */
@@ -90,7 +89,6 @@ const valueInUrl = (control) => parameters().get(control.dataset.filter ?? "") ?
 
 /**
  * Return the filters that apply to the list.
- *
  * @param {HTMLFormElement} form of the filters, whose options contain the readable values
  * @param {string[]} names of the parameters
  * @returns {ActiveFilter[]}

@@ -7,10 +7,8 @@ import { cellsOf, csvButton, csvSource } from "./csv.js";
 
 /**
  * Return a list whose entries keep their elements across updates, so that focus and open details stay.
- *
  * @template {{id: string}} Item
- * @template {{node: HTMLElement, update: (item: Item, ...more: any[]) => unknown}} Entry
- * @param {HTMLElement} list
+ * @template {{node: HTMLElement, update: (item: Item, ...more: any[]) => unknown}} Entry @param {HTMLElement} list
  * @param {(item: Item) => Entry} make
  * @param {number} [first] number of children before the entries
  */
@@ -70,13 +68,8 @@ export function keyedList(list, make, first = 0) {
 
 /**
  * Return a column of numbers.
- *
- * @template Row
- * @param {string} label
- * @param {(row: Row) => number | null} value
- * @param {(value: any) => Children} format
- * @param {Partial<Column<Row>>} [others]
- * @returns {Column<Row>}
+ * @template Row @param {string} label @param {(row: Row) => number | null} value
+ * @param {(value: any) => Children} format @param {Partial<Column<Row>>} [others] @returns {Column<Row>}
  */
 export function numberColumn(label, value, format, others) {
   return { label, number: true, value, cell: (row) => format(value(row)), ...others };
@@ -84,10 +77,7 @@ export function numberColumn(label, value, format, others) {
 
 /**
  * Return the rows of the downloaded file, with the labels first.
- *
- * @template Row
- * @param {Column<Row>[]} columns
- * @param {Row[]} rows
+ * @template Row @param {Column<Row>[]} columns @param {Row[]} rows
  */
 export function tableRows(columns, rows) {
   const parts = columns.flatMap((column) => column.parts ?? [column]);
@@ -96,9 +86,7 @@ export function tableRows(columns, rows) {
 
 /**
  * Return the columns of the downloaded file for a mean with its interval.
- *
- * @template Row
- * @param {string} label
+ * @template Row @param {string} label
  * @param {(row: Row) => (number | null | undefined)[]} values mean, lower end and upper end
  * @returns {Part<Row>[]}
  */
@@ -112,7 +100,6 @@ export const intervalParts = (label, values) =>
 
 /**
  * Return a table that sorts by the clicked heading, and shows the first rows until the user requests all rows.
- *
  * @template Row
  * @param {Column<Row>[]} columns the first one is the row header
  * @param {{label: string, first?: number, order?: Order | null, attributes?: (row: Row) => Attributes}} options
@@ -193,11 +180,7 @@ function cell({ number, value, cell: content }, row, index) {
 
 /**
  * Sort rows by a column. Equal values keep their order; null is last either way.
- *
- * @template Row
- * @param {Row[]} rows
- * @param {Column<Row> | undefined} column
- * @param {boolean} descending
+ * @template Row @param {Row[]} rows @param {Column<Row> | undefined} column @param {boolean} descending
  */
 function sorted(rows, column, descending) {
   if (!column) return rows;
@@ -225,7 +208,6 @@ function focusFirst(row) {
 
 /**
  * Return a table that loads further pages of the API on request.
- *
  * @template {string} Path
  * @param {string} label name of the table for screen readers
  * @param {Heads} heads

@@ -7,9 +7,7 @@ import { parameters } from "./paged_list.js";
 
 /**
  * Keep the ids of the selected rows in the URL across pages, and show the actions of the list for them.
- *
- * @param {HTMLElement} container
- * @param {import("./list.js").List} list
+ * @param {HTMLElement} container @param {import("./list.js").List} list
  * @param {{redraw: () => void} & Pick<Ticked, "filters" | "reload">} table
  */
 export function tickedRows(container, { kind, actions = [] }, { redraw, filters, reload }) {

@@ -168,7 +168,6 @@ function absentLabel(absent) {
 
 /**
  * Offer comparisons: the best training by validation against the champion, and all models if there are at least two.
- *
  * @param {Schemas["TrainingRanking"]} ranking
  */
 async function showActions(ranking) {
@@ -208,9 +207,7 @@ function championOf(name) {
 
 /**
  * Return the button that compares the best training with the champion, or the reason why it is not offered.
- *
- * @param {Schemas["RankedTraining"]} best
- * @param {string | null} champion
+ * @param {Schemas["RankedTraining"]} best @param {string | null} champion
  * @param {boolean} active whether a training is still active
  * @param {string} name of the metric
  */
@@ -230,9 +227,7 @@ function againstChampion(best, champion, active, name) {
 
 /**
  * Submit the comparison on the dataset that both models were tested on, or open the form if there is none.
- *
- * @param {Schemas["RankedTraining"]} best
- * @param {string} champion
+ * @param {Schemas["RankedTraining"]} best @param {string} champion
  * @param {string} name of the metric
  */
 async function compareWithChampion({ job, model }, champion, name) {

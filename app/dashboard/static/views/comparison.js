@@ -45,10 +45,7 @@ import { count, counted, metric as fourDigits, timeElement, joined } from "../pa
 
 /**
  * Show the queries that gain and lose most; each opens its two rankings.
- *
- * @param {Pair} pair
- * @param {[string, string]} names
- * @param {(queryId: string) => void} open
+ * @param {Pair} pair @param {[string, string]} names @param {(queryId: string) => void} open
  * @returns {{node: HTMLElement, show: (queryId: string) => void}}
  */
 function changedQueries({ most_improved: improved, most_harmed: harmed }, names, open) {
@@ -66,9 +63,7 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
 }
 
 /**
- * @param {string} title
- * @param {Schemas["ChangedQuery"][]} queries
- * @param {[string, string]} names
+ * @param {string} title @param {Schemas["ChangedQuery"][]} queries @param {[string, string]} names
  * @param {(queryId: string) => void} open
  */
 function changedTable(title, queries, names, open) {
@@ -87,9 +82,7 @@ function changedTable(title, queries, names, open) {
 
 /**
  * Return a button for a query that opens its two rankings.
- *
- * @param {{query_id: string, query_text?: string | null}} query
- * @param {(queryId: string) => void} open
+ * @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open
  */
 function openedQuery(query, open) {
   const { query_id: id } = query;
@@ -98,11 +91,7 @@ function openedQuery(query, open) {
 
 /**
  * Return all queries by their difference, the worst for B first.
- *
- * @param {Comparison} comparison
- * @param {Pair} pair
- * @param {string} metric
- * @param {(queryId: string) => void} open
+ * @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {(queryId: string) => void} open
  */
 function everyQuery({ id, systems }, pair, metric, open) {
   const higherIsBetter = systems[pair.a].metrics[metric].higher_is_better;
@@ -130,10 +119,7 @@ function everyQuery({ id, systems }, pair, metric, open) {
 
 /**
  * One pair of a comparison: conclusion, tests, changed queries, and the moved documents of one query.
- *
- * @param {Comparison} comparison
- * @param {Pair} pair
- * @param {{metric: string, query: string}} shown
+ * @param {Comparison} comparison @param {Pair} pair @param {{metric: string, query: string}} shown
  * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} callbacks of the user's choices
  * @returns {Node[]}
  */
@@ -292,9 +278,7 @@ function pairHead({ systems }, pair) {
 
 /**
  * Return the panel of the systems' means by one metric, which the user chooses in the panel.
- *
- * @param {Comparison} comparison
- * @param {(metric: string) => void} chosen
+ * @param {Comparison} comparison @param {(metric: string) => void} chosen
  */
 function meansOf({ systems, metrics }, chosen) {
   const tabs = metricTabs(metrics, show, "Metric of the means");

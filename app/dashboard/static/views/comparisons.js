@@ -31,7 +31,6 @@ const COLUMNS = [
 
 /**
  * Show the choice of systems to compare, in the chosen order: models, uploaded runs, or other references.
- *
  * @param {HTMLElement} container
  * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
  */

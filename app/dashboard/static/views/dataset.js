@@ -63,9 +63,7 @@ const COLUMNS = [
 
 /**
  * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.
- *
- * @param {FaultyFile} problem
- * @param {Schemas["ProblemCause"][]} causes
+ * @param {FaultyFile} problem @param {Schemas["ProblemCause"][]} causes
  * @param {() => unknown} begun called when the upload is being read again
  */
 function problemCauses(problem, causes, begun) {

@@ -79,7 +79,6 @@ function deleteTicked({ ids, items, clear, reload }) {
   }
   /**
    * Report the deleted datasets. Datasets in use stay selected, with the reason.
-   *
    * @param {{id: string, outcome: string, detail?: string | null}[]} outcomes
    */
   function report(outcomes) {
@@ -96,9 +95,7 @@ function deleteTicked({ ids, items, clear, reload }) {
 
 /**
  * Bind the form that uploads judged data: one file, or the parts of a split, with reading options.
- *
- * @param {HTMLFormElement} form
- * @param {(dataset: Schemas["Dataset"]) => void} uploaded
+ * @param {HTMLFormElement} form @param {(dataset: Schemas["Dataset"]) => void} uploaded
  */
 function uploadForm(form, uploaded) {
   previewFiles(form);

@@ -206,9 +206,7 @@ function againstBaselines({ system, metrics, baselines }) {
 
 /**
  * Return a sort function that puts the best baseline first.
- *
- * @param {string} metric
- * @param {{higher_is_better: boolean}} summary
+ * @param {string} metric @param {{higher_is_better: boolean}} summary
  */
 function byMean(metric, { higher_is_better: higher }) {
   /** @param {Schemas["Baseline"]} baseline */

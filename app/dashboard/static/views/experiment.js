@@ -246,9 +246,7 @@ function trainingsPanel({ folds }) {
 
 /**
  * Return the hyperparameters of trees, or those of another scorer.
- *
- * @param {Pick<Training, "hyperparameters" | "scorer">} training
- * @returns {Record<string, Json>}
+ * @param {Pick<Training, "hyperparameters" | "scorer">} training @returns {Record<string, Json>}
  */
 function hyperparametersOf({ hyperparameters, scorer }) {
   return { ...Object(hyperparameters), ...Object(scorer) };

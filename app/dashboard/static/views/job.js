@@ -112,11 +112,7 @@ function timesLabel(times) {
 
 /**
  * Return the cells of an attempt. Its end comes first, so that it stays visible where the table is cut off.
- *
- * @param {Attempt} attempt
- * @param {number} number
- * @param {Job} job
- * @returns {Content}
+ * @param {Attempt} attempt @param {number} number @param {Job} job @returns {Content}
  */
 function attemptCells({ worker, started_at: started, ended_at: ended, ending, detail, ...attempt }, number, job) {
   const from = attempt.resumed_from;
@@ -266,9 +262,7 @@ async function refresh() {
 
 /**
  * Draw the page without its changing parts, and return the function that updates them.
- *
- * @param {Job} first
- * @returns {Promise<(job: Job) => Promise<void>>}
+ * @param {Job} first @returns {Promise<(job: Job) => Promise<void>>}
  */
 async function build(first) {
   const heading = h("h1", first.title);

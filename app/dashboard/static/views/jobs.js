@@ -120,9 +120,7 @@ function details(job, changed) {
 
 /**
  * Return the ids of the selected jobs that an action applies to, including jobs of other pages, whose state is unknown.
- *
- * @param {Ticked} ticked
- * @param {(job: Job) => boolean} wanted
+ * @param {Ticked} ticked @param {(job: Job) => boolean} wanted
  */
 function tickedIds({ ids, items }, wanted) {
   return ids.filter((id) => !items.has(id) || wanted(items.get(id)));

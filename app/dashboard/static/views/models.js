@@ -63,7 +63,6 @@ function tested({ metrics, job_id: job }, name) {
 
 /**
  * Bind the form that imports a model, and show the progress of its upload and of its job.
- *
  * @param {HTMLFormElement} form
  * @param {HTMLElement} container of the job
  * @param {(modelId: string) => void} imported

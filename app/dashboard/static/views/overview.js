@@ -43,7 +43,6 @@ const LANES = { training: "training", quick: "short-job" };
 /**
  * Return a banner if jobs wait and no worker of their lane runs, with the command that starts one, or if all workers of
  * their lane compile their kernels.
- *
  * @param {Record<string, number>} waiting queued jobs by lane
  * @param {Schemas["WorkerAtWork"][]} workers
  */
@@ -100,10 +99,7 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 
 /**
  * Return the panel of the first steps that are not done, or null if all are done.
- *
- * @param {Schemas["Counts"]} counts
- * @param {boolean} hasChampion
- * @param {boolean} hasClickLog
+ * @param {Schemas["Counts"]} counts @param {boolean} hasChampion @param {boolean} hasClickLog
  */
 function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog) {
   /** @type {Step[]} */

@@ -19,7 +19,6 @@ const FEW_FEATURES = 8;
 
 /**
  * Show the documents of a query: labels coloured by grade, and a few features or all of them.
- *
  * @param {Query} query
  * @param {string[]} ranked names of the features, the best single feature first
  * @param {{largestLabel: number | undefined, weighted: boolean}} options

@@ -35,7 +35,6 @@ import { count, counted, metric, short } from "../page/format.js";
 
 /**
  * Return the contribution of each document to the DCG by the conventions of papers: gain 2^y − 1, discount log2(1 + rank).
- *
  * @param {number[]} labels in the order of the ranking
  * @param {number} cutoff of the sums
  * @returns {{gains: number[], dcg: number, ndcg: number | null}} ndcg: null where no document is relevant
@@ -64,7 +63,6 @@ const CUTOFF = 10;
 
 /**
  * Show one query of a ranking: labels coloured by grade, scores, contributions to the DCG, and features.
- *
  * @param {Schemas["Ranking"]} ranking
  * @param {Schemas["Dataset"] | null} dataset null where it was deleted
  * @returns {{node: HTMLElement, show: (queryId: string, wanted: boolean) => Promise<void>}}
@@ -145,11 +143,8 @@ function rankedQuery({ id }, dataset) {
   }
 
   /**
-   * @param {Schemas["RankedDocument"]} document
-   * @param {number} gain
-   * @param {number} most
-   * @param {Features} features
-   * @param {number} columns
+   * @param {Schemas["RankedDocument"]} document @param {number} gain @param {number} most
+   * @param {Features} features @param {number} columns
    */
   function row(document, gain, most, features, columns) {
     const { document_id: name, rank, score, label } = document;

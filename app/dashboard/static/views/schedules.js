@@ -114,7 +114,6 @@ async function offerTrainings() {
 
 /**
  * Return the request of a training with the names of its datasets, so that each run takes the newest ones.
- *
  * @param {string} id of the training
  * @returns {Promise<Json>}
  */

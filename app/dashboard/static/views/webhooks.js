@@ -164,7 +164,6 @@ const STATES = { waiting: "running", delivered: "succeeded", dead: "failed" };
 
 /**
  * Return when a delivery is sent: one that is due waits until the webhook is enabled, or for earlier events of its object.
- *
  * @param {Schemas["Delivery"]} delivery
  * @param {boolean} enabled whether the webhook is
  */
