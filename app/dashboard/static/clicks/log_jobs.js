@@ -55,11 +55,7 @@ export function propensityLines(jobs) {
     const values = /** @type {number[] | undefined} */ (isTruth ? result?.truth?.propensities : result?.propensities);
     const name = lineName(kind, title, result?.method);
     if (!values || lines.has(name)) continue;
-    lines.set(name, {
-      name,
-      kind: isTruth ? "reference" : "dots",
-      points: byRank(values, result.lower, result.upper),
-    });
+    lines.set(name, { name, kind: isTruth ? "reference" : "dots", points: byRank(values, result.lower, result.upper) });
   }
   return [...lines.values()].sort(
     (one, other) => Number(one.kind === "reference") - Number(other.kind === "reference"),

@@ -48,11 +48,7 @@ const COLUMNS = [
     "started_at",
     "Duration",
     (started, { finished_at: ended }) => started && ended && elapsed(started, ended),
-    {
-      key: "duration",
-      sort: "duration",
-      number: true,
-    },
+    { key: "duration", sort: "duration", number: true },
   ),
   fieldColumn("spec", "Scorer", scorerName, { key: "scorer", fields: ["spec.scorer"], optional: true }),
   timeColumn("started", "Started", { optional: true }),
