@@ -120,9 +120,8 @@ export function settingsLabel({ loss, scorer, hyperparameters }) {
  * is left out: its low value would compress the scale of the other values.
  * @param {Conclusion | null} conclusion @returns {{name: string, value: number}[]}
  */
-export function baselineLines(conclusion) {
-  return (heldOutConclusion(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
-}
+export const baselineLines = (conclusion) =>
+  (heldOutConclusion(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
 
 /** "LightGBM's default trees 0.4310". @param {{name: string, value: number}} line */
 export const lineLabel = ({ name, value }) => `${name} ${metric(value)}`;

@@ -38,9 +38,8 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
 }
 
 /** Return the interval with the opposite sign: " 0.00042 to 0.00113", or " no interval" of one held-out user. @param {{lower: number | null, upper: number | null}} difference */
-function differenceInterval({ lower, upper }) {
-  return lower === null || upper === null ? " no interval" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
-}
+const differenceInterval = ({ lower, upper }) =>
+  lower === null || upper === null ? " no interval" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
 
 /** @param {ComparedModel[]} models */
 function perplexityFigure(models) {

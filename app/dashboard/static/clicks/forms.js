@@ -91,8 +91,7 @@ async function offerPropensities(form, logId) {
   }
 }
 
-/** @type {Record<string, string>} */
-const NO_PROPENSITIES = {
+/** @type {Record<string, string>} */ const NO_PROPENSITIES = {
   propensities: "Estimate propensities first",
   affine: "Estimate propensities with trust-em first",
   examination: "Estimate propensities with intervals first",

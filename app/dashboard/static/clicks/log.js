@@ -4,8 +4,7 @@ import { rankLines } from "../figures/rank_lines.js";
 import { h, hint, panel } from "../page/dom.js";
 import { count, counted, filesLabel, joined, percent, size, timeElement } from "../page/format.js";
 
-/** @type {Record<string, string>} */
-const FORMATS = {
+/** @type {Record<string, string>} */ const FORMATS = {
   table: "table",
   ubi: "User Behavior Insights",
   sessions: "sessions",
@@ -46,9 +45,8 @@ export function logTiles(statistics) {
 }
 
 /** "from 3 days ago to 2 hours ago", nothing if the log has no times. @param {LogStatistics} statistics */
-export function periodLabel({ first_at: first, last_at: last }) {
-  return first && last ? ["from ", timeElement(first), " to ", timeElement(last)] : [];
-}
+export const periodLabel = ({ first_at: first, last_at: last }) =>
+  first && last ? ["from ", timeElement(first), " to ", timeElement(last)] : [];
 
 /** Show impressions and click rates by rank. @param {LogStatistics} statistics */
 export function ranksPanel({ ranks }) {

@@ -10,8 +10,7 @@ import { counterfactualResult } from "./counterfactual.js";
 
 /** @typedef {(result: any, job: Job) => Child[]} ResultView */
 
-/** @type {Record<string, ResultView>} */
-const RESULTS = {
+/** @type {Record<string, ResultView>} */ const RESULTS = {
   "click-model": clickModelResult,
   judge: judgmentResult,
   propensity: propensityResult,

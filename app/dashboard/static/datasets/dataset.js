@@ -38,23 +38,20 @@ export const SEVERITIES = ["error", "warning", "info"];
  */
 export function countsBySeverity(findings) {
   const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;
-  /** @type {[string, number][]} */
-  const counts = SEVERITIES.map((severity) => [severity, count(severity)]);
+  /** @type {[string, number][]} */ const counts = SEVERITIES.map((severity) => [severity, count(severity)]);
   return counts.filter(([, number]) => number > 0);
 }
 
 /** Return "2 warnings"; findings of severity "info" are called notes. @param {string} severity @param {number} number */
-export function severityLabel(severity, number) {
-  return severity === "info" ? counted(number, "note") : counted(number, severity);
-}
+export const severityLabel = (severity, number) =>
+  severity === "info" ? counted(number, "note") : counted(number, severity);
 
 const PAGE_SIZE = 200;
 const MAX_PAGES = 5;
 
 /** Names of datasets by id; null if the dataset was not found. @type {Map<string, string | null>} */
 const names = new Map();
-/** @type {Promise<void> | null} */
-let pendingRead = null;
+/** @type {Promise<void> | null} */ let pendingRead = null;
 
 /** Return an element that shows a dataset's name once it has been read, or its id if it cannot be read. @param {string} id */
 export function datasetName(id) {

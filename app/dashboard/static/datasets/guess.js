@@ -112,8 +112,7 @@ export function rolesOf(header, rows, usual, columns) {
  * @param {string[]} header @param {string[]} roles @param {string[]} automatic
  */
 export function columnsOf(header, roles, automatic) {
-  /** @type {Columns} */
-  const columns = {};
+  /** @type {Columns} */ const columns = {};
   const changed = header.map((_, column) => roles[column] !== automatic[column]);
   for (const [column, name] of header.entries()) {
     const role = roles[column];
@@ -137,9 +136,8 @@ export function roleProblems(roles) {
 }
 
 /** Return the names of the columns that are described as columns of queries or documents, or are left out. @param {string[]} header @param {string[]} roles */
-export function otherColumns(header, roles) {
-  return header.filter((_, column) => ["query_columns", "document_columns", "ignore"].includes(roles[column]));
-}
+export const otherColumns = (header, roles) =>
+  header.filter((_, column) => ["query_columns", "document_columns", "ignore"].includes(roles[column]));
 
 /** Check whether most values are not numbers; a few texts among numbers are treated as mistakes. @param {string[][]} rows @param {number} column */
 function isText(rows, column) {
@@ -155,8 +153,7 @@ function isGrade(rows, column) {
 
 /** Check whether a column has several values in one query. @param {string[][]} rows @param {number} column @param {number} query */
 function varies(rows, column, query) {
-  /** @type {Map<string, string>} */
-  const values = new Map();
+  /** @type {Map<string, string>} */ const values = new Map();
   return rows.some((row) => {
     const known = values.get(row[query]);
     values.set(row[query], row[column]);

@@ -62,9 +62,8 @@ function tablePreview(text, delimiter) {
 }
 
 /** "Line 12 has 7 columns, 8 expected". @param {number} line @param {number} found @param {number} expected */
-function columnsFault(line, found, expected) {
-  return `Line ${count(line)} has ${counted(found, "column")}, ${count(expected)} expected`;
-}
+const columnsFault = (line, found, expected) =>
+  `Line ${count(line)} has ${counted(found, "column")}, ${count(expected)} expected`;
 
 /** @param {string} text @returns {Preview} */
 function letorPreview(text) {

@@ -23,8 +23,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   const words = h("p.hint", { role: "status" });
   const container = h("div.rows");
   field.value = initialPrefix;
-  /** @type {Schemas["QueryEntry"][]} */
-  let queries = [];
+  /** @type {Schemas["QueryEntry"][]} */ let queries = [];
   const load = latestReader(container);
   let typing = 0;
 

@@ -286,9 +286,8 @@ function remainder({ documents, ranking }) {
 }
 
 /** @param {Element | null} node */
-function documentIdOf(node) {
-  return node instanceof HTMLElement || node instanceof SVGElement ? node.dataset.document : undefined;
-}
+const documentIdOf = (node) =>
+  node instanceof HTMLElement || node instanceof SVGElement ? node.dataset.document : undefined;
 
 /** @param {HTMLElement} node @param {string | undefined} id */
 function highlight(node, id) {

@@ -38,10 +38,8 @@ export function cutoffPanel(words) {
     note,
     disclosure("As a table", numbers),
   ]);
-  /** @type {MeasuredSystem[]} */
-  let systems = [];
-  /** @type {Map<string, number[]>} */
-  let families = new Map();
+  /** @type {MeasuredSystem[]} */ let systems = [];
+  /** @type {Map<string, number[]>} */ let families = new Map();
   let family = "";
 
   /** @param {MeasuredSystem[]} measured */
@@ -69,8 +67,7 @@ export function cutoffPanel(words) {
 
 /** Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`. @param {string[]} spellings */
 function cutoffsByMetric(spellings) {
-  /** @type {Map<string, Set<number>>} */
-  const families = new Map();
+  /** @type {Map<string, Set<number>>} */ const families = new Map();
   for (const [, name, cutoff] of spellings.flatMap((spelling) => [CUTOFF.exec(spelling) ?? []])) {
     if (name) families.set(name, (families.get(name) ?? new Set()).add(Number(cutoff)));
   }

@@ -63,10 +63,8 @@ export function diagnosticsCurve() {
     figure.node,
     note,
   ]);
-  /** @type {LearningCurves | null} */
-  let history = null;
-  /** @type {Map<string, Diagnostic[]> | null} */
-  let groups = null;
+  /** @type {LearningCurves | null} */ let history = null;
+  /** @type {Map<string, Diagnostic[]> | null} */ let groups = null;
   let chosen = "";
 
   /** @param {LearningCurves} newHistory */
@@ -98,8 +96,7 @@ export function diagnosticsCurve() {
  * @param {Diagnostic[]} catalogue @param {string[]} names
  */
 function grouped(catalogue, names) {
-  /** @type {Map<string, Diagnostic[]>} */
-  const groups = new Map();
+  /** @type {Map<string, Diagnostic[]>} */ const groups = new Map();
   for (const diagnostic of catalogue.filter(({ name }) => names.includes(name))) {
     const group = isShare(diagnostic) ? SHARES : diagnostic.source.split(",")[0];
     groups.set(group, [...(groups.get(group) || []), diagnostic]);

@@ -2,12 +2,10 @@
 import { changeDetector, findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short, joined } from "../page/format.js";
 
-/** @type {Record<string, string>} */
-const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
+/** @type {Record<string, string>} */ const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
 /** @type {Record<string, string>} */
 const DISCOUNT_LABELS = { log2: "log2(1 + rank)", letor: "log2(rank), none at ranks 1 and 2", reciprocal: "rank" };
-/** @type {Record<string, string>} */
-const TIE_LABELS = {
+/** @type {Record<string, string>} */ const TIE_LABELS = {
   stable: "ties in input order",
   docid: "ties by document id, the larger first",
   average: "ties averaged over their orders",
@@ -46,8 +44,7 @@ export function contractLabel(contract) {
   );
 }
 
-/** @type {Record<string, string>} */
-export const PRESET_WORDS = {
+/** @type {Record<string, string>} */ export const PRESET_WORDS = {
   default: "the papers' conventions",
   lightgbm: "as LightGBM reports",
   xgboost: "as XGBoost reports",

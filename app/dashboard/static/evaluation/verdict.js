@@ -15,9 +15,8 @@ const OPPOSITE = { better: "worse", worse: "better", "no evidence": "no evidence
 export const opposite = (verdict) => OPPOSITE[verdict];
 
 /** @param {string | null | undefined} verdict */
-export function verdictChip(verdict) {
-  return h("span.verdict", { "data-verdict": verdict || "none" }, verdict || "not defined");
-}
+export const verdictChip = (verdict) =>
+  h("span.verdict", { "data-verdict": verdict || "none" }, verdict || "not defined");
 
 /** Return a difference with its sign: "+0.0123". @param {number | null | undefined} value @param {number} [digits] */
 export function signed(value, digits) {
@@ -135,8 +134,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   /** @param {string} label @param {Key} key @param {(value: number | null) => string} words @param {string} [title] */
   const number = (label, key, words, title) => numberColumn(label, valueGetter(key), words, { title });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
-  /** @type {(Column<DifferenceRow> | false)[]} */
-  const columns = [
+  /** @type {(Column<DifferenceRow> | false)[]} */ const columns = [
     several && {
       label: "Pair, second against first",
       value: names,

@@ -5,8 +5,7 @@
 import { columnHead, findAll, h, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { opposite, signed } from "./verdict.js";
 
-/** @type {Record<string, string>} */
-const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
+/** @type {Record<string, string>} */ const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
 
 /**
  * Return the matrix of systems: each cell shows the verdict of its row against its column, and selects the pair.

@@ -74,8 +74,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   const byPosition = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
   const cellAt = (row, column) => byPosition.get(JSON.stringify([row, column]));
-  /** @type {Map<string, ExtraColumn[]>} */
-  const extraColumns = new Map(
+  /** @type {Map<string, ExtraColumn[]>} */ const extraColumns = new Map(
     columns.map((name) => {
       const own = cells.filter(({ column }) => column === name);
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];

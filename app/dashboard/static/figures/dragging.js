@@ -15,10 +15,8 @@ const THIN_PIXELS = 20;
 export function dragging(plot, { area, read, select, leave }) {
   const selection = h("div.selection", { hidden: true });
   plot.append(selection);
-  /** @type {[x: number, y: number] | null} */
-  let origin = null;
-  /** @type {Box | null} */
-  let box = null;
+  /** @type {[x: number, y: number] | null} */ let origin = null;
+  /** @type {Box | null} */ let box = null;
 
   /** @param {PointerEvent} event @returns {[x: number, y: number]} */
   function positionOf(event) {

@@ -27,18 +27,14 @@ export function figureView() {
   const showAll = h("button.quiet.small", { hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
   const node = h("div.figure", h("div.figure-head", legend.node, showAll), plot);
-  /** @type {Figure | null} */
-  let figure = null;
-  /** @type {import("./frame.js").View} */
-  let view = {};
-  /** @type {import("./frame.js").Frame | null} */
-  let frame = null;
+  /** @type {Figure | null} */ let figure = null;
+  /** @type {import("./frame.js").View} */ let view = {};
+  /** @type {import("./frame.js").Frame | null} */ let frame = null;
   /** @type {import("./reading.js").Stop[] | null} */
   let stops = null;
   let current = -1;
   let width = 0;
-  /** @type {string | null} */
-  let highlighted = null;
+  /** @type {string | null} */ let highlighted = null;
 
   new ResizeObserver(() => plot.clientWidth !== width && redraw()).observe(plot);
   dragging(plot, {
@@ -134,8 +130,7 @@ export function figureView() {
   /** @param {KeyboardEvent} event */
   function pressed(event) {
     const last = allStops().length - 1;
-    /** @type {Record<string, number>} */
-    const next = {
+    /** @type {Record<string, number>} */ const next = {
       ArrowRight: current + 1,
       ArrowLeft: current < 0 ? last : current - 1,
       PageDown: current + STOPS_PER_PAGE,

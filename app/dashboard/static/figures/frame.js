@@ -225,8 +225,7 @@ function xTicks(axis, scale, at, length) {
 
 /** Return the ticks whose labels do not overlap the label of an earlier tick. @param {Tick[]} ticks */
 function nonOverlapping(ticks) {
-  /** @type {Tick[]} */
-  const separated = [];
+  /** @type {Tick[]} */ const separated = [];
   let free = -Infinity;
   for (const tick of ticks) {
     const half = (tick.label.length * CHARACTER_PIXELS) / 2;

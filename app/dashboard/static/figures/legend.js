@@ -29,11 +29,9 @@ export const groupOf = ({ group, name }) => group ?? name;
 /** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {
   const node = h("ul.figure-legend", { "aria-label": "Legend", hidden: true });
-  /** @type {Set<string>} */
-  const hidden = new Set();
+  /** @type {Set<string>} */ const hidden = new Set();
   const hasChanged = changeDetector();
-  /** @type {string[]} */
-  let names = [];
+  /** @type {string[]} */ let names = [];
 
   /** @param {Series[]} series */
   function show(series) {

@@ -124,8 +124,7 @@ function colourStep(label, largest) {
   return Math.max(1, Math.round((GRADES * label) / Math.max(label, largest || 0)));
 }
 
-/** @type {Record<string, string>} */
-const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
+/** @type {Record<string, string>} */ const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
 
 /** @param {number | string | null} value as the API writes it */
 export function featureValue(value) {
@@ -161,9 +160,8 @@ export function jobStatus(job) {
 export const tileList = (entries) => h("dl.tiles", ...entries.map(tile));
 
 /** @param {Tile} tile */
-function tile([name, value, detail]) {
-  return h("div.tile", h("dt", name), h("dd", value), detail && h("dd.tile-detail", detail));
-}
+const tile = ([name, value, detail]) =>
+  h("div.tile", h("dt", name), h("dd", value), detail && h("dd.tile-detail", detail));
 
 /** @param {Statistics} statistics */
 export function tiles({ queries, documents, features, label_range: labels, ...perQuery }) {
@@ -195,9 +193,8 @@ function labelDetail({ missing, whole, minimum }, documents) {
 }
 
 /** Return a tile of the progress of a study or experiment. @param {string} name @param {string} value @param {Child} [detail] */
-export function progressTile(name, value, detail) {
-  return h("div.study-tile", h("span", name), h("strong", value), detail && h("small", detail));
-}
+export const progressTile = (name, value, detail) =>
+  h("div.study-tile", h("span", name), h("strong", value), detail && h("small", detail));
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function progressBar() {

@@ -50,9 +50,8 @@ export function profiles({ name, profile }, before, after) {
 }
 
 /** "up to 0.5: Before 12%, Now 30%" @param {string} label @param {[distribution: string, share: number][]} shares */
-export function pairLabel(label, shares) {
-  return `${label}: ${shares.map(([distribution, share]) => `${distribution} ${percent(share, 1)}`).join(", ")}`;
-}
+export const pairLabel = (label, shares) =>
+  `${label}: ${shares.map(([distribution, share]) => `${distribution} ${percent(share, 1)}`).join(", ")}`;
 
 /** "missing", "up to 0.5", "0.5 to 2", "above 2" @param {number[]} edges upper edges of all bins but the last */
 function binLabels(edges) {

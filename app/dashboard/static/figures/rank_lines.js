@@ -70,6 +70,5 @@ export function namedTicks(first, last) {
 }
 
 /** @param {number[]} values @param {number[] | null} [lower] interval ends @param {number[] | null} [upper] */
-export function byRank(values, lower, upper) {
-  return values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
-}
+export const byRank = (values, lower, upper) =>
+  values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));

@@ -41,8 +41,7 @@ export const isolated = (positions) =>
  * @param {(Position | null)[]} positions ascending by x
  */
 export function thinned(positions) {
-  /** @type {(Position | null)[]} */
-  const kept = [];
+  /** @type {(Position | null)[]} */ const kept = [];
   for (let start = 0; start < positions.length;) {
     const first = positions[start];
     let [end, low, high] = [start + 1, start, start];

@@ -153,8 +153,7 @@ export function offerEvaluationDatasets(select, preferredId = null) {
   const note = h("small.below", { role: "status" });
   const labelMap = select.form?.querySelector("fieldset#label-map");
   select.after(note);
-  /** @type {Schemas["Dataset"][]} */
-  let datasets = [];
+  /** @type {Schemas["Dataset"][]} */ let datasets = [];
   let byHand = false;
   let latestRequest = 0;
   select.addEventListener("change", () => {
@@ -267,9 +266,8 @@ export async function readOffered() {
 }
 
 /** @param {{reference: string, name: string, detail: string}} system */
-export function systemOption({ reference, name, detail }) {
-  return h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
-}
+export const systemOption = ({ reference, name, detail }) =>
+  h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
 
 /**
  * Offer the newest models and runs in a field for one system; any other reference can be typed.

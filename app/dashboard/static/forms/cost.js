@@ -130,9 +130,8 @@ export function measuredOf({ id, title, spec, progress, started_at: start, finis
 }
 
 /** Return the requested number of iterations or epochs, null if the service chooses it. @param {any} request */
-export function iterationsOf({ scorer, hyperparameters }) {
-  return Number(trainsByEpochs(scorer?.kind) ? scorer.epochs : hyperparameters?.num_iterations) || null;
-}
+export const iterationsOf = ({ scorer, hyperparameters }) =>
+  Number(trainsByEpochs(scorer?.kind) ? scorer.epochs : hyperparameters?.num_iterations) || null;
 
 /**
  * Return the cost of a training with its validation, as a number of trainings on all queries. With k folds it is k: k

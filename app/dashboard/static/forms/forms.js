@@ -14,8 +14,7 @@ import { find, findAll, h, missingScope, replace, requireScope } from "../page/d
  * @param {HTMLFormElement} form
  */
 export function payloadOf(form) {
-  /** @type {Record<string, Json>} */
-  const payload = {};
+  /** @type {Record<string, Json>} */ const payload = {};
   for (const control of controls(form)) {
     const value = controlValue(control);
     if (value !== undefined) setAt(payload, control.dataset.pointer ?? "", value);
@@ -178,9 +177,8 @@ const problemsOf = (error) => (error instanceof Problem ? error.errors : []);
  * Leave out a problem if a nested value has one as well: an invalid list is also reported as "not one of the names".
  * @param {FieldProblem[]} problems
  */
-function deepest(problems) {
-  return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
-}
+const deepest = (problems) =>
+  problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
 
 /**
  * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.

@@ -6,8 +6,7 @@ import { elementById, find, findAll, h, replace, setAttribute, setText } from ".
 import { count, short, joined } from "../page/format.js";
 
 // A value of any other type is parsed as JSON if it looks like JSON.
-/** @type {Record<string, string>} */
-const TYPES = {
+/** @type {Record<string, string>} */ const TYPES = {
   number: "number",
   integer: "integer",
   boolean: "boolean",
@@ -123,9 +122,8 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
 }
 
 /** @param {Parameter} parameter */
-function defaultLabel({ default: value }) {
-  return value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(", ") : short(value);
-}
+const defaultLabel = ({ default: value }) =>
+  value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(", ") : short(value);
 
 /** "above 0, at most 10". @param {Parameter} parameter */
 function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
@@ -139,9 +137,8 @@ function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
 }
 
 /** @param {Parameter} parameter */
-function label({ name, label: given }) {
-  return given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
-}
+const label = ({ name, label: given }) =>
+  given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 
 const DEFAULT_LOSS = "lambdarank";
 /** @type {[family: string, losses: string[]][]} */

@@ -58,8 +58,7 @@ export const LABELS = {
   metric: "Watched metric",
 };
 const SIMPLE = new Set(["number", "integer", "boolean", "string", "object", "array"]);
-/** @type {Record<string, string>} */
-const TYPES = { string: "text" };
+/** @type {Record<string, string>} */ const TYPES = { string: "text" };
 /** Examples of fields that are typed as JSON. @type {Record<string, string>} */
 const PLACEHOLDERS = {
   monotone_constraints: '{"bm25": 1, "age": -1}',

@@ -28,8 +28,7 @@ export async function readStart(file, most = READ_BYTES) {
 /** Decompress gzipped bytes up to a number of bytes. @param {Uint8Array<ArrayBuffer>} bytes @param {number} most */
 async function decompressed(bytes, most) {
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-  /** @type {Uint8Array<ArrayBuffer>[]} */
-  const parts = [];
+  /** @type {Uint8Array<ArrayBuffer>[]} */ const parts = [];
   let length = 0;
   try {
     while (length < most) {
@@ -74,8 +73,7 @@ export function delimiterOf(text) {
  */
 export function recordsOf(text, delimiter) {
   const lines = text.split("\n");
-  /** @type {Row[]} */
-  const rows = [];
+  /** @type {Row[]} */ const rows = [];
   for (let at = 0; at < lines.length; at += 1) {
     const line = at + 1;
     let record = lines[at];

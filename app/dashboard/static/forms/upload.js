@@ -204,8 +204,7 @@ function distributeFiles(form, files, choose) {
 
 /** Assign roles to files: by their names, then in the order of train, validation and test. @param {File[]} files */
 function withRoles(files) {
-  /** @type {Map<string, File>} */
-  const filesByRole = new Map();
+  /** @type {Map<string, File>} */ const filesByRole = new Map();
   const unassigned = [];
   for (const file of files) {
     const role = roleOf(file.name, (each) => !filesByRole.has(each));

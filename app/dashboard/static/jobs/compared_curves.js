@@ -42,12 +42,10 @@ export function comparedCurves(start, { chosen, smoothed }) {
     note,
     chips,
   ]);
-  /** @type {Line[]} */
-  let lines = [];
+  /** @type {Line[]} */ let lines = [];
   let current = start.metric;
   let total = 0;
-  /** @type {string | null} */
-  let main = null;
+  /** @type {string | null} */ let main = null;
 
   /** @param {Line[]} newLines @param {number} newTotal @param {string | null} rankingMetric */
   function update(newLines, newTotal, rankingMetric) {
@@ -109,9 +107,8 @@ export function comparedCurves(start, { chosen, smoothed }) {
 }
 
 /** Return the legend entry of a line. @param {Line} line */
-export function chip({ id, name, title, slot }) {
-  return h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
-}
+export const chip = ({ id, name, title, slot }) =>
+  h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
 
 /**
  * Return the metrics, those of validation data first. The loss is left out, as each loss has its own scale.

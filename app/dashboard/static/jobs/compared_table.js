@@ -143,8 +143,7 @@ const PARTS = ["validation", "test", "train"];
  * @property {Metrics} metrics
  */
 
-/** @type {Column<Row>} */
-const TRAINING = {
+/** @type {Column<Row>} */ const TRAINING = {
   label: "Training",
   value: ({ name }) => name,
   cell: ({ job, name, title, slot, ranked }) => [
@@ -285,9 +284,8 @@ function settingColumn({ name, values }) {
 }
 
 /** @param {string} name @param {string} part @returns {Column<Row>} */
-function metricColumn(name, part) {
-  return numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
-}
+const metricColumn = (name, part) =>
+  numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
 
 /** @param {Row[]} rows @param {string} part */
 function finalMetrics(rows, part) {

@@ -19,8 +19,7 @@ export function historyReader(jobId) {
   const read = conditionalReader();
   let history = emptyHistory();
   let attempt = -1;
-  /** @type {Schemas["JobHistory"] | null} */
-  let latestResponse = null;
+  /** @type {Schemas["JobHistory"] | null} */ let latestResponse = null;
   return async (job) => {
     if (job.attempt !== attempt) {
       // A new attempt may start from the first iteration, so that the earlier curves no longer apply.
@@ -141,10 +140,8 @@ export function learningCurve() {
     note,
   ]);
   let chosen = "";
-  /** @type {Job | null} */
-  let job = null;
-  /** @type {LearningCurves | null} */
-  let history = null;
+  /** @type {Job | null} */ let job = null;
+  /** @type {LearningCurves | null} */ let history = null;
 
   /** @param {Job} newJob @param {LearningCurves} newHistory */
   function update(newJob, newHistory) {

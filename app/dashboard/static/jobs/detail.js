@@ -25,8 +25,7 @@ function iterationTimes(word) {
     bar,
     legend,
   ]);
-  /** @type {LearningCurves | null} */
-  let shown = null;
+  /** @type {LearningCurves | null} */ let shown = null;
 
   /** @param {LearningCurves} history */
   function update(history) {
@@ -103,8 +102,7 @@ function segments(parts) {
 
 /** @typedef {[part: string, label: string]} Part */
 
-/** @type {Part[]} */
-const PARTS = [
+/** @type {Part[]} */ const PARTS = [
   ["train", "Train"],
   ["validation", "Validation"],
   ["test", "Test"],
@@ -233,8 +231,7 @@ export function jobDetail(first) {
     diagnosticsContainer,
   ]);
   const readHistory = historyReader(first.id);
-  /** @type {Evaluation | null} */
-  let evaluation = null;
+  /** @type {Evaluation | null} */ let evaluation = null;
   let lastReadStatus = "";
   const hasChanged = changeDetector();
 

@@ -47,10 +47,8 @@ export function overlay(title, { help, find }) {
     chips,
     absent,
   ]);
-  /** @type {Line[]} */
-  let lines = [];
-  /** @type {Quantity[]} */
-  let quantities = [];
+  /** @type {Line[]} */ let lines = [];
+  /** @type {Quantity[]} */ let quantities = [];
   let chosen = "";
 
   /** @param {Line[]} newLines */

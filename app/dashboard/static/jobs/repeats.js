@@ -34,8 +34,7 @@ export function repeatsPanel(ranking) {
 
 /** Group repeated trainings by the tags of their settings. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */
 function groups(items) {
-  /** @type {Map<string, Ranked[]>} */
-  const bySetting = new Map();
+  /** @type {Map<string, Ranked[]>} */ const bySetting = new Map();
   for (const ranked of items) {
     const tags = /** @type {Record<string, string>} */ (ranked.job.spec.tags ?? {});
     if (!tags.repeat) continue;

@@ -216,8 +216,7 @@ async function readDefaults(spec) {
   const { Hyperparameters: boosting, TrainRequest: training } = schemas;
   const fields = { ...boosting.properties, ...training.properties };
   const loss = items.find(({ name }) => name === spec.loss?.name);
-  /** @type {Map<string, unknown>} */
-  const defaults = new Map();
+  /** @type {Map<string, unknown>} */ const defaults = new Map();
   for (const [name, field] of Object.entries(fields)) if ("default" in field) defaults.set(name, field.default);
   for (const { name, default: value } of loss?.parameters ?? []) defaults.set(`loss ${name}`, value);
   const scorer = scorers.find(({ kind }) => kind === spec.scorer?.kind);

@@ -22,9 +22,8 @@ const MAX_LISTED = 20;
  * Return the button that deletes the object of a page and opens the list of its kind.
  * @param {Kind} kind @param {string} id
  */
-export function deleteButton(kind, id) {
-  return dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
-}
+export const deleteButton = (kind, id) =>
+  dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
 
 /** Return the button that deletes ticked or matching rows. @param {Ticked} ticked @param {string} [words] */
 export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…") {
@@ -53,8 +52,7 @@ function openDialog(kind, ids, done, filters) {
   const outcome = h("div.deletion", { "aria-live": "polite" });
   const confirm = h("button.danger", { type: "submit", disabled: true }, "Delete");
   const cancel = h("button.quiet", { click: () => dialog.close() }, "Cancel");
-  /** @type {HTMLDialogElement} */
-  const dialog = h("dialog.form-dialog", [
+  /** @type {HTMLDialogElement} */ const dialog = h("dialog.form-dialog", [
     h("form.form", { submit: send }, [
       question,
       scope.node,
@@ -100,8 +98,7 @@ function openDialog(kind, ids, done, filters) {
   async function send(event) {
     event.preventDefault();
     confirm.disabled = true;
-    /** @type {Deletion | null} */
-    let deletion = null;
+    /** @type {Deletion | null} */ let deletion = null;
     await pausePolling();
     try {
       // A request deletes for a limited time; repeat it as long as it makes progress.

@@ -42,8 +42,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     outcome,
     h("div.actions.end", h("button.quiet", { click: () => dialog.close() }, "Cancel"), save),
   ]);
-  /** @type {HTMLDialogElement} */
-  const dialog = h("dialog.form-dialog", form);
+  /** @type {HTMLDialogElement} */ const dialog = h("dialog.form-dialog", form);
   /** The previewed request as text; only the same request is sent. @type {string | null} */
   let previewed = null;
 
@@ -57,9 +56,8 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   }
 
   /** @param {Json} payload @param {boolean} dry @returns {Promise<Schemas["Labelled"]>} */
-  async function post(payload, dry) {
-    return (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(payload), dry_run: dry } })).body;
-  }
+  const post = async (payload, dry) =>
+    (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(payload), dry_run: dry } })).body;
 
   /** @param {number | null} number of the objects that match, null before it is known */
   function showQuestion(number) {
@@ -86,8 +84,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
       return;
     }
     let changed = 0;
-    /** @type {Schemas["Labelled"]} */
-    let latest;
+    /** @type {Schemas["Labelled"]} */ let latest;
     // A request runs for a limited time; repeat it as long as it makes progress.
     do {
       latest = await post(payload, false);

@@ -26,8 +26,7 @@ import {
 import { count, metric, pValue, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
-/** @type {Record<string, string>} */
-const KINDS = {
+/** @type {Record<string, string>} */ const KINDS = {
   moved: "moved",
   promoted: "promoted",
   refused: "refused",

@@ -86,9 +86,14 @@ function missingMark({ mean, lower, upper, share }) {
 }
 
 /** Draw one stroke for each percentile of the values; equal percentiles share a stroke. @param {number[]} percentiles @returns {Series} */
-function percentileStrokes(percentiles) {
-  return { name: "values", kind: "strokes", colour: "muted", x: [...new Set(percentiles)], y: [], unnamed: true };
-}
+const percentileStrokes = (percentiles) => ({
+  name: "values",
+  kind: "strokes",
+  colour: "muted",
+  x: [...new Set(percentiles)],
+  y: [],
+  unnamed: true,
+});
 
 const AXES = ["values", "ranks"];
 
@@ -113,8 +118,7 @@ export function dependencePanel(node, wanted, remember) {
   ]);
   const words = hint();
   const numbers = h("details.more", { hidden: true });
-  /** @type {Schemas["Inspection"] | null} */
-  let inspection = null;
+  /** @type {Schemas["Inspection"] | null} */ let inspection = null;
   let axis = AXES[0];
 
   node.firstElementChild?.append(controls);

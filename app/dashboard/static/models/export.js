@@ -26,8 +26,7 @@ function yesNoField(name, words, hint) {
   return field(words, box, hint);
 }
 
-/** @type {Record<string, () => HTMLElement>} */
-const FIELDS = {
+/** @type {Record<string, () => HTMLElement>} */ const FIELDS = {
   target_version: () =>
     field("Engine version", text("/target_version", "the newest"), "It determines how missing values are handled."),
   model_name: () => field("Name in the engine", text("/model_name", "the model's own")),
@@ -131,8 +130,7 @@ const fact = ([name, value, differs]) => h("div", h("dt", name), h("dd", { class
 function dataFacts(data) {
   /** @param {number} some @param {number} all */
   const part = (some, all) => `${count(some)} of ${count(all)}`;
-  /** @type {(Fact | false)[]} */
-  const facts = [
+  /** @type {(Fact | false)[]} */ const facts = [
     ["mismatched scores", part(data.differing_documents, data.documents), data.differing_documents > 0],
     data.leaves > 0 && ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
     ["adjacent documents swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],

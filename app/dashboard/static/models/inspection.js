@@ -20,8 +20,7 @@ import { count, counted, lossValue, metric, percent, joined } from "../page/form
 
 const FIRST_ROWS = 20;
 const KINDS = ["gain", "split", "permutation"];
-/** @type {Record<string, string>} */
-const WORDS = {
+/** @type {Record<string, string>} */ const WORDS = {
   gain: "Sum of the gains of a feature's splits in the training loss. It favours features with many values and is measured on training data only.",
   split: "Number of splits that use a feature.",
 };
@@ -44,8 +43,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
   const picker = h("div.inspection-choice");
   const body = h("div.importance");
   let current = importance ? (by && KINDS.includes(by) ? by : "gain") : "permutation";
-  /** @type {Schemas["Inspection"] | null} */
-  let inspection = null;
+  /** @type {Schemas["Inspection"] | null} */ let inspection = null;
   let all = false;
 
   /** @param {string} kind */
@@ -142,9 +140,8 @@ function importancePanel(node, importance, { by, choose, remember }) {
 }
 
 /** @param {number} number */
-function unusedLabel(number) {
-  return number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
-}
+const unusedLabel = (number) =>
+  number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
 
 /** @param {string} feature @param {string} [title] */
 const name = (feature, title = feature) => h("span.name", { title }, feature);
@@ -194,8 +191,7 @@ async function inspectionForm(model, found) {
   /** Follow a job until it ends, and hide the form meanwhile. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
-    /** @type {HTMLElement | null} */
-    let words;
+    /** @type {HTMLElement | null} */ let words;
     try {
       const ended = await followJob(container, job);
       words = noResultNotice(ended);
@@ -235,10 +231,8 @@ export async function insideView(model, view) {
 async function fillInside(model, view) {
   /** @param {Record<string, string | number>} changed */
   const remember = (changed) => setHashValues({ view: "inside", ...changed });
-  /** @type {Schemas["ModelImportance"] | null} */
-  let importance;
-  /** @type {Entry[]} */
-  let items;
+  /** @type {Schemas["ModelImportance"] | null} */ let importance;
+  /** @type {Entry[]} */ let items;
   try {
     [importance, { items }] = await Promise.all([
       isTrees(model) ? get(modelApi(model.id, "/importance")) : null,

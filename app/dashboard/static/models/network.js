@@ -4,8 +4,7 @@ import { count, counted, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
-/** @type {Record<string, string>} */
-const INPUTS = {
+/** @type {Record<string, string>} */ const INPUTS = {
   standard: "scaled to mean 0 and deviation 1",
   "rank-gauss": "scaled by rank to a normal distribution",
   none: "unscaled",

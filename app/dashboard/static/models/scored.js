@@ -13,8 +13,7 @@ const FIRST_ROWS = 8;
 /** @param {Explanation} explanation */
 export function contributions({ base, contributions: all }) {
   const [shown, rest] = [all.slice(0, FIRST_ROWS), all.slice(FIRST_ROWS)];
-  /** @type {(Row | false)[]} */
-  const entries = [
+  /** @type {(Row | false)[]} */ const entries = [
     ...shown.map(({ feature, value, contribution }) => ({
       name: feature,
       value: featureValue(value),
@@ -75,11 +74,9 @@ const LARGEST = 3e38;
  * @returns {Promise<{candidates: Candidate[], total: number, text: string | null}>} text: what the user searched for
  */
 export async function readCandidates(datasetId, queryId, { most = Infinity, wanted }) {
-  /** @type {Candidate[]} */
-  const candidates = [];
+  /** @type {Candidate[]} */ const candidates = [];
   let total = 1;
-  /** @type {string | null} */
-  let text = null;
+  /** @type {string | null} */ let text = null;
   for (let offset = 0; offset < Math.min(total, most); offset += PAGE_SIZE) {
     const page = await get(
       datasetApi(
@@ -125,8 +122,7 @@ export function rankRequest({ feature_names: names }, queryId, candidates) {
   const featuresOfModel = (features) =>
     Object.fromEntries(
       names.flatMap((name) => {
-        /** @type {[string, number | string][]} */
-        const missing = [];
+        /** @type {[string, number | string][]} */ const missing = [];
         const value = features[name];
         if (typeof value === "string") return [[name, value]];
         return typeof value === "number" ? [[name, Math.max(-LARGEST, Math.min(LARGEST, value))]] : missing;

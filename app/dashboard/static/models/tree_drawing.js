@@ -28,9 +28,8 @@ export function sideCondition(node, side) {
 }
 
 /** Return the score that a leaf adds: "+0.0451". @param {Schemas["TreeLeaf"]} leaf */
-export function scoreLabel({ value }) {
-  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
-}
+export const scoreLabel = ({ value }) =>
+  `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
 
 /** Return the text alternative of a node. @param {TreeNode} node */
 function sentence(node) {
@@ -46,8 +45,7 @@ function sentence(node) {
  * @param {number | null} all documents of the tree
  */
 export function facts(node, path, all) {
-  /** @type {[string, string] | false} */
-  const documents = node.documents !== null && [
+  /** @type {[string, string] | false} */ const documents = node.documents !== null && [
     "Training documents",
     `${count(node.documents)}${all ? ` (${percent(node.documents, all)})` : ""}`,
   ];
@@ -113,8 +111,7 @@ const keyOf = (node) => (node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${n
  * @returns {Layout}
  */
 export function treeLayout(root, open, narrow) {
-  /** @type {Placed[]} */
-  const nodes = [];
+  /** @type {Placed[]} */ const nodes = [];
 
   /** @param {TreeNode} node @param {number} level @param {Placed | null} parent @param {Placed["side"]} side */
   function place(node, level, parent, side) {
@@ -152,8 +149,7 @@ function centre(nodes) {
 
 /** Return the keys of the splits down to a level. @param {TreeNode} root @param {number} levels @returns {Set<string>} */
 export function openTo(root, levels) {
-  /** @type {Set<string>} */
-  const open = new Set();
+  /** @type {Set<string>} */ const open = new Set();
   /** @param {TreeNode | null | undefined} node @param {number} remaining levels */
   const visit = (node, remaining) => {
     if (!node || node.kind === "leaf" || remaining === 0) return;

@@ -10,8 +10,7 @@ import { count, counted, short } from "../page/format.js";
 const FIRST_LEVELS = 3;
 const MAX_DEPTH = 64;
 const NARROW = 600; // pixels
-/** @type {Record<string, string>} */
-const KEYS = {
+/** @type {Record<string, string>} */ const KEYS = {
   ArrowRight: "in",
   ArrowLeft: "out",
   ArrowDown: "next",
@@ -53,8 +52,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   let index = Math.min(trees, Math.max(1, Number(wanted) || 1)) - 1;
   /** @type {import("./tree_drawing.js").TreeNode | null} */
   let root = null;
-  /** @type {Set<string>} */
-  let open = new Set();
+  /** @type {Set<string>} */ let open = new Set();
   /** @type {import("./tree_drawing.js").Layout | null} */
   let layout = null;
   let current = "";

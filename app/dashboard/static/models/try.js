@@ -97,14 +97,12 @@ function candidateTable(shown) {
   const node = scrollRegion("Documents in the order of the model", [
     h("table.candidates", tableHead(...heads.map(head)), body),
   ]);
-  /** @type {import("./scored.js").Candidate[]} */
-  let candidates = [];
+  /** @type {import("./scored.js").Candidate[]} */ let candidates = [];
   /** Features with categories given as text; their fields accept text even if empty. */
   let categories = categoriesIn([]);
   /** @type {Map<string, number>} ranks in the previous ranking */
   let before = new Map();
-  /** @type {Set<string>} */
-  const open = new Set();
+  /** @type {Set<string>} */ const open = new Set();
 
   /** @param {string} words @param {number} index */
   function head(words, index) {

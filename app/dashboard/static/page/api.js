@@ -26,8 +26,7 @@ export class Unavailable extends Error {}
  * @returns {Promise<{status: number, etag: string | null, body: any}>}
  */
 export async function request(path, { method = "GET", json, headers = {} } = {}) {
-  /** @type {Record<string, string>} */
-  const all = { accept: "application/json", ...headers };
+  /** @type {Record<string, string>} */ const all = { accept: "application/json", ...headers };
   if (json !== undefined) all["content-type"] = "application/json";
   const body = json === undefined ? undefined : JSON.stringify(json);
   // The browser revalidates its copy; a caller with an ETag gets a 304, which needs no parsing.
@@ -91,8 +90,7 @@ export function signIn() {
 
 /** Return the error of a refused request. @param {number} status @param {string} text */
 export function failure(status, text) {
-  /** @type {{title?: string, detail?: string}} */
-  let body = {};
+  /** @type {{title?: string, detail?: string}} */ let body = {};
   try {
     body = JSON.parse(text);
   } catch {
@@ -127,8 +125,7 @@ export const get = async (path) => (await request(path)).body;
 
 /** Return a function that reads once, and again after a failure. @template Found @param {() => Promise<Found>} read */
 export function readOnce(read) {
-  /** @type {Promise<Found> | null} */
-  let result = null;
+  /** @type {Promise<Found> | null} */ let result = null;
   return () =>
     (result ??= read().catch((error) => {
       result = null;
@@ -136,8 +133,7 @@ export function readOnce(read) {
     }));
 }
 
-/** @type {Map<string, () => Promise<any>>} */
-const readers = new Map();
+/** @type {Map<string, () => Promise<any>>} */ const readers = new Map();
 
 /**
  * Return the answer for a path as `get` does, read once a page: for answers that change only with the version of the API.
@@ -156,8 +152,7 @@ export function getOnce(path) {
  * @param {(path: Path) => Promise<any>} [read]
  */
 export async function getAll(path, read = get) {
-  /** @type {PageItem<Path>[]} */
-  const items = [];
+  /** @type {PageItem<Path>[]} */ const items = [];
   const [pathname, query] = path.split("?");
   const parameters = new URLSearchParams(query);
   for (let next = path; ;) {
@@ -213,8 +208,7 @@ export function creator() {
  *   is null if the request was stopped
  */
 export function idempotentSender() {
-  /** @type {Map<string, string>} */
-  const keys = new Map();
+  /** @type {Map<string, string>} */ const keys = new Map();
   return async (contents, send) => {
     const key = keys.get(contents) ?? newIdempotencyKey();
     keys.set(contents, key);

@@ -128,9 +128,8 @@ export const find = (container, selector, kind) => expected(container.querySelec
  * Return all descendants of a container that match a selector; each of them must be of the kind.
  * @template {HTMLElement} Kind @param {ParentNode} container @param {string} selector @param {new () => Kind} kind
  */
-export function findAll(container, selector, kind) {
-  return [...container.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
-}
+export const findAll = (container, selector, kind) =>
+  [...container.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
 
 /**
  * @template {HTMLElement} Kind @param {Element | null} node @param {(new () => Kind) | undefined} kind
@@ -145,9 +144,8 @@ function expected(node, kind, name) {
  * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
  * @param {string} label @param {...Children} children
  */
-export function scrollRegion(label, ...children) {
-  return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
-}
+export const scrollRegion = (label, ...children) =>
+  h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
 
 /** Return a head of one row; texts become headings, except for empty ones. @param {Heads} cells */
 export function tableHead(...cells) {
@@ -156,9 +154,8 @@ export function tableHead(...cells) {
 }
 
 /** @param {Children} words @param {Attributes} [attributes] */
-export function columnHead(words, attributes = {}) {
-  return words ? h("th", { scope: "col", ...attributes }, words) : h("td", attributes);
-}
+export const columnHead = (words, attributes = {}) =>
+  words ? h("th", { scope: "col", ...attributes }, words) : h("td", attributes);
 
 /** Return headings of columns of numbers. @param {Child[]} words */
 export const numberHeads = (...words) => words.map((each) => columnHead(each, { class: "number" }));
@@ -200,9 +197,8 @@ export function bodyRows(heads, items, cells) {
 }
 
 /** Return a section named by its heading. @param {string} heading @param {...Children} children */
-export function panel(heading, ...children) {
-  return h("section.panel", { "aria-label": heading }, h("h2", heading), ...children);
-}
+export const panel = (heading, ...children) =>
+  h("section.panel", { "aria-label": heading }, h("h2", heading), ...children);
 
 /** Return details that are closed at first. @param {Child} summary @param {...Children} children */
 export const disclosure = (summary, ...children) => h("details.more", h("summary", summary), ...children);
@@ -212,9 +208,8 @@ export const disclosure = (summary, ...children) => h("details.more", h("summary
  * @param {string} kind class of the list
  * @param {(readonly [name: Child, value: Children] | false | null | undefined | "")[]} facts
  */
-export function factList(kind, facts) {
-  return h("dl", { class: kind }, ...facts.map((each) => each && h("div", h("dt", each[0]), h("dd", each[1] ?? "–"))));
-}
+export const factList = (kind, facts) =>
+  h("dl", { class: kind }, ...facts.map((each) => each && h("div", h("dt", each[0]), h("dd", each[1] ?? "–"))));
 
 /** Return a paragraph that explains, in small grey letters. @param {...Children} words */
 export const hint = (...words) => h("p.hint", ...words);
@@ -230,8 +225,7 @@ export function metaLine(...facts) {
  * @returns {(value: unknown) => boolean}
  */
 export function changeDetector() {
-  /** @type {string | undefined} */
-  let last = "";
+  /** @type {string | undefined} */ let last = "";
   return (value) => {
     const now = JSON.stringify(value);
     const differs = now !== last;
@@ -254,9 +248,8 @@ export function announce(sentence) {
  * @param {string} [action] text of the link
  * @param {string} [needs] scope that the action needs
  */
-export function emptyState(title, sentence, href, action, needs = "read") {
-  return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href, needs }, action));
-}
+export const emptyState = (title, sentence, href, action, needs = "read") =>
+  h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href, needs }, action));
 
 /** Return a box with the title, detail and location of a problem. @param {ShownProblem} problem */
 export function problemBox(problem) {

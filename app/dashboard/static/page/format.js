@@ -21,9 +21,8 @@ export function fixed(value, digits) {
 }
 
 /** Return a metric with four decimals; from 10, such as ranks, with two. @param {number | null | undefined} value */
-export function metric(value) {
-  return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
-}
+export const metric = (value) =>
+  value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
 
 /**
  * Return a score with four decimals, whatever its size, because documents may differ in the fourth.

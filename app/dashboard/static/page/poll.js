@@ -72,8 +72,7 @@ export function poll(task, onProblem) {
   let changedMeanwhile = false;
   let ended = false;
   let paused = false;
-  /** @type {Promise<unknown>} */
-  let pending = Promise.resolve();
+  /** @type {Promise<unknown>} */ let pending = Promise.resolve();
   /** Whether something may have changed since the task was called last. */
   let changed = true;
   let failures = 0;

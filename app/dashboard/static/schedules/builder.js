@@ -67,8 +67,7 @@ async function nextRunsLabel(cron, timezone) {
   }
 }
 
-/** @type {Intl.DateTimeFormatOptions} */
-const MINUTE = {
+/** @type {Intl.DateTimeFormatOptions} */ const MINUTE = {
   weekday: "short",
   day: "numeric",
   month: "short",

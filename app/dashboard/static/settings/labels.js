@@ -5,8 +5,7 @@ import { hint, announce, elementById, replace, h } from "../page/dom.js";
 import { snippet } from "../page/content.js";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
-/** @type {[seconds: number, one: string][]} */
-const SPANS = [
+/** @type {[seconds: number, one: string][]} */ const SPANS = [
   [86_400, "day"],
   [3600, "hour"],
   [60, "minute"],
@@ -47,8 +46,7 @@ function span(seconds) {
 }
 
 /** Verbs for the last segment of a path that is an action on the object before it. */
-/** @type {Record<string, string>} */
-const ACTIONS = {
+/** @type {Record<string, string>} */ const ACTIONS = {
   batch: "Added",
   cancel: "Cancelled",
   clone: "Cloned",

@@ -16,10 +16,8 @@ export function studyActions(id, changed) {
   const node = h("div.actions");
   const failure = h("div.study-failure");
   const create = creator();
-  /** @type {Study | null} */
-  let study = null;
-  /** @type {Trial[]} */
-  let trials = [];
+  /** @type {Study | null} */ let study = null;
+  /** @type {Trial[]} */ let trials = [];
   const hasChanged = changeDetector();
 
   const button = actionButtons(failure, changed);
@@ -85,8 +83,7 @@ export function studyActions(id, changed) {
       "Add",
       (payload, form) => {
         const values = /** @type {Record<string, Json>} */ (payload.parameters ?? {});
-        /** @type {Record<string, Json>} */
-        const parameters = Object.fromEntries(
+        /** @type {Record<string, Json>} */ const parameters = Object.fromEntries(
           Object.entries(values).map(([name, value]) => [name.replaceAll("~1", "/"), value]),
         );
         for (const select of form.querySelectorAll("select"))

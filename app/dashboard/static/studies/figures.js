@@ -24,8 +24,7 @@ function figurePanel(title, words, make) {
   const note = h("p.plot-note", { hidden: true });
   const container = h("div.study-figures");
   const node = h("section.panel.study-figure", { "aria-label": title }, h("h2", title), hint(words), container, note);
-  /** @type {ReturnType<typeof figureView>[]} */
-  let views = [];
+  /** @type {ReturnType<typeof figureView>[]} */ let views = [];
 
   /** @param {Study} study @param {Trial[]} trials */
   function update(study, trials) {
@@ -53,8 +52,7 @@ export function historyFigure() {
       const done = finished(trials);
       if (!done.length) return isOpen(study) ? "Waiting for the first trial to end." : "No trial has finished.";
       const pruned = trials.filter(({ status, value }) => status === "pruned" && value !== null);
-      /** @type {number[]} */
-      const best = [];
+      /** @type {number[]} */ const best = [];
       for (const { value } of done) {
         const last = best.at(-1);
         best.push(last === undefined || better(Number(value), last) ? Number(value) : last);
@@ -85,9 +83,12 @@ export function historyFigure() {
 }
 
 /** @param {Trial[]} trials @param {Pick<Series, "name" | "colour" | "symbol" | "size">} style @returns {Series} */
-function points(trials, style) {
-  return { kind: "points", x: trials.map(({ number }) => number), y: trials.map(({ value }) => value), ...style };
-}
+const points = (trials, style) => ({
+  kind: "points",
+  x: trials.map(({ number }) => number),
+  y: trials.map(({ value }) => value),
+  ...style,
+});
 
 const MAX_LINES = 300;
 

@@ -38,9 +38,8 @@ export function dimensionsOf({ search_space: space }) {
 }
 
 /** Check whether a dimension is drawn on a numeric axis. @param {Dimension} dimension */
-export function isNumeric({ type, choices }) {
-  return type !== "choice" || (choices ?? []).every((choice) => typeof choice === "number");
-}
+export const isNumeric = ({ type, choices }) =>
+  type !== "choice" || (choices ?? []).every((choice) => typeof choice === "number");
 
 /** @param {Trial} trial @param {string} pointer @returns {Json | undefined} */
 export const valueAt = ({ parameters }, pointer) => parameters?.[pointer];

@@ -69,10 +69,8 @@ const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
  *   sent; offer: proposes the parameters of another scorer
  */
 export function searchSpace(container, more, add, schemas, losses) {
-  /** @type {Proposal[]} */
-  let known = [];
-  /** @type {Proposal} */
-  const loss = {
+  /** @type {Proposal[]} */ let known = [];
+  /** @type {Proposal} */ const loss = {
     pointer: "/loss",
     type: "choice",
     choices: losses.map(({ name }) => name),

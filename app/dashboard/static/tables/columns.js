@@ -13,9 +13,13 @@ import { parameters } from "./paged_list.js";
  * @param {Partial<ListColumn>} [others] such as further fields, which replace the field
  * @returns {ListColumn}
  */
-export function fieldColumn(field, label, cell = (value) => value, others = {}) {
-  return { key: field, label, fields: [field], cell: (item) => cell(item[field], item), ...others };
-}
+export const fieldColumn = (field, label, cell = (value) => value, others = {}) => ({
+  key: field,
+  label,
+  fields: [field],
+  cell: (item) => cell(item[field], item),
+  ...others,
+});
 
 /** @param {string} id @param {{dataset_name: string | null}} item */
 const datasetLink = (id, { dataset_name: name }) =>
@@ -85,9 +89,8 @@ export function sourceColumn(label) {
 }
 
 /** @param {string} list page that is filtered by the project */
-export function projectColumn(list) {
-  return fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
-}
+export const projectColumn = (list) =>
+  fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
 
 /** Return a column of the status, which can be sorted by. @param {(status: string, item: any) => Children} [cell] @param {string[]} [fields] */
 export function statusColumn(cell = (status) => statusBadge(status), fields = []) {

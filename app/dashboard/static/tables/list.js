@@ -106,9 +106,8 @@ export function showList(list) {
 const filterParameters = ({ filters }) => [...filters, "project", "prefix"];
 
 /** Check whether the URL has filters besides dataset and project; then no rows are folded. */
-export function unfolds() {
-  return [...parameters().keys()].some((name) => ["kind", "status", "text", "tag", "prefix"].includes(name));
-}
+export const unfolds = () =>
+  [...parameters().keys()].some((name) => ["kind", "status", "text", "tag", "prefix"].includes(name));
 
 /** Return the text of an empty list. @param {List} list */
 function emptyList(list) {
@@ -144,8 +143,7 @@ function listTable(container, form, list) {
   form.append(h("span.list-tools", csvButton(table, label), chooser.node));
   const rows = keyedList(table, (/** @type {any} */ item) => listRow(item, list, selection, () => reload()), 1);
   let columns = list.columns;
-  /** @type {Page | null} */
-  let shownPage = null;
+  /** @type {Page | null} */ let shownPage = null;
   const isNewHead = changeDetector();
 
   /** Return the columns that the URL selects, else the default columns. @returns {ListColumn[]} */

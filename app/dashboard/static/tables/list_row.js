@@ -11,8 +11,7 @@ export function listRow(first, list, selection, reload) {
   const row = h("tr");
   const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
   const open = list.details && h("button.quiet.open-row", { "aria-expanded": "false", click: toggle }, "▸");
-  /** @type {Map<string, HTMLElement>} */
-  let cells = new Map();
+  /** @type {Map<string, HTMLElement>} */ let cells = new Map();
   const hasChanged = changeDetector();
   let item = first;
   /** @type {import("./list.js").Details | undefined} */

@@ -13,8 +13,7 @@ import { cellsOf, csvButton, csvSource } from "./csv.js";
  * @param {number} [first] number of children before the entries
  */
 export function keyedList(list, make, first = 0) {
-  /** @type {Map<string, Entry>} */
-  let entries = new Map();
+  /** @type {Map<string, Entry>} */ let entries = new Map();
   /** @type {WeakMap<Entry, (item: Item) => boolean>} */
   const checks = new WeakMap();
 
@@ -71,9 +70,13 @@ export function keyedList(list, make, first = 0) {
  * @template Row @param {string} label @param {(row: Row) => number | null} value
  * @param {(value: any) => Children} format @param {Partial<Column<Row>>} [others] @returns {Column<Row>}
  */
-export function numberColumn(label, value, format, others) {
-  return { label, number: true, value, cell: (row) => format(value(row)), ...others };
-}
+export const numberColumn = (label, value, format, others) => ({
+  label,
+  number: true,
+  value,
+  cell: (row) => format(value(row)),
+  ...others,
+});
 
 /**
  * Return the rows of the downloaded file, with the labels first.
@@ -107,8 +110,7 @@ export const intervalParts = (label, values) =>
  * @returns {{node: HTMLElement, show: (rows: Row[]) => void, order: () => Order | null}}
  */
 export function sortableTable(columns, { label, first = Infinity, order = null, attributes = () => ({}) }) {
-  /** @type {Row[]} */
-  let rows = [];
+  /** @type {Row[]} */ let rows = [];
   let most = first;
   const headings = columns.map((column) => heading(column, () => sort(column)));
   const body = h("tbody");
@@ -167,9 +169,8 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
 const keyOf = ({ key, label }) => key ?? label;
 
 /** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
-function heading({ label, title, number }, click) {
-  return h("th", { scope: "col", class: number && "number", title }, h("button.sort", { click }, label));
-}
+const heading = ({ label, title, number }, click) =>
+  h("th", { scope: "col", class: number && "number", title }, h("button.sort", { click }, label));
 
 /** @template Row @param {Column<Row>} column @param {Row} row @param {number} index */
 function cell({ number, value, cell: content }, row, index) {
@@ -241,9 +242,7 @@ export function pagedTable(label, heads, address, cells, empty = "") {
   }
 
   /** Read all rows, including pages that are not loaded yet. */
-  async function readAll() {
-    return [table.rows[0], ...bodyRows(heads, await getAll(address), cells)].map(cellsOf);
-  }
+  const readAll = async () => [table.rows[0], ...bodyRows(heads, await getAll(address), cells)].map(cellsOf);
 
   const table = h("table", tableHead(...heads), body);
   const region = scrollRegion(label, table);

@@ -12,10 +12,8 @@ import { parameters } from "./paged_list.js";
  */
 export function tickedRows(container, { kind, actions = [] }, { redraw, filters, reload }) {
   const ids = new Set(parameters().getAll("tick"));
-  /** @type {Map<string, any>} */
-  const items = new Map();
-  /** @type {any[]} */
-  let page = [];
+  /** @type {Map<string, any>} */ const items = new Map();
+  /** @type {any[]} */ let page = [];
   const bar = h("div.selection-bar", { role: "region", "aria-label": `Selected ${kind}`, hidden: true });
   const words = h("span", { role: "status" });
   const hasChanged = changeDetector();

@@ -31,9 +31,7 @@ function applyFilter() {
   pollNow();
 }
 
-function wantedAlias() {
-  return field.value.trim() || "champion";
-}
+const wantedAlias = () => field.value.trim() || "champion";
 
 async function refresh() {
   let alias;

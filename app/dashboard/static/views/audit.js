@@ -15,8 +15,7 @@ const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 const container = elementById("audit");
 const filters = elementById("filters");
 const select = elementById("key", HTMLSelectElement);
-/** @type {Map<string, string>} */
-const names = new Map();
+/** @type {Map<string, string>} */ const names = new Map();
 
 select.addEventListener("change", () => {
   history.pushState(null, "", select.value ? `?key=${encodeURIComponent(select.value)}` : location.pathname);

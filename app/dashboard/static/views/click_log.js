@@ -29,8 +29,7 @@ const container = elementById("click-log");
 const read = conditionalReader();
 const readJob = conditionalReader();
 const bar = progressBar();
-/** @type {ClickLog | null} */
-let shown = null;
+/** @type {ClickLog | null} */ let shown = null;
 
 bindForms(id);
 poll(refresh, (problem) => showMissing(container, problem, { noun: "click log", id, list: "/click-logs" }));

@@ -70,8 +70,7 @@ function problemCauses(problem, causes, begun) {
   const { title, errors } = problem;
   // A single problem has one row with its detail; a list by location would show it again.
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
-  /** @type {Set<string>} */
-  const ignored = new Set();
+  /** @type {Set<string>} */ const ignored = new Set();
   const refused = h("div");
   const button = actionButton("Ignore and read again", "primary", readAgain, refused, { needs: "write" });
 
@@ -271,8 +270,7 @@ const container = elementById("dataset");
 const read = conditionalReader();
 const readJob = conditionalReader();
 const create = creator();
-/** @type {Dataset | null} */
-let shown = null;
+/** @type {Dataset | null} */ let shown = null;
 const bar = progressBar();
 
 const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "dataset", id, list: "/datasets" }));

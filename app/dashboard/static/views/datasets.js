@@ -19,8 +19,7 @@ import {
 } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
-const COLUMNS = [
+/** @type {ListColumn[]} */ const COLUMNS = [
   ...dataColumns(datasetPage, ["queries", "documents", "features"]),
   fieldColumn("statistics", "Documents per query", (all) => lengthLabel(all?.documents_per_query), {
     key: "length",

@@ -98,8 +98,7 @@ function metricNumbers({ metrics, contract }) {
 
 /** Describe the conventions of metrics; metrics with the same conventions share an entry. @param {Evaluation["metrics"]} metrics */
 function conventionEntries(metrics) {
-  /** @type {Map<string, string[]>} */
-  const together = new Map();
+  /** @type {Map<string, string[]>} */ const together = new Map();
   for (const [name, { contract }] of Object.entries(metrics)) {
     const words = contractLabel(contract) || "needs no convention";
     together.set(words, [...(together.get(words) || []), name]);

@@ -40,10 +40,8 @@ const readTrainings = conditionalReader();
 /** @type {((experiment: Experiment, trainings: Training[]) => void) | null} */
 let view = null;
 let lastStatus = "";
-/** @type {Experiment | null} */
-let shown = null;
-/** @type {Training[]} */
-let trainings = [];
+/** @type {Experiment | null} */ let shown = null;
+/** @type {Training[]} */ let trainings = [];
 
 const pollNow = poll(refresh, (problem) =>
   showMissing(container, problem, { noun: "experiment", id, list: "/experiments" }),
@@ -190,8 +188,7 @@ function seconds(value) {
 
 /** @param {Experiment} experiment */
 function trainingsPanel({ folds }) {
-  /** @type {Column<Training>[]} */
-  const columns = [
+  /** @type {Column<Training>[]} */ const columns = [
     { label: "Method", value: ({ method }) => method },
     ...(folds.length ? [{ label: "Fold", number: true, value: (/** @type {Training} */ { fold }) => fold }] : []),
     {
@@ -215,8 +212,7 @@ function trainingsPanel({ folds }) {
       cell: ({ job_id: job }) => job && h("a", { href: jobPage(job), title: job }, "Open job page"),
     },
   ];
-  /** @type {string[]} */
-  let varied = [];
+  /** @type {string[]} */ let varied = [];
   /** Return the settings that differ between the trainings. @param {Training} training */
   const settings = (training) =>
     varied

@@ -20,8 +20,7 @@ const container = elementById("interleaving");
 const read = conditionalReader();
 const readVerdict = conditionalReader();
 const result = h("div.view");
-/** @type {Interleaving | null} */
-let shown = null;
+/** @type {Interleaving | null} */ let shown = null;
 /** @type {Schemas["InterleavingVerdict"] | null} */
 let shownVerdict = null;
 

@@ -51,14 +51,11 @@ const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "returned" };
 const DETAILED = new Set(["train", "reproduce", "auto-train", "evaluate"]);
 
 /** @param {Job} job */
-function isDetailed(job) {
-  return DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
-}
+const isDetailed = (job) => DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
 
 /** Check whether a job has several attempts, or one that lost its worker or was returned to the queue. @param {{attempts?: Attempt[]}} job */
-function hasHistory({ attempts = [] }) {
-  return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
-}
+const hasHistory = ({ attempts = [] }) =>
+  attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function attemptsPanel() {
@@ -173,8 +170,7 @@ function noteLabel(attempts, most) {
   return joined([whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]);
 }
 
-/** @type {Record<string, string>} */
-const LOGGED_ENDINGS = {
+/** @type {Record<string, string>} */ const LOGGED_ENDINGS = {
   succeeded: "succeeded",
   refused: "refused",
   failed: "failed",
@@ -211,8 +207,7 @@ function line([at, words, detail]) {
 /** @param {Job} job @returns {LogEntry[]} */
 function eventsOf(job) {
   const { attempts = [], created_at: created, finished_at: finished, key_id: key, status, progress } = job;
-  /** @type {LogEntry[]} */
-  const events = [
+  /** @type {LogEntry[]} */ const events = [
     [
       created,
       key ? `submitted with the key ${key}` : "submitted",

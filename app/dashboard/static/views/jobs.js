@@ -118,9 +118,7 @@ function details(job, changed) {
  * Return the ids of the selected jobs that an action applies to, including jobs of other pages, whose state is unknown.
  * @param {Ticked} ticked @param {(job: Job) => boolean} wanted
  */
-function tickedIds({ ids, items }, wanted) {
-  return ids.filter((id) => !items.has(id) || wanted(items.get(id)));
-}
+const tickedIds = ({ ids, items }, wanted) => ids.filter((id) => !items.has(id) || wanted(items.get(id)));
 
 /** @param {Ticked} ticked */
 function compareTrainings(ticked) {
@@ -139,8 +137,7 @@ function cancelActive(ticked) {
   const ids = tickedIds(ticked, isActive);
   if (!ids.length) return null;
   async function cancel() {
-    /** @type {{outcome: string}[]} */
-    const items = [];
+    /** @type {{outcome: string}[]} */ const items = [];
     for (let at = 0; at < ids.length; at += MAX_CANCELLED) {
       const json = { ids: ids.slice(at, at + MAX_CANCELLED) };
       items.push(...(await request("/v1/jobs/cancel", { method: "POST", json })).body.items);

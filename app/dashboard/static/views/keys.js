@@ -81,8 +81,7 @@ function revokeButton(key) {
 }
 
 async function send() {
-  /** @type {Record<string, unknown>} */
-  const payload = { ...payloadOf(form) };
+  /** @type {Record<string, unknown>} */ const payload = { ...payloadOf(form) };
   // The key expires at the end of the chosen day in the time zone of the browser.
   if (expires.value) payload.expires_at = new Date(`${expires.value}T23:59:59`).toISOString();
   const { body } = await request("/v1/keys", { method: "POST", json: payload });

@@ -235,8 +235,7 @@ function settings({ loss, scorer, hyperparameters }) {
  * @property {(model: Model, view: HTMLElement) => Promise<Child[]>} fill
  */
 
-/** @type {View[]} */
-const VIEWS = [
+/** @type {View[]} */ const VIEWS = [
   { name: "about", label: "About", fill: aboutView },
   { name: "versions", label: "Versions", fill: versionsView },
   {
@@ -262,8 +261,7 @@ const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 const ref = pageObjectId();
 const container = elementById("model");
 const views = elementById("views");
-/** @type {Set<string>} */
-const filled = new Set();
+/** @type {Set<string>} */ const filled = new Set();
 
 openObject(container, open, { noun: "model", list: "/models", sentence: `No model has the id or name ${ref}.` });
 

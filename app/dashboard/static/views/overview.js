@@ -37,8 +37,7 @@ function jobLine(first) {
   };
 }
 
-/** @type {Record<string, string>} */
-const LANES = { training: "training", quick: "short-job" };
+/** @type {Record<string, string>} */ const LANES = { training: "training", quick: "short-job" };
 
 /**
  * Return a banner if jobs wait and no worker of their lane runs, with the command that starts one, or if all workers of
@@ -102,8 +101,7 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
  * @param {Schemas["Counts"]} counts @param {boolean} hasChampion @param {boolean} hasClickLog
  */
 function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog) {
-  /** @type {Step[]} */
-  const steps = [
+  /** @type {Step[]} */ const steps = [
     [
       datasets > 0,
       "Add data",
@@ -187,8 +185,7 @@ const readersOf = (sources) =>
 const frequent = readersOf(FREQUENT);
 const rare = readersOf(RARE);
 const active = keyedList(elementById("active"), jobLine);
-/** @type {Record<string, any>} */
-let shown = {};
+/** @type {Record<string, any>} */ let shown = {};
 let rareReadAt = 0;
 /** Whether the rarely read paths may have changed since they were read. */
 let rareDue = true;

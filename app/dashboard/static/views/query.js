@@ -33,8 +33,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
   const tabs = metricTabs([best, all], choose, "Features shown");
   const columnIndices = new Map(names.map((name, index) => [name, index]));
   let chosen = few ? best : all;
-  /** @type {Document[]} */
-  let documents = [];
+  /** @type {Document[]} */ let documents = [];
   /** @type {ReturnType<typeof sortableTable<Document>> | null} */
   let table = null;
 

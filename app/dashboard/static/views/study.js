@@ -53,10 +53,8 @@ const actions = studyActions(id, () => pollNow());
 /** @type {((study: Study, trials: Trial[]) => void) | null} */
 let view = null;
 let lastStatus = "";
-/** @type {Study | null} */
-let shown = null;
-/** @type {Trial[]} */
-let trials = [];
+/** @type {Study | null} */ let shown = null;
+/** @type {Trial[]} */ let trials = [];
 
 const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "study", id, list: "/studies" }));
 
