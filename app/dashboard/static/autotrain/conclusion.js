@@ -4,7 +4,8 @@ import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, jobApi, modelPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */

@@ -22,18 +22,8 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import {
-  bodyRows,
-  changeDetector,
-  h,
-  hint,
-  numberHeads,
-  replace,
-  scrollRegion,
-  setText,
-  svg,
-  tableHead,
-} from "../page/dom.js";
+import { changeDetector, h, replace, setText, svg } from "../page/dom.js";
+import { bodyRows, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 

@@ -1,7 +1,8 @@
 /** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { dataTable, disclosure, factList, h, hint, numberHeads } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { dataTable, disclosure, factList, hint, numberHeads } from "../page/parts.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @param {ClickModelResult} result @returns {Child[]} */

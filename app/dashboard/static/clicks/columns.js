@@ -3,7 +3,8 @@
  * @module
  */
 import { firstRecords } from "../forms/text_file.js";
-import { dataTable, find, findAll, h, replace } from "../page/dom.js";
+import { find, findAll, h, replace } from "../page/dom.js";
+import { dataTable } from "../page/parts.js";
 
 const PREVIEW_ROWS = 5;
 

@@ -2,7 +2,8 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/paths.js";
-import { dataTable, h, hint, numberHeads, statusBadge } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { dataTable, hint, numberHeads, statusBadge } from "../page/parts.js";
 import { count, counted, percent } from "../page/format.js";
 
 /** @param {CounterfactualResult} result @param {Job} job */

@@ -1,7 +1,8 @@
 /** Source, statistics and actions of a click log. @module */
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { h, hint, panel } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { hint, panel } from "../page/parts.js";
 import { count, counted, filesLabel, joined, percent, size, timeElement } from "../page/format.js";
 
 /** @type {Record<string, string>} */ const FORMATS = {

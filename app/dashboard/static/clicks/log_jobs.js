@@ -3,7 +3,8 @@ import { byRank, rankLines } from "../figures/rank_lines.js";
 import { jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { loadInto, withCode } from "../page/content.js";
-import { h, hint, panel, replace, statusBadge } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { hint, panel, statusBadge } from "../page/parts.js";
 import { fixed, timeElement } from "../page/format.js";
 
 const MAX_JOBS = 200;

@@ -5,7 +5,8 @@ import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/paths.js";
 import { creator, request } from "../page/api.js";
-import { find, h, hint } from "../page/dom.js";
+import { find, h } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { pausePolling } from "../page/poll.js";
 
 /**

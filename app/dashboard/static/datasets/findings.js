@@ -2,7 +2,8 @@
 import { bar, severityCounts } from "../figures/marks.js";
 import { featureTablePage, queryPage } from "../page/paths.js";
 import { helpLink, withCode } from "../page/content.js";
-import { h, hint } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { count, percent } from "../page/format.js";
 import { SEVERITIES } from "./dataset.js";
 

@@ -6,7 +6,8 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { latestReader, loadInto } from "../page/content.js";
-import { dataTable, findAll, h, hint, numberHeads, replace, setText } from "../page/dom.js";
+import { findAll, h, replace, setText } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 
 const PAGE_SIZE = 50;

@@ -2,7 +2,8 @@
 import { automaticRoles, columnsOf, guessedRoles, otherColumns, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
-import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
+import { h, replace, setText } from "../page/dom.js";
+import { columnHead, hint, tableHead } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 import { latestReader } from "../page/content.js";
 

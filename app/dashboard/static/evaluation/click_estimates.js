@@ -4,7 +4,8 @@ import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/paths.js";
 import { get, getAll } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
-import { dataTable, h, numberHeads, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, numberHeads } from "../page/parts.js";
 import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = "id,created_at,spec.systems,spec.click_log_id,result.metric,result.estimator,result.systems";

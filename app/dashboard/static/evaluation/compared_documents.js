@@ -7,18 +7,8 @@ import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models
 import { comparisonApi, modelApi, queryPage } from "../page/paths.js";
 import { get, Problem, readOnce } from "../page/api.js";
 import { failureBox, loadInto, latestReader } from "../page/content.js";
-import {
-  columnHead,
-  dataTable,
-  findAll,
-  h,
-  hint,
-  missingScope,
-  numberHeads,
-  problemBox,
-  replace,
-  svg,
-} from "../page/dom.js";
+import { findAll, h, missingScope, replace, svg } from "../page/dom.js";
+import { columnHead, dataTable, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, metric, joined } from "../page/format.js";
 
 /**

@@ -2,7 +2,8 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { dataTable, disclosure, h, hint, numberHeads, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { dataTable, disclosure, hint, numberHeads } from "../page/parts.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 

@@ -7,7 +7,8 @@ import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { getOnce } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, hint, replace, setAttribute } from "../page/dom.js";
+import { h, replace, setAttribute } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */

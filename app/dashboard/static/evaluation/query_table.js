@@ -6,7 +6,8 @@ import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint, rowHead, scrollRegion, tableHead } from "../page/parts.js";
 import { count, counted, metric, numberText, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 

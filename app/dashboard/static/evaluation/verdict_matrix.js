@@ -2,7 +2,8 @@
  * Matrix of the verdicts of all pairs of compared systems.
  * @module
  */
-import { columnHead, findAll, h, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+import { findAll, h, replace } from "../page/dom.js";
+import { columnHead, rowHead, scrollRegion, tableHead } from "../page/parts.js";
 import { opposite, signed } from "./verdict.js";
 
 /** @type {Record<string, string>} */ const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };

@@ -4,7 +4,8 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { dataTable, disclosure, hint, numberHeads } from "../page/parts.js";
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 

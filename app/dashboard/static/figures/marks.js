@@ -1,7 +1,8 @@
 /** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
 import { countsBySeverity, rangeLabel, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
-import { h, rowHead, setAttribute, setText, svg } from "../page/dom.js";
+import { h, setAttribute, setText, svg } from "../page/dom.js";
+import { rowHead } from "../page/parts.js";
 import { count, counted, percent, short } from "../page/format.js";
 
 /**

@@ -1,5 +1,6 @@
 /** Means with their intervals, one row per system or segment, all on one linear scale. @module */
-import { columnHead, h, numberHeads, rowHead, svg } from "../page/dom.js";
+import { h, svg } from "../page/dom.js";
+import { columnHead, numberHeads, rowHead } from "../page/parts.js";
 import { count, metric } from "../page/format.js";
 import { linearScale } from "./scales.js";
 

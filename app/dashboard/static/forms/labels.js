@@ -3,7 +3,8 @@ import { field, textInput } from "./controls.js";
 import { onSubmit, tagsOf } from "./forms.js";
 import { request } from "../page/api.js";
 import { projectTag, tagList } from "../page/content.js";
-import { announce, confirmed, h, hint, replace } from "../page/dom.js";
+import { announce, h, replace } from "../page/dom.js";
+import { confirmed, hint } from "../page/parts.js";
 
 /** Labels of an object; the name is the display name that a user entered. @typedef {Pick<Job, "notes" | "tags" | "project"> & {name?: string | null}} Labels */
 

@@ -1,7 +1,7 @@
 /** Verdict of an interleaving: conclusions, credit, and the share of preferences so far. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { dataTable, numberHeads, statusBadge } from "../page/dom.js";
+import { dataTable, numberHeads, statusBadge } from "../page/parts.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
 /** @typedef {Schemas["PairVerdict"]} Pair */

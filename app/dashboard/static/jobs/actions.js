@@ -13,7 +13,8 @@ import {
   rankingApi,
 } from "../page/paths.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { alertText, announce, changeDetector, h, hint, problemBox, replace } from "../page/dom.js";
+import { announce, changeDetector, h, replace } from "../page/dom.js";
+import { alertText, hint, problemBox } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 
 /**

@@ -2,7 +2,8 @@
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/paths.js";
-import { changeDetector, h, hint, replace } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";

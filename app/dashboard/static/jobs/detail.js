@@ -5,7 +5,8 @@ import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
-import { changeDetector, dataTable, h, hint, numberHeads, problemBox, replace, svg } from "../page/dom.js";
+import { changeDetector, h, replace, svg } from "../page/dom.js";
+import { dataTable, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;

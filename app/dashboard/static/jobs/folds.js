@@ -3,7 +3,8 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/paths.js";
-import { bodyRows, changeDetector, h, hint, numberHeads, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { bodyRows, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{fold: string, queries?: number, best_iteration?: number, metrics: Metrics}} Fold */

@@ -1,17 +1,7 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import {
-  bodyRows,
-  changeDetector,
-  columnHead,
-  h,
-  hint,
-  numberHeads,
-  replace,
-  scrollRegion,
-  setText,
-  tableHead,
-} from "../page/dom.js";
+import { changeDetector, h, replace, setText } from "../page/dom.js";
+import { bodyRows, columnHead, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { count, percent, size, joined } from "../page/format.js";
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */

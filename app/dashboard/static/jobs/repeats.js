@@ -1,5 +1,5 @@
 /** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
-import { dataTable, hint, numberHeads, panel } from "../page/dom.js";
+import { dataTable, hint, numberHeads, panel } from "../page/parts.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["RankedTraining"]} Ranked */

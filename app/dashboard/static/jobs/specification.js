@@ -3,7 +3,8 @@ import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/paths.js";
 import { getOnce } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
-import { disclosure, factList, h, hint, panel } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { disclosure, factList, hint, panel } from "../page/parts.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */

@@ -1,6 +1,7 @@
 /** Button that deletes the object of a page after a confirmation. @module */
 import { apiError, request } from "../page/api.js";
-import { alertText, confirmed, h } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { alertText, confirmed } from "../page/parts.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { openAfterDeletion, trashed } from "./undo.js";
 import { openPage } from "../page/paths.js";

@@ -5,7 +5,8 @@
 import { modelPage, OBJECT_PAGES } from "../page/paths.js";
 import { messageOf, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint, showDialog } from "../page/parts.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { countedKind, scopeChoice } from "./scope.js";

@@ -5,7 +5,8 @@
 import { field, textInput } from "../forms/controls.js";
 import { onSubmit, partsOf, tagsOf } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
-import { announce, h, replace, setAttribute, setText, showDialog } from "../page/dom.js";
+import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
+import { showDialog } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 import { scopeChoice } from "./scope.js";
 

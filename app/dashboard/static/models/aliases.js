@@ -9,20 +9,17 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { jobPage, modelApi, modelPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
+import { announce, h, replace, setText } from "../page/dom.js";
 import {
-  announce,
   confirmed,
   dataTable,
   disclosure,
   emptyState,
   factList,
-  h,
   hint,
   numberHeads,
-  replace,
-  setText,
   statusBadge,
-} from "../page/dom.js";
+} from "../page/parts.js";
 import { count, metric, pValue, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;

@@ -2,7 +2,8 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberHeads, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { count, percent, score, short } from "../page/format.js";
 
 const HEIGHT = 340;

@@ -5,7 +5,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
-import { h, hint, numberHeads, replace, statusBadge } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { hint, numberHeads, statusBadge } from "../page/parts.js";
 import { count, timeElement } from "../page/format.js";
 
 const PAGE_SIZE = 20;

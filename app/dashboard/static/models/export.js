@@ -8,7 +8,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { downloadFile, helpLink, withCode } from "../page/content.js";
-import { dataTable, disclosure, h, hint, numberHeads, problemBox, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, disclosure, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */

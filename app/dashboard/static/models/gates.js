@@ -7,7 +7,8 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, replace } from "../page/dom.js";
+import { announce, h, replace } from "../page/dom.js";
+import { confirmed } from "../page/parts.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 

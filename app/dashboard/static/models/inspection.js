@@ -13,7 +13,8 @@ import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/paths.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
+import { hint, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
 /** @typedef {Schemas["InspectionEntry"]} Entry */

@@ -1,5 +1,6 @@
 /** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
-import { factList, h, svg } from "../page/dom.js";
+import { h, svg } from "../page/dom.js";
+import { factList } from "../page/parts.js";
 import { count, counted, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */

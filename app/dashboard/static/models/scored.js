@@ -3,7 +3,8 @@ import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/paths.js";
 import { get, Problem, request } from "../page/api.js";
-import { columnHead, h, rowHead, svg } from "../page/dom.js";
+import { h, svg } from "../page/dom.js";
+import { columnHead, rowHead } from "../page/parts.js";
 import { count } from "../page/format.js";
 
 const FIRST_ROWS = 8;

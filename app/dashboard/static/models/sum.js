@@ -1,6 +1,7 @@
 /** The members of a sum of models, with their weights. @module */
 import { modelPage } from "../page/paths.js";
-import { dataTable, h, hint, numberHeads } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { short } from "../page/format.js";
 
 /**

@@ -4,7 +4,8 @@ import { scoreLabel, sideCondition, condition, facts, openTo, treeLayout, treeDr
 import { modelApi } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
-import { dataTable, factList, h, hint, numberHeads, replace, setAttribute } from "../page/dom.js";
+import { h, replace, setAttribute } from "../page/dom.js";
+import { dataTable, factList, hint, numberHeads } from "../page/parts.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;

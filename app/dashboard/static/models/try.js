@@ -18,20 +18,8 @@ import {
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
-import {
-  disclosure,
-  findAll,
-  h,
-  hint,
-  missingScope,
-  replace,
-  rowHead,
-  scrollRegion,
-  setAttribute,
-  setText,
-  tableHead,
-  panel,
-} from "../page/dom.js";
+import { findAll, h, missingScope, replace, setAttribute, setText } from "../page/dom.js";
+import { disclosure, hint, rowHead, scrollRegion, tableHead, panel } from "../page/parts.js";
 import { counted, featureText, fixed } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} requested */

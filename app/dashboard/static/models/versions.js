@@ -4,7 +4,8 @@ import { datasetName } from "../datasets/dataset.js";
 import { kindName } from "./network.js";
 import { comparisonFormPage, modelPage } from "../page/paths.js";
 import { tagList } from "../page/content.js";
-import { findAll, h, numberHeads, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, setAttribute, setText } from "../page/dom.js";
+import { numberHeads } from "../page/parts.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /**

@@ -1,7 +1,8 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
 import { apiError } from "./api.js";
 import { failureBox } from "./content.js";
-import { h, problemBox, replace } from "./dom.js";
+import { h, replace } from "./dom.js";
+import { problemBox } from "./parts.js";
 
 /**
  * Return a function that runs an action and shows a refusal of the API.

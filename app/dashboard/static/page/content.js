@@ -1,6 +1,7 @@
 /** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
 import { failure, fetchPath, isFinal, Problem, apiError } from "./api.js";
-import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
+import { announce, h, replace, setText } from "./dom.js";
+import { emptyState, problemBox } from "./parts.js";
 
 /** Readers by container. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
 const readers = new WeakMap();

@@ -1,6 +1,7 @@
 /** Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page. @module */
 import { openPage } from "./paths.js";
-import { factList, h, showDialog } from "./dom.js";
+import { h } from "./dom.js";
+import { factList, showDialog } from "./parts.js";
 
 /** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */
 const PAGES = {

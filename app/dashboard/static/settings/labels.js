@@ -1,7 +1,8 @@
 /** Settings with readable units, and entries of the audit log as sentences. @module */
 import { decoded } from "../page/paths.js";
 import { count, counted } from "../page/format.js";
-import { hint, announce, elementById, replace, h } from "../page/dom.js";
+import { announce, elementById, replace, h } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { snippet } from "../page/content.js";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -6,7 +6,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/paths.js";
 import { creator, request } from "../page/api.js";
-import { announce, changeDetector, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
+import { announce, changeDetector, h, replace } from "../page/dom.js";
+import { confirmed, hint, showDialog } from "../page/parts.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 const CONSEQUENCE = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;

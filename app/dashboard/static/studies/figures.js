@@ -1,6 +1,7 @@
 /** Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials. @module */
 import { figureView } from "../figures/figure.js";
-import { h, hint, replace, setText } from "../page/dom.js";
+import { h, replace, setText } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { briefDuration, counted, metric } from "../page/format.js";
 import {
   isBetterFor,

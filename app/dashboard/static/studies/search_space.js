@@ -1,7 +1,8 @@
 /** The editor of a search space: a row for each parameter, with its bounds or choices. @module */
 import { checkBox, field, textInput } from "../forms/controls.js";
 import { parameterOf } from "../forms/schema_fields.js";
-import { findAll, h, hint, replace } from "../page/dom.js";
+import { findAll, h, replace } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { numberText } from "../page/format.js";
 import { parameterName } from "./labels.js";
 

@@ -2,7 +2,8 @@
 import { severityCounts } from "../figures/marks.js";
 import { datasetPage, jobPage } from "../page/paths.js";
 import { projectTag } from "../page/content.js";
-import { h, statusBadge } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { statusBadge } from "../page/parts.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 

@@ -6,7 +6,8 @@
 import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";
 import { conditionalReader, getAll, Problem } from "../page/api.js";
-import { changeDetector, elementById, emptyState, findAll, h, problemBox, replace, scrollRegion } from "../page/dom.js";
+import { changeDetector, elementById, findAll, h, replace } from "../page/dom.js";
+import { emptyState, problemBox, scrollRegion } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 import { columnChooser } from "./column_chooser.js";
 import { ID } from "./columns.js";

@@ -1,7 +1,8 @@
 /** Tables that are sortable or paged, and lists keyed by id. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { bodyRows, changeDetector, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { changeDetector, h, replace, setAttribute } from "../page/dom.js";
+import { bodyRows, hint, scrollRegion, tableHead } from "../page/parts.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 

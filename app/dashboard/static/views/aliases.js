@@ -5,7 +5,8 @@
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
-import { changeDetector, dataTable, elementById, emptyState, h, hint, problemBox } from "../page/dom.js";
+import { changeDetector, elementById, h } from "../page/dom.js";
+import { dataTable, emptyState, hint, problemBox } from "../page/parts.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 

@@ -9,7 +9,8 @@ import { trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, hint, metaLine, panel, problemBox, replace, statusBadge } from "../page/dom.js";
+import { announce, elementById, h, replace } from "../page/dom.js";
+import { hint, metaLine, panel, problemBox, statusBadge } from "../page/parts.js";
 import { timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 

@@ -17,7 +17,8 @@ import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { comparisonFormPage, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/paths.js";
 import { conditionalReader, creator, get, getOnce, readOnce, apiError } from "../page/api.js";
-import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
+import { emptyState, hint, problemBox } from "../page/parts.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 

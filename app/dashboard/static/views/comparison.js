@@ -25,18 +25,8 @@ import {
 } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
-import {
-  dataTable,
-  disclosure,
-  elementById,
-  findAll,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  replace,
-  setAttribute,
-} from "../page/dom.js";
+import { elementById, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { dataTable, disclosure, hint, metaLine, numberHeads } from "../page/parts.js";
 import { count, counted, metric as fourDigits, timeElement, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */

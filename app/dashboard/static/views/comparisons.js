@@ -13,7 +13,8 @@ import { bindDialogs, onSubmit, payloadOf, showUnread } from "../forms/forms.js"
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator } from "../page/api.js";
-import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { count } from "../page/format.js";
 import { CREATED, DATASET, fieldColumn, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";

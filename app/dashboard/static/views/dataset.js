@@ -12,22 +12,8 @@ import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { loadInto, showMissing } from "../page/content.js";
-import {
-  announce,
-  columnHead,
-  dataTable,
-  elementById,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  problemBox,
-  replace,
-  setAttribute,
-  setText,
-  statusBadge,
-  panel,
-} from "../page/dom.js";
+import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { columnHead, dataTable, hint, metaLine, numberHeads, problemBox, statusBadge, panel } from "../page/parts.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 

@@ -6,7 +6,8 @@ import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/paths.js";
 import { creator, apiError, request } from "../page/api.js";
-import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
+import { announce, elementById, find, findAll, h } from "../page/dom.js";
+import { alertText, confirmed } from "../page/parts.js";
 import { count, counted, short, size } from "../page/format.js";
 import {
   DATA_FIELDS,

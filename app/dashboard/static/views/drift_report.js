@@ -4,7 +4,8 @@ import { VERDICTS } from "../models/drift.js";
 import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
-import { elementById, h, hint, metaLine, replace, statusBadge } from "../page/dom.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { hint, metaLine, statusBadge } from "../page/parts.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 

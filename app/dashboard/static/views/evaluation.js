@@ -25,7 +25,8 @@ import {
 } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
-import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace } from "../page/dom.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { dataTable, factList, hint, metaLine, numberHeads } from "../page/parts.js";
 import { count, metric, timeElement, joined } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */

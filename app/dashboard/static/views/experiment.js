@@ -11,20 +11,8 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/paths.js";
 import { conditionalReader, request } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
-import {
-  announce,
-  changeDetector,
-  confirmed,
-  elementById,
-  h,
-  metaLine,
-  panel,
-  problemBox,
-  replace,
-  setAttribute,
-  setText,
-  statusBadge,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { confirmed, metaLine, panel, problemBox, statusBadge } from "../page/parts.js";
 import { count, duration, metric, short, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";

@@ -9,7 +9,8 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/paths.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
-import { announce, elementById, h, hint, metaLine, panel, replace } from "../page/dom.js";
+import { announce, elementById, h, replace } from "../page/dom.js";
+import { hint, metaLine, panel } from "../page/parts.js";
 import { count, counted, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 

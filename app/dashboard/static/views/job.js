@@ -22,23 +22,8 @@ import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing, showOnly } from "../page/content.js";
-import {
-  announce,
-  bodyRows,
-  changeDetector,
-  elementById,
-  find,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  replace,
-  scrollRegion,
-  setAttribute,
-  setText,
-  statusBadge,
-  tableHead,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, find, h, replace, setAttribute, setText } from "../page/dom.js";
+import { bodyRows, hint, metaLine, numberHeads, scrollRegion, statusBadge, tableHead } from "../page/parts.js";
 import { briefDuration, count, elapsed, momentLabel, size, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 

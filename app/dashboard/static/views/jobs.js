@@ -11,7 +11,8 @@ import { compareJobsPage, datasetPage, jobApi, jobPage, modelPage, studyPage } f
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
-import { alertText, announce, h } from "../page/dom.js";
+import { announce, h } from "../page/dom.js";
+import { alertText } from "../page/parts.js";
 import { count, counted, elapsed, metric } from "../page/format.js";
 import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";

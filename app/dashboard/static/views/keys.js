@@ -2,7 +2,8 @@
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { apiError, getAll, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
+import { announce, elementById, find, h, replace } from "../page/dom.js";
+import { confirmed, hint, alertText } from "../page/parts.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { showSecret } from "../settings/labels.js";

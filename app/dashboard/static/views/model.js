@@ -23,20 +23,8 @@ import {
 } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { loadInto, openObject } from "../page/content.js";
-import {
-  disclosure,
-  elementById,
-  factList,
-  find,
-  findAll,
-  h,
-  hint,
-  metaLine,
-  problemBox,
-  replace,
-  setAttribute,
-  panel,
-} from "../page/dom.js";
+import { elementById, find, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { disclosure, factList, hint, metaLine, problemBox, panel } from "../page/parts.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
 /** @typedef {readonly [name: string, value: Children]} Fact */

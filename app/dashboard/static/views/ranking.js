@@ -16,21 +16,18 @@ import {
 } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, openObject, latestReader } from "../page/content.js";
+import { elementById, h, replace, setAttribute } from "../page/dom.js";
 import {
-  elementById,
   emptyState,
   factList,
-  h,
   hint,
   metaLine,
   numberHeads,
   problemBox,
-  replace,
   rowHead,
   scrollRegion,
-  setAttribute,
   tableHead,
-} from "../page/dom.js";
+} from "../page/parts.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /**

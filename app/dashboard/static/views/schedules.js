@@ -7,20 +7,8 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/paths.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, getAll, request } from "../page/api.js";
-import {
-  announce,
-  changeDetector,
-  confirmed,
-  disclosure,
-  elementById,
-  emptyState,
-  find,
-  h,
-  hint,
-  problemBox,
-  replace,
-  statusBadge,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, find, h, replace } from "../page/dom.js";
+import { confirmed, disclosure, emptyState, hint, problemBox, statusBadge } from "../page/parts.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";

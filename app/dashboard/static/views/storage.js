@@ -4,18 +4,8 @@ import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import {
-  announce,
-  confirmed,
-  dataTable,
-  elementById,
-  factList,
-  h,
-  hint,
-  missingScope,
-  numberHeads,
-  replace,
-} from "../page/dom.js";
+import { announce, elementById, h, missingScope, replace } from "../page/dom.js";
+import { confirmed, dataTable, factList, hint, numberHeads } from "../page/parts.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
 

@@ -5,21 +5,8 @@ import { bars, progressTile } from "../figures/marks.js";
 import { comparisonPage, datasetApi, datasetPage, jobPage, modelPage, pageObjectId, studyApi } from "../page/paths.js";
 import { conditionalReader, get, getAll } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
-import {
-  announce,
-  changeDetector,
-  dataTable,
-  elementById,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  panel,
-  problemBox,
-  replace,
-  setAttribute,
-  setText,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { dataTable, hint, metaLine, numberHeads, panel, problemBox } from "../page/parts.js";
 import {
   briefDuration,
   count,

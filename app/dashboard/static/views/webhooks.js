@@ -7,20 +7,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { getAll, request } from "../page/api.js";
 import { showOnly } from "../page/content.js";
-import {
-  announce,
-  confirmed,
-  disclosure,
-  elementById,
-  emptyState,
-  find,
-  h,
-  hint,
-  numberHeads,
-  problemBox,
-  replace,
-  statusBadge,
-} from "../page/dom.js";
+import { announce, elementById, find, h, replace } from "../page/dom.js";
+import { confirmed, disclosure, emptyState, hint, numberHeads, problemBox, statusBadge } from "../page/parts.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { showSecret } from "../settings/labels.js";
