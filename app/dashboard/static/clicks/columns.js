@@ -1,6 +1,5 @@
 /**
- * Column roles of a click log that is a table: a select for each role, with the columns of the file's header.
- * @module
+ * Column roles of a click log that is a table: a select for each role, with the columns of the file's header. @module
  */
 import { firstRecords } from "../forms/text_file.js";
 import { find, findAll, h, replace } from "../page/dom.js";

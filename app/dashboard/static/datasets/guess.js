@@ -1,7 +1,6 @@
 /**
  * Column roles: a guess by names and values, and the request's `columns`, which declares roles that the service would not
- * detect.
- * @module
+ * detect. @module
  */
 
 /** @typedef {Record<string, string[]>} UsualNames column names that the service recognises, by role */

@@ -1,8 +1,7 @@
 /**
  * The first rows of a file before it is uploaded: its format, its columns, and lines that cannot be read.
  *
- * Formats are detected as the service detects them; the service alone decides how a file is read.
- * @module
+ * Formats are detected as the service detects them; the service alone decides how a file is read. @module
  */
 import { delimiterOf, recordsOf } from "../forms/text_file.js";
 import { count, counted } from "../page/format.js";

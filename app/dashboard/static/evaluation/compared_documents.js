@@ -12,9 +12,8 @@ import { columnHead, dataTable, hint, numberHeads, problemBox } from "../page/pa
 import { count, counted, metric, joined } from "../page/format.js";
 
 /**
- * Make contributions to scores comparable between models. Scores are comparable only within a query, and each
- * model has its own scale. Subtract the mean over the documents, and divide by the standard deviation of the
- * scores.
+ * Make contributions to scores comparable between models. Scores are comparable only within a query, and each model
+ * has its own scale. Subtract the mean over the documents, and divide by the standard deviation of the scores.
  * @param {import("../models/scored.js").Scored[]} ranking
  * @returns {Map<string, Map<string, number>>} by document, then by feature; the contributions to the score of
  *   one document add up to the number of standard deviations by which its score is above the mean
@@ -225,8 +224,7 @@ function entry(document, largestLabel, open, moved) {
 }
 
 /**
- * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from
- * below.
+ * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from below.
  * @param {Document} document @param {Map<string, number>} indicesLeft @param {Schemas["SystemRanking"]} left
  */
 function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {

@@ -1,7 +1,4 @@
-/**
- * Matrix of the verdicts of all pairs of compared systems.
- * @module
- */
+/** Matrix of the verdicts of all pairs of compared systems. @module */
 import { findAll, h, replace } from "../page/dom.js";
 import { columnHead, rowHead, scrollRegion, tableHead } from "../page/parts.js";
 import { opposite, signed } from "./verdict.js";

@@ -1,6 +1,5 @@
 /**
- * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
- * @module
+ * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures. @module
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";

@@ -68,8 +68,5 @@ export function figureLegend(changed) {
     if (!alone) others.forEach((each) => hidden.add(each));
     changed();
   }
-
-  /** @param {Series} series */
-  const isShown = (series) => !hidden.has(groupOf(series));
-  return { node, show, isShown };
+  return { node, show, isShown: (series) => !hidden.has(groupOf(series)) };
 }

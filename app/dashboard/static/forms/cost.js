@@ -2,8 +2,7 @@
  * The estimated time and memory of a training, shown before it starts, from earlier trainings of the service.
  *
  * Time grows with documents × features × iterations, memory with documents × features: the work of a histogram of
- * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
- * @module
+ * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs. @module
  */
 import { trainsByEpochs } from "../jobs/labels.js";
 import { jobApi } from "../page/paths.js";

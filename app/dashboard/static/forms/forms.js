@@ -1,7 +1,6 @@
 /**
  * Forms whose controls have their JSON pointer in the payload as `data-pointer`, so that the server's
- * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
- * @module
+ * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates. @module
  */
 import { failureBox } from "../page/content.js";
 import { pointerLabel, joined } from "../page/format.js";

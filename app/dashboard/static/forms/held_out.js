@@ -64,8 +64,7 @@ const findTestSelect = (form) => find(form, 'select[name="test"]', HTMLSelectEle
 export const goalOf = (form) => String(new FormData(form).get("goal"));
 
 /**
- * Offer parts of the training data for goals that support them. The select is sent only if a dataset is
- * chosen.
+ * Offer parts of the training data for goals that support them. The select is sent only if a dataset is chosen.
  * @param {HTMLFormElement} form
  */
 function offerWays(form) {

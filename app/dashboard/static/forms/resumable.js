@@ -1,7 +1,6 @@
 /**
  * Large files, sent in parts by the tus protocol: after a broken connection the upload continues where it stopped, also
- * in a page that is opened later.
- * @module
+ * in a page that is opened later. @module
  */
 import { failure, fetchPath, signIn, transfer, Unavailable } from "../page/api.js";
 

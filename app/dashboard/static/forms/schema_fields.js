@@ -1,7 +1,6 @@
 /**
  * Fields for properties of a request, with names, bounds, defaults and descriptions from the OpenAPI document. A template
- * lists the properties of some elements; another element takes the remaining properties.
- * @module
+ * lists the properties of some elements; another element takes the remaining properties. @module
  */
 import { parameterField } from "./parameter_fields.js";
 import { findAll, replace } from "../page/dom.js";

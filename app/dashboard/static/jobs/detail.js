@@ -14,8 +14,7 @@ const MIN_WIDTH_PERCENT = 0.6;
 
 /**
  * @param {string} word noun of an iteration, such as epoch
- * @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden while no times were
- *   recorded
+ * @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden while no times were recorded
  */
 function iterationTimes(word) {
   const bar = svg("svg.stacked-bar", { role: "img" });
@@ -187,8 +186,7 @@ function trainingLoss(job) {
 }
 
 /**
- * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on
- * demand.
+ * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on demand.
  * @param {Job} job @returns {Promise<{node: HTMLElement, update: (job: Job) => Promise<void> | void} | null>}
  */
 async function kindResult(job) {

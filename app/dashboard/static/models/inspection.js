@@ -33,9 +33,8 @@ const KINDS = ["gain", "split", "permutation"];
  * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no
  *   trees
  * @param {{by: string | null, choose: (inspection: string) => void, remember: (changed: Record<string, string>) =>
- *   void}} options
- *   by: the kind that is shown first; choose: called with the id of the inspection that the user selects; remember: called
- *   with the kind of importance that is shown
+ *   void}} options by: the kind that is shown first; choose: called with the id of the inspection that the user
+ *   selects; remember: called with the kind of importance that is shown
  * @returns {{show: (inspection: Schemas["Inspection"], inspections: Entry[], isNew: boolean) => void}}
  */
 function importancePanel(node, importance, { by, choose, remember }) {

@@ -2,8 +2,7 @@
  * Paths of pages and of the API, and the state of a page in the hash of its URL.
  *
  * All paths are application paths, such as `/jobs`, without the host path below which the application is served.
- * `h`, `request` and `openPage` add the host path, and `pagePath` removes it from the page's URL.
- * @module
+ * `h`, `request` and `openPage` add the host path, and `pagePath` removes it from the page's URL. @module
  */
 
 /** The path of the host below which the application is served, such as `/rankery`; empty at its root. */

@@ -1,7 +1,6 @@
 /**
  * Keep pages current by the stream of events, or by polling without a stream; and show a banner while the API
- * cannot be reached.
- * @module
+ * cannot be reached. @module
  */
 import { isFinal, newAnswers, Problem, Unavailable } from "./api.js";
 import { elementById, h, replace } from "./dom.js";

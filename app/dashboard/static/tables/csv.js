@@ -1,6 +1,5 @@
 /**
- * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown.
- * @module
+ * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown. @module
  */
 import { saveFile } from "../page/content.js";
 import { apiError } from "../page/api.js";

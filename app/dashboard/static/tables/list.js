@@ -1,7 +1,6 @@
 /**
  * Lists of the API, each from one declaration: filters, a table that is sorted and paged by the URL and kept current,
- * columns to choose, rows to select for bulk actions, row details, and the text of an empty list.
- * @module
+ * columns to choose, rows to select for bulk actions, row details, and the text of an empty list. @module
  */
 import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";

@@ -1,6 +1,5 @@
 /**
- * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them.
- * @module
+ * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them. @module
  */
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/paths.js";

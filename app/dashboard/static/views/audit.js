@@ -1,6 +1,5 @@
 /**
- * `/settings/audit`: requests that changed or tried to change data. `?key=` shows the requests of one API key.
- * @module
+ * `/settings/audit`: requests that changed or tried to change data. `?key=` shows the requests of one API key. @module
  */
 import { pagedTable } from "../tables/table.js";
 import { getAll } from "../page/api.js";

@@ -1,6 +1,5 @@
 /**
- * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file.
- * @module
+ * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file. @module
  */
 import { DATASET_ROLES, datasetActions, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";

@@ -1,6 +1,5 @@
 /**
- * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration.
- * @module
+ * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration. @module
  */
 import { actionButtons } from "../page/actions.js";
 import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
