@@ -11,8 +11,7 @@ export function counterfactualResult(result, { spec }) {
   const requested = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
     /** @type {unknown} */ (spec.systems ?? [])
   );
-  /** @param {string} name */
-  const pageOf = (name) => {
+  const pageOf = (/** @type {string} */ name) => {
     const system = requested.find((each) => each.system === name);
     return system?.model_id ? modelPage(name) : system?.ranking_id && rankingPage(system.ranking_id);
   };
@@ -26,8 +25,7 @@ export function counterfactualResult(result, { spec }) {
  * @returns {Child[]}
  */
 export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {
-  /** @param {string} name */
-  const named = (name) => {
+  const named = (/** @type {string} */ name) => {
     const href = pageOf(name);
     return href ? h("a", { href }, name) : h("span", name);
   };

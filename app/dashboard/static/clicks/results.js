@@ -153,8 +153,7 @@ const rankSummary = (values) => values.map((value, index) => `rank ${index + 1} 
  */
 function naiveComparison({ naive, propensities }) {
   if (!naive) return [];
-  /** @param {number | null} mean */
-  const withoutInterval = (mean) => ({ mean, lower: null, upper: null });
+  const withoutInterval = (/** @type {number | null} */ mean) => ({ mean, lower: null, upper: null });
   return [
     h("h3", "Correction of position bias"),
     h("p.sentence", naive.sentence),

@@ -103,8 +103,7 @@ function table(queries, address) {
  * @param {(words: Node) => Node} [wrap] puts the text or id into a link or button
  */
 export function queryName({ query_id: id, query_text: text }, wrap = (words) => words) {
-  /** @param {string} words */
-  const name = (words) => h("span.name", { title: words }, words);
+  const name = (/** @type {string} */ words) => h("span.name", { title: words }, words);
   return text ? h("span.titled", wrap(name(text)), " ", h("small", { title: id }, id)) : wrap(name(id));
 }
 
@@ -114,10 +113,8 @@ export function queryName({ query_id: id, query_text: text }, wrap = (words) => 
  * @param {(id: Node) => Node} [wrap] puts the id into a button
  */
 export function documentName({ document_id: id, document_title: title, document_url: url }, wrap = (words) => words) {
-  /** @param {string} words */
-  const name = (words) => h("span.name", { title: words }, words);
-  /** @param {Node} words */
-  const linked = (words) => {
+  const name = (/** @type {string} */ words) => h("span.name", { title: words }, words);
+  const linked = (/** @type {Node} */ words) => {
     if (!/^https?:\/\//i.test(url ?? "")) return words;
     return h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, words);
   };

@@ -74,8 +74,7 @@ function roleTable(preview, usual, columns) {
         `${columns ? "As in the earlier upload" : "Detected roles, which you can change here"}: ${summary(header, roles, records)}`,
     );
   };
-  /** @param {number} column */
-  const select = (column) =>
+  const select = (/** @type {number} */ column) =>
     h(
       "select",
       {

@@ -30,8 +30,7 @@ function standardized(ranking) {
     features.map((feature) => [feature, mean([...raw.values()].map((parts) => parts.get(feature) ?? 0))]),
   );
   const spread = deviation(ranking.map(({ score }) => score)) || 1;
-  /** @param {Map<string, number>} parts */
-  const scaled = (parts) =>
+  const scaled = (/** @type {Map<string, number>} */ parts) =>
     new Map(features.map((feature) => [feature, ((parts.get(feature) ?? 0) - (means.get(feature) ?? 0)) / spread]));
   return new Map([...raw].map(([id, parts]) => [id, scaled(parts)]));
 }
@@ -134,8 +133,7 @@ function table(rows, explained) {
     ...explained.flatMap(({ name }) => [columnHead(h("span.name", { title: name }, name), { class: "side-head" }), ""]),
     ...(several ? numberHeads("Difference") : []),
   ];
-  /** @param {Reason} reason */
-  const cells = ({ feature, value, parts }) => [
+  const cells = (/** @type {Reason} */ { feature, value, parts }) => [
     h("span.name", { title: feature }, feature),
     featureValue(value),
     ...parts.flatMap((part) => [h("td.bar-cell", signedBar(part / largest)), h("td.number", signed(part, 2))]),
@@ -201,8 +199,7 @@ function heading({ name, values }, shown) {
 /** @param {Document} document @param {((documentId: string) => void) | undefined} open */
 function documentLabel(document, open) {
   const { document_id: id } = document;
-  /** @param {Child} words */
-  const why = (words) =>
+  const why = (/** @type {Child} */ words) =>
     h("button.link", { value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
   return documentName(document, open && why);
 }
@@ -246,8 +243,7 @@ function lines(left, right, rows, largestLabel) {
   const [from, to] = [indexByDocument(left), indexByDocument(right)];
   /** @param {number | undefined} index */
   const height = (index) => (index === undefined ? (rows + 1) * ROW_HEIGHT : (index + 0.5) * ROW_HEIGHT);
-  /** @param {Document} document */
-  const line = ({ document_id: id, label }) => {
+  const line = (/** @type {Document} */ { document_id: id, label }) => {
     const [start, end] = [height(from.get(id)), height(to.get(id))];
     const path = `M0 ${start}C${WIDTH / 2} ${start} ${WIDTH / 2} ${end} ${WIDTH} ${end}`;
     const weight = 1 + (2 * Math.max(0, label || 0)) / Math.max(1, largestLabel || 0);

@@ -129,8 +129,7 @@ function summary(systems, name, cutoffs) {
   const parts = systems
     .filter(({ baseline }) => !baseline)
     .map(({ name: system, metrics }) => {
-      /** @param {number} cutoff */
-      const at = (cutoff) => `${metric(metrics[`${name}@${cutoff}`]?.mean)} at ${cutoff}`;
+      const at = (/** @type {number} */ cutoff) => `${metric(metrics[`${name}@${cutoff}`]?.mean)} at ${cutoff}`;
       return `${system} ${at(cutoffs[0])}, ${at(cutoffs[cutoffs.length - 1])}`;
     });
   return `${name} against the cutoff: ${parts.join("; ")}.`;

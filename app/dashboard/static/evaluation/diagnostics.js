@@ -33,8 +33,7 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
 /** @param {Record<string, number | null>} values @param {Diagnostic[]} catalogue */
 function diagnosticList(values, catalogue) {
   const known = new Map(catalogue.map((each) => [each.name, each]));
-  /** @param {[string, number | null]} entry */
-  const entry = ([name, value]) => {
+  const entry = (/** @type {[string, number | null]} */ [name, value]) => {
     const diagnostic = known.get(name) || { title: name, summary: "", source: "", unit: "" };
     return h("div.diagnostic", [
       h("dt", diagnostic.title),

@@ -45,11 +45,9 @@ export function differencePlot(differences, outcome, { metric, higherIsBetter, n
 
 /** @param {number[]} differences @param {Scale} scale @param {boolean} higherIsBetter @param {string} words */
 function columns(differences, scale, higherIsBetter, words) {
-  /** @param {number} value */
-  const y = (value) => HEIGHT * (1 - scale.share(value));
+  const y = (/** @type {number} */ value) => HEIGHT * (1 - scale.share(value));
   const zero = y(0);
-  /** @param {(value: number) => boolean} keep */
-  const area = (keep) =>
+  const area = (/** @type {(value: number) => boolean} */ keep) =>
     `M0 ${zero}${differences.map((value, index) => `V${keep(value) ? y(value).toFixed(3) : zero}H${index + 1}`).join("")}V${zero}Z`;
   return svg(
     "svg",
@@ -70,8 +68,7 @@ function columns(differences, scale, higherIsBetter, words) {
 
 /** @param {Scale} scale */
 function ticks(scale) {
-  /** @param {number} tick */
-  const words = (tick) =>
+  const words = (/** @type {number} */ tick) =>
     svg("text", { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" }, [
       tick ? signed(tick, scale.format(tick).split(".")[1]?.length ?? 0) : "0",
     ]);

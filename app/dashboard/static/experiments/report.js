@@ -80,8 +80,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
-  /** @param {string} row */
-  const numbers = (row) => {
+  const numbers = (/** @type {string} */ row) => {
     const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
     const marks = [...notes].sort((one, other) => one - other).join(", ");
     return [

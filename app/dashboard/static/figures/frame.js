@@ -107,8 +107,7 @@ function frameWithMargin(figure, shown, width, view, margin) {
     width - (secondary ? longest(labels(figure.right ?? {}, secondary)) * CHARACTER_PIXELS + 12 : EDGE_PIXELS);
   const x = xScale(figure.x, shown, view.x, Math.max(2, Math.floor((end - start) / X_TICK_PIXELS)));
   const first = start + (figure.x.absent ? ABSENT_PIXELS : 0) + INSET_PIXELS;
-  /** @param {number | null} value */
-  const atX = (value) =>
+  const atX = (/** @type {number | null} */ value) =>
     value === null ? start + ABSENT_PIXELS / 2 : first + x.share(value) * (end - INSET_PIXELS - first);
   const { ticks, slanted } = xTicks(figure.x, x, atX, end - first);
   const below = slanted ? longest(ticks) * CHARACTER_PIXELS * Math.sin(SLANT_RADIANS) + 14 : TITLE_PIXELS;

@@ -68,5 +68,5 @@ export function figureLegend(changed) {
     if (!alone) others.forEach((each) => hidden.add(each));
     changed();
   }
-  return { node, show, isShown: (series) => !hidden.has(groupOf(series)) };
+  return { node, show, isShown: (/** @type {Series} */ series) => !hidden.has(groupOf(series)) };
 }

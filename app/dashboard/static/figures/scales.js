@@ -63,8 +63,7 @@ export function exactScale(low, high, { most = 5, whole = false, log = false } =
     [low, high] = log && low > 0 ? [low / 2, low * 2] : [low - margin, low + margin];
   }
   if (log && low > 0) return logScale(low, high, most);
-  /** @param {number} number */
-  const withTicks = (number) => {
+  const withTicks = (/** @type {number} */ number) => {
     const step = roundStep((high - low) / number);
     return between(low, high, whole ? Math.max(1, Number.isInteger(step) ? step : 2 * step) : step);
   };
@@ -114,8 +113,7 @@ function tickFormat(step, largest) {
  */
 function logScale(low, high, most) {
   const width = Math.log(high / low);
-  /** @param {number[]} steps */
-  const ticksAt = (steps) => {
+  const ticksAt = (/** @type {number[]} */ steps) => {
     const powers = Array.from(
       { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
       (_, index) => Math.floor(Math.log10(low)) + index,
@@ -127,8 +125,7 @@ function logScale(low, high, most) {
   const fine = ticksAt([1, 2, 5]);
   const few = fine.length <= most ? fine : ticksAt([1]);
   const ticks = few.length > 1 ? few : fine;
-  /** @param {number} value */
-  const format = (value) => short(Number(value.toPrecision(3)));
+  const format = (/** @type {number} */ value) => short(Number(value.toPrecision(3)));
   const labelled = ticks.length > 1 ? { ticks, format } : exactScale(low, high, { most });
   return {
     low,

@@ -83,8 +83,7 @@ export function intervalLabel(interval) {
  * @param {(number | null)[]} references values to compare with, drawn as lines
  */
 export function whisker(interval, scale, references) {
-  /** @param {number} value */
-  const at = (value) => `${(100 * scale.share(value)).toFixed(3)}%`;
+  const at = (/** @type {number} */ value) => `${(100 * scale.share(value)).toFixed(3)}%`;
   /** @param {number} value @param {string} kind */
   const upright = (value, kind) => svg("line", { class: kind, x1: at(value), x2: at(value), y1: 0, y2: "100%" });
   const known = references.filter((reference) => reference !== null);

@@ -11,8 +11,7 @@ import { follow } from "../page/stream.js";
 export async function offerContracts(form) {
   const { presets } = await getOnce("/v1/metrics");
   const select = find(form, '[data-pointer="/contract"]', HTMLSelectElement);
-  /** @param {string} name */
-  const label = (name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
+  const label = (/** @type {string} */ name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
   replace(
     select,
     Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
@@ -58,8 +57,7 @@ function labelsToReplace(datasets, others) {
     }
     if (statistics?.label_range?.missing) add(MISSING, statistics.label_range.missing);
   }
-  /** @param {[string, number]} entry */
-  const sortKey = ([label]) => (label === MISSING ? Infinity : Number(label));
+  const sortKey = (/** @type {[string, number]} */ [label]) => (label === MISSING ? Infinity : Number(label));
   return new Map([...documentsByLabel].sort((one, other) => sortKey(one) - sortKey(other)));
 }
 
@@ -87,8 +85,7 @@ function labelField(label, documents, typed) {
 export async function offerReady(selects, requestedId) {
   const all = [...selects];
   const datasets = await readReady(requestedId);
-  /** @param {Schemas["Dataset"]} dataset */
-  const words = ({ name, statistics }) =>
+  const words = (/** @type {Schemas["Dataset"]} */ { name, statistics }) =>
     statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name;
   /** @param {Schemas["Dataset"][]} some */
   const options = (some) => some.map((dataset) => h("option", { value: dataset.id }, words(dataset)));

@@ -134,7 +134,7 @@ function confirmedOverwriting(others, heading) {
     ([name, value]) => `${name === "notes" ? heading.toLowerCase() : name}: ${value ?? "none"}`,
   );
   const consequence = `Since you opened this form, someone else has saved ${values.join("; ")}`;
-  return confirmed("Overwrite the changes of others?", consequence, "Overwrite", "Go on editing");
+  return confirmed("Overwrite the changes of others?", "Overwrite", consequence, "Go on editing");
 }
 
 /** @param {Record<string, string>} tags */

@@ -97,8 +97,7 @@ function choiceOrNumbers(pointer, parameter, choices) {
  */
 function choiceOrSeveral(pointer, type, parameter, choices) {
   const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several values…"));
-  /** @param {string | number} value */
-  const box = (value) => checkBox({ value }, value);
+  const box = (/** @type {string | number} */ value) => checkBox({ value }, value);
   const group = h(
     "fieldset.values",
     {
@@ -141,28 +140,14 @@ const label = ({ name, label: given }) =>
   given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 
 const DEFAULT_LOSS = "lambdarank";
-/** @type {[family: string, losses: string[]][]} */
-const FAMILIES = [
-  ["Pointwise", ["mse"]],
-  [
-    "Pairwise",
-    [
-      "ranknet",
-      "w-ranknet",
-      "ranksvm",
-      "w-ranksvm",
-      "rankboost",
-      "w-rankboost",
-      "lambdarank",
-      "arp-loss1",
-      "arp-loss2",
-      "ndcg-loss1",
-      "ndcg-loss2",
-      "ndcg-loss2++",
-    ],
+const FAMILIES = Object.entries({
+  Pointwise: ["mse"],
+  Pairwise: [
+    ...["ranknet", "w-ranknet", "ranksvm", "w-ranksvm", "rankboost", "w-rankboost"],
+    ...["lambdarank", "arp-loss1", "arp-loss2", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2++"],
   ],
-  ["Listwise", ["listnet", "listmle", "w-listmle", "xe-ndcg"]],
-];
+  Listwise: ["listnet", "listmle", "w-listmle", "xe-ndcg"],
+});
 const FIRST_PARAMETERS = ["target", "mu", "truncation_level", "pair_selection"];
 
 /** @typedef {Schemas["LossDescription"]} Loss */
@@ -187,8 +172,7 @@ function grouped(losses) {
   /** @type {[family: string, members: Loss[]][]} */
   const groups = FAMILIES.map(([family, names]) => [family, losses.filter((loss) => names.includes(loss.name))]);
   groups.push(["Others", losses.filter((loss) => !placed.has(loss.name))]);
-  /** @param {Loss} loss */
-  const option = ({ name }) => h("option", { value: name }, name);
+  const option = (/** @type {Loss} */ { name }) => h("option", { value: name }, name);
   return groups
     .filter(([, members]) => members.length)
     .map(([family, members]) => h("optgroup", { label: family }, ...members.map(option)));
@@ -200,8 +184,7 @@ function grouped(losses) {
  */
 function offerOthers(losses, select) {
   const container = find(document, "[data-also]");
-  /** @param {Loss} loss */
-  const box = ({ name, summary: words }) =>
+  const box = (/** @type {Loss} */ { name, summary: words }) =>
     h("label.check", { title: words }, h("input", { type: "checkbox", value: name }), name);
   container.append(...losses.map(box));
   const follow = () => {

@@ -39,8 +39,7 @@ const STEPS = 400;
 
 /** Return the share of the normal distribution below a value, by Simpson's rule. @param {number} value at least 0 */
 function normalShare(value) {
-  /** @param {number} x */
-  const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+  const density = (/** @type {number} */ x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
   const width = value / STEPS;
   let sum = density(0) + density(value);
   for (let step = 1; step < STEPS; step += 1) sum += (step % 2 ? 4 : 2) * density(step * width);

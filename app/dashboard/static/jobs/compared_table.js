@@ -30,8 +30,7 @@ export function differingSettings(jobs, catalogue) {
     spec: new Map([[SCORER, spec.scorer?.kind ?? "trees"], ...flatten(spec)]),
   }));
   const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
-  /** @param {string} name */
-  const differs = (name) => {
+  const differs = (/** @type {string} */ name) => {
     // An absent field means its default.
     const values = specs.map(({ spec }) => !isDefault(spec, name, catalogue) && JSON.stringify(spec.get(name)));
     return new Set(values.map((value) => value || "")).size > 1;
@@ -188,8 +187,7 @@ export function comparedTable(order, { sorted, pointed }) {
         ...settings.map(settingColumn),
         STATUS,
       ].map((column) => ({ ...column, label: column.label.replace(/^./, (letter) => letter.toUpperCase()) }));
-      /** @param {Row} row */
-      const attributes = ({ job, ranked, isBest }) => ({
+      const attributes = (/** @type {Row} */ { job, ranked, isBest }) => ({
         "data-job": job.id,
         "data-tied": ranked.tied === true && !isBest,
         "data-best": isBest,
@@ -270,8 +268,7 @@ const interval = (summary) => typeof summary?.lower === "number" && h("small", "
 function settingColumn({ name, values }) {
   const known = [...values.values()].filter((value) => value !== undefined);
   const number = known.every((value) => typeof value === "number");
-  /** @param {Row} row */
-  const value = ({ job }) => values.get(job.id) ?? null;
+  const value = (/** @type {Row} */ { job }) => values.get(job.id) ?? null;
   return {
     key: name,
     label: plainName(name),

@@ -149,8 +149,7 @@ export async function specification(job) {
 function facts(entries, job) {
   /** @type {Record<string, string>} */
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit", budget_seconds: "budget" };
-  /** @param {string} name */
-  const words = (name) => named[name] || plainName(name);
+  const words = (/** @type {string} */ name) => named[name] || plainName(name);
   return factList(
     "facts",
     entries.map(([name, content]) => [words(name), shown(name, content, job)]),

@@ -16,7 +16,7 @@ export function confirmedDeleteButton(kind, { id, name }, consequence) {
   const button = h("button.quiet.danger", { "aria-label": `Delete ${name}`, click, needs: "write" }, "Delete");
   async function click() {
     button.parentElement?.querySelector(".error")?.remove();
-    if (await confirmed(`Delete ${name}?`, consequence, "Delete")) await remove();
+    if (await confirmed(`Delete ${name}?`, "Delete", consequence)) await remove();
     button.focus();
   }
   async function remove() {

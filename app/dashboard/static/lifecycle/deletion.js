@@ -28,8 +28,7 @@ export const deleteButton = (kind, id) =>
 
 /** Return the button that deletes ticked or matching rows. @param {Ticked} ticked @param {string} [words] */
 export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…") {
-  /** @param {import("./undo.js").Deleted} deleted */
-  const done = (deleted) => {
+  const done = (/** @type {import("./undo.js").Deleted} */ deleted) => {
     clear();
     resumePolling();
     offerUndo(deleted);

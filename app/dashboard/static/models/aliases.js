@@ -144,12 +144,9 @@ function aliasCard(model, assignment, changed) {
   }
 
   async function rollBack() {
-    const sure = await confirmed(
-      `Roll ${name}@${alias} back?`,
+    const sure = await confirmed(`Roll ${name}@${alias} back?`, "Roll back", [
       `The alias returns to the version before its last move, immediately, ignoring its gate. From then on, that version serves all requests to the alias.`,
-      "Roll back",
-      "Leave it",
-    );
+    ]);
     if (!sure) return;
     const { version: restored } = await postOnce(aliasApi(name, alias, "/rollback"), undefined);
     announce(`${name}@${alias} is version ${restored} again.`);
@@ -157,11 +154,9 @@ function aliasCard(model, assignment, changed) {
   }
 
   async function remove() {
-    const sure = await confirmed(
-      `Remove ${name}@${alias}?`,
+    const sure = await confirmed(`Remove ${name}@${alias}?`, "Remove", [
       "From then on, requests to the alias are refused. Its history and its gate are kept.",
-      "Remove",
-    );
+    ]);
     if (!sure) return;
     await request(aliasApi(name, alias), { method: "DELETE" });
     offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: recreate });

@@ -75,11 +75,9 @@ export function gatePanel(name, { alias, gated }) {
 
   /** @param {Schemas["Gate"]} gate */
   async function remove(gate) {
-    const sure = await confirmed(
-      `Delete the gate of ${name}@${alias}?`,
+    const sure = await confirmed(`Delete the gate of ${name}@${alias}?`, "Delete", [
       "The alias then moves to any version immediately.",
-      "Delete",
-    );
+    ]);
     if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name: _name, alias: _alias, key_id: _key, updated_at: _at, contract, ...rule } = gate;

@@ -148,11 +148,9 @@ const name = (feature, title = feature) => h("span.name", { title }, feature);
 
 /** @param {Entry[]} inspections @param {{id: string}} shown @param {(inspection: string) => void} choose */
 function chooser(inspections, { id }, choose) {
-  /** @param {Entry} entry */
-  const words = ({ metric: spelling, within, repeats }) =>
+  const words = (/** @type {Entry} */ { metric: spelling, within, repeats }) =>
     `${spelling}, ${within === "query" ? "within queries" : "over the dataset"}, ${counted(repeats, "shuffle")}`;
-  /** @param {Entry} each */
-  const option = (each) =>
+  const option = (/** @type {Entry} */ each) =>
     h("option", { value: each.id, selected: each.id === id }, [
       `${new Date(each.created_at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })} · ${words(each)} · `,
       datasetName(each.dataset_id),

@@ -119,8 +119,7 @@ export function candidateOf(
  * @param {{feature_names: string[]}} model @param {string} queryId @param {Candidate[]} candidates
  */
 export function rankRequest({ feature_names: names }, queryId, candidates) {
-  /** @param {Candidate["features"]} features */
-  const featuresOfModel = (features) =>
+  const featuresOfModel = (/** @type {Candidate["features"]} */ features) =>
     Object.fromEntries(
       names.flatMap((name) => {
         /** @type {[string, number | string][]} */ const missing = [];

@@ -129,7 +129,7 @@ function candidateTable(shown) {
     const why = h(
       "button.quiet.small",
       { "aria-expanded": String(open.has(id)), "aria-label": `Why ${id} has its score`, click: toggle },
-      ["Why"],
+      "Why",
     );
     function toggle() {
       if (open.has(id)) open.delete(id);

@@ -126,9 +126,9 @@ export function showDialog(dialog) {
 
 /**
  * Ask the user to confirm an action; resolve to whether the user confirmed it.
- * @param {string} question @param {string} consequence @param {string} yes @param {string} [no]
+ * @param {string} question @param {string} yes @param {Children} consequence @param {string} [no]
  */
-export function confirmed(question, consequence, yes, no = "Keep it") {
+export function confirmed(question, yes, consequence, no = "Keep it") {
   const dialog = h("dialog", { "aria-label": question }, [
     h("form", { method: "dialog" }, [
       h("h2", question),

@@ -23,18 +23,15 @@ export function studyActions(id, changed) {
 
   const button = actionButtons(failure, changed);
 
-  /** @param {"pause" | "resume" | "cancel"} what */
-  const change = async (what) => {
+  const change = async (/** @type {"pause" | "resume" | "cancel"} */ what) => {
     await request(studyApi(id, `/${what}`), { method: "POST" });
     announce(`Requested: ${what} the study.`);
   };
 
   async function cancel() {
-    const isSure = await confirmed(
-      "Cancel this study?",
+    const isSure = await confirmed("Cancel this study?", "Cancel the study", [
       "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
-      "Cancel the study",
-    );
+    ]);
     if (isSure) await change("cancel");
   }
 

@@ -201,10 +201,8 @@ function dimensionOf(row) {
     const typed = values.map((value) => typedChoice(value, parameter));
     return { type: kind, choices: parameter === "/loss" ? values.map((name) => ({ name })) : typed };
   }
-  /** @param {string} part */
-  const input = (part) => findAll(row, `[data-part="${part}"]`, HTMLInputElement)[0];
-  /** @param {string} part */
-  const number = (part) => {
+  const input = (/** @type {string} */ part) => findAll(row, `[data-part="${part}"]`, HTMLInputElement)[0];
+  const number = (/** @type {string} */ part) => {
     const text = input(part).value.trim();
     return text === "" || Number.isNaN(Number(text)) ? text : Number(text);
   };

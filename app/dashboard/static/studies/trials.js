@@ -121,7 +121,7 @@ function columns(study, name, choose) {
         h(
           "button.quiet.small",
           { "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
-          ["Curve"],
+          "Curve",
         ),
     },
   ];

@@ -136,8 +136,7 @@ export const onFirstPage = () => !parameters().has("cursor");
 /** @param {string | null} nextCursor */
 export function showPager(nextCursor) {
   const node = elementById("pager");
-  /** @param {string | null} cursor */
-  const link = (cursor) => {
+  const link = (/** @type {string | null} */ cursor) => {
     const query = parameters();
     query.delete("cursor");
     if (cursor) query.set("cursor", cursor);

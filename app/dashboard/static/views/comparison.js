@@ -87,13 +87,11 @@ function everyQuery({ id, systems }, pair, metric, open) {
   const higherIsBetter = systems[pair.a].metrics[metric].higher_is_better;
   /** @param {Schemas["ComparedQuery"]} row */
   const values = (row) => [pair.a, pair.b].map((system) => row.values[metric][system]);
-  /** @param {Schemas["ComparedQuery"]} row */
-  const difference = (row) => {
+  const difference = (/** @type {Schemas["ComparedQuery"]} */ row) => {
     const [a, b] = values(row);
     return a === null || b === null ? null : b - a;
   };
-  /** @param {number | null} value */
-  const words = (value) => (value === null ? "–" : signed(value));
+  const words = (/** @type {number | null} */ value) => (value === null ? "–" : signed(value));
   /** @param {number} index @returns {(row: Schemas["ComparedQuery"]) => number | null} */
   const valueAt = (index) => (row) => values(row)[index];
   const columns = [
@@ -102,8 +100,7 @@ function everyQuery({ id, systems }, pair, metric, open) {
     { label: systems[pair.b].name, sort: "b", higherIsBetter, value: valueAt(1) },
   ];
   const parameters = { a: String(pair.a), b: String(pair.b), metric };
-  /** @param {Schemas["ComparedQuery"]} row */
-  const query = (row) => openedQuery(row, open);
+  const query = (/** @type {Schemas["ComparedQuery"]} */ row) => openedQuery(row, open);
   return queryTable({ path: comparisonApi(id, "/queries"), parameters, query, columns });
 }
 

@@ -66,12 +66,11 @@ async function systemPicker(container, changed) {
   }
 
   function showOrder() {
-    /** @param {string} reference */
-    const remove = (reference) =>
+    const remove = (/** @type {string} */ reference) =>
       h(
         "button.quiet.small",
         { "aria-label": `Leave out ${names.get(reference) ?? reference}`, click: () => toggle(reference, false) },
-        ["×"],
+        "×",
       );
     replace(
       order,

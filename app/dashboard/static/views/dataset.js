@@ -240,8 +240,7 @@ function overview(container, { id, statistics, findings }) {
 
 /** @param {HTMLElement} container @param {ReadDataset} dataset @param {string} wanted */
 function features(container, { id, statistics }, wanted) {
-  /** @param {string} name */
-  const search = (name) => remember("features", name);
+  const search = (/** @type {string} */ name) => remember("features", name);
   loadInto(container, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
 }
 

@@ -60,12 +60,9 @@ function deleteTicked({ ids, items, clear, reload }) {
   const button = h("button.danger.quiet", { click, needs: "write" }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {
     const only = ids.length === 1 && items.get(ids[0])?.name;
-    const sure = await confirmed(
-      `Delete ${only || counted(ids.length, "dataset")}?`,
+    const sure = await confirmed(`Delete ${only || counted(ids.length, "dataset")}?`, "Delete", [
       `${trashLabel()} Models trained on it are kept.`,
-      "Delete",
-      "Keep",
-    );
+    ]);
     if (!sure) {
       button.focus();
       return;

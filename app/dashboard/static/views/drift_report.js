@@ -75,10 +75,8 @@ function comparison(compared) {
 
 /** @param {(feature: Feature) => void} pick @returns {Column<Feature>[]} */
 function columns(pick) {
-  /** @param {number | null} value */
-  const number = (value) => (value === null ? "–" : fixed(value, 3));
-  /** @param {number | null} value */
-  const share = (value) => (value === null ? "–" : percent(value, 1));
+  const number = (/** @type {number | null} */ value) => (value === null ? "–" : fixed(value, 3));
+  const share = (/** @type {number | null} */ value) => (value === null ? "–" : percent(value, 1));
   return [
     {
       label: "Feature",

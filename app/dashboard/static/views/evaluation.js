@@ -55,8 +55,7 @@ function file(href, words, name) {
 
 /** @param {HTMLElement} files @param {string} ranking */
 function offerRanking(files, ranking) {
-  /** @param {string} format */
-  const address = (format) => rankingApi(ranking, `?format=${format}`);
+  const address = (/** @type {string} */ format) => rankingApi(ranking, `?format=${format}`);
   files.prepend(
     h("a", { href: rankingPage(ranking) }, "Open the ranking"),
     file(address("trec"), "Ranking (TREC run)", `${ranking}.run`),

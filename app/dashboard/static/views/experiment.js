@@ -251,11 +251,9 @@ function experimentActions() {
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
-    const sure = await confirmed(
-      "Cancel this experiment?",
+    const sure = await confirmed("Cancel this experiment?", "Cancel the experiment", [
       "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
-      "Cancel the experiment",
-    );
+    ]);
     if (sure) await request(experimentApi(id, "/cancel"), { method: "POST" });
   }
 

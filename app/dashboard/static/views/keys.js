@@ -72,7 +72,7 @@ function revokeButton(key) {
   async function revoke() {
     const consequence =
       "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.";
-    if (!(await confirmed(`Revoke ${key.name}?`, consequence, "Revoke"))) return;
+    if (!(await confirmed(`Revoke ${key.name}?`, "Revoke", consequence))) return;
     await request(`/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" });
     announce(`${key.name} was revoked.`);
     await show();

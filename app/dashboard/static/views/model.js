@@ -203,8 +203,7 @@ async function aboutView(model) {
 /** @param {Model} model */
 function settings({ loss, scorer, hyperparameters }) {
   if (!loss) return null;
-  /** @param {Record<string, Json> | null} values */
-  const facts = (values) => {
+  const facts = (/** @type {Record<string, Json> | null} */ values) => {
     const known = Object.entries(values || {}).filter(([, value]) => value !== null);
     return factList(
       "facts",
@@ -216,12 +215,7 @@ function settings({ loss, scorer, hyperparameters }) {
 }
 
 // The data of a view is read when the view is first shown.
-/**
- * @typedef {object} View
- * @property {string} name
- * @property {string} label
- * @property {(model: Model, view: HTMLElement) => Promise<Child[]>} fill
- */
+/** @typedef {{name: string, label: string, fill: (model: Model, view: HTMLElement) => Promise<Child[]>}} View */
 
 /** @type {View[]} */ const VIEWS = [
   { name: "about", label: "About", fill: aboutView },
@@ -282,8 +276,7 @@ function show(model) {
 async function versionsView({ id, name }) {
   const link = h("a.button", { role: "link", "aria-disabled": "true", title: "Tick two or more models" }, "Compare");
   const box = modelTicks(link);
-  /** @param {Model} model */
-  const tick = (model) => box(`${name}:${model.version}`, model.created_at);
+  const tick = (/** @type {Model} */ model) => box(`${name}:${model.version}`, model.created_at);
   const head = h("div.panel-head", [
     h("h2", `Versions of ${name}`),
     h("div.actions", link, h("a.button.quiet", { href: modelPage(name) }, "Latest")),

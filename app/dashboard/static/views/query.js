@@ -70,8 +70,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
 
   /** Return a column that the file has besides the features. @param {string} name @returns {Column<Document>} */
   function fileColumn(name) {
-    /** @param {Document} row */
-    const text = (row) => row.columns?.[name] ?? "";
+    const text = (/** @type {Document} */ row) => row.columns?.[name] ?? "";
     const number = documents.every((row) => Number.isFinite(Number(text(row))));
     return {
       label: name,
@@ -167,8 +166,7 @@ function draw({ statistics }, query, profiles) {
 
 /** Return the names of the features, the best single ranker first. @param {Schemas["FeatureProfile"][]} profiles */
 function rankedFeatures(profiles) {
-  /** @param {Schemas["FeatureProfile"]} profile */
-  const worth = ({ ndcg_at_10: value }) => value ?? -1;
+  const worth = (/** @type {Schemas["FeatureProfile"]} */ { ndcg_at_10: value }) => value ?? -1;
   return [...profiles].sort((one, other) => worth(other) - worth(one)).map(({ name }) => name);
 }
 

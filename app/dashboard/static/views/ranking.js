@@ -150,7 +150,7 @@ function rankedQuery({ id }, dataset) {
     const button = h(
       "button.quiet.small",
       { "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
-      ["Features"],
+      "Features",
     );
     function toggle() {
       below.hidden = !below.hidden;
@@ -196,8 +196,7 @@ async function datasetOf({ dataset_id: dataset }) {
 function draw(ranking, dataset) {
   const { system, model_id: model, dataset_id: datasetId, findings } = ranking;
   const view = rankedQuery(ranking, dataset);
-  /** @param {string} queryId */
-  const address = (queryId) => `#${new URLSearchParams({ query: queryId })}`;
+  const address = (/** @type {string} */ queryId) => `#${new URLSearchParams({ query: queryId })}`;
   const queries = dataset
     ? queryList(dataset, hashValue("prefix") ?? "", (prefix) => setHashValues({ prefix }), address)
     : emptyState("The dataset was deleted", "The ranking can still be downloaded.");
@@ -222,7 +221,7 @@ function actions({ dataset_id: dataset }) {
     h(
       "a.button",
       { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate`, needs: "write" },
-      ["Evaluate"],
+      "Evaluate",
     ),
     h("a.button.quiet", { href: comparisonFormPage([id], dataset) }, "Compare"),
     h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),

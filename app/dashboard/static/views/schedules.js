@@ -141,11 +141,9 @@ function card(first) {
   }
 
   async function remove() {
-    const sure = await confirmed(
-      `Delete the schedule ${schedule.name}?`,
+    const sure = await confirmed(`Delete the schedule ${schedule.name}?`, "Delete", [
       "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
-      "Delete",
-    );
+    ]);
     if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;

@@ -86,7 +86,7 @@ function trashCells({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted
   const restore = h(
     "button.quiet.small",
     { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name), needs: "write" },
-    ["Restore"],
+    "Restore",
   );
   return [
     { "data-trash": id },
@@ -109,11 +109,9 @@ async function restoreObject(id, name) {
 }
 
 async function emptyTrash() {
-  const sure = await confirmed(
-    "Empty the trash?",
+  const sure = await confirmed("Empty the trash?", "Empty it", [
     "All objects in the trash are deleted permanently, and their bytes are freed.",
-    "Empty it",
-  );
+  ]);
   if (!sure) return;
   await runAction(async () => {
     let complete = false;

@@ -71,20 +71,16 @@ function card(first) {
   }
 
   async function rotate() {
-    const sure = await confirmed(
-      "Make a new secret?",
+    const sure = await confirmed("Make a new secret?", "Make it", [
       "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
-      "Make it",
-    );
+    ]);
     if (sure) showNewSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
   }
 
   async function remove() {
-    const sure = await confirmed(
-      "Delete this webhook?",
+    const sure = await confirmed("Delete this webhook?", "Delete", [
       `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
-      "Delete",
-    );
+    ]);
     if (!sure) return;
     await request(path, { method: "DELETE" });
     announce("The webhook was deleted.");
