@@ -183,7 +183,7 @@ export function shown(name, content, job) {
     return content.map((group) => `{${group.join(", ")}}`).join(" ");
   }
   if (!Array.isArray(content)) return short(content);
-  return content.map((each) => (isObject(each) ? (each.system ?? JSON.stringify(each)) : each)).join(", ");
+  return content.map((each) => (isObject(each) ? (each.system ?? JSON.stringify(each)) : short(each))).join(", ");
 }
 
 /**
