@@ -31,7 +31,9 @@ function applyFilter() {
   pollNow();
 }
 
-const wantedAlias = () => field.value.trim() || "champion";
+function wantedAlias() {
+  return field.value.trim() || "champion";
+}
 
 async function refresh() {
   let alias;

@@ -36,11 +36,14 @@ const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "returned" };
 const DETAILED = new Set(["train", "reproduce", "auto-train", "evaluate"]);
 
 /** @param {Job} job */
-const isDetailed = (job) => DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
+function isDetailed(job) {
+  return DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
+}
 
 /** Check whether a job has several attempts, or one that lost its worker or was returned to the queue. @param {{attempts?: Attempt[]}} job */
-const hasHistory = ({ attempts = [] }) =>
-  attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
+function hasHistory({ attempts = [] }) {
+  return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
+}
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function attemptsPanel() {
