@@ -131,13 +131,16 @@ function columnsOf(documents, positions) {
     },
     number("NDCG@10", "ndcg_at_10", ndcgCell, "NDCG@10 of ranking by this feature alone, in the better direction"),
     number("Minimum", "minimum"),
-    number("Mean", "mean"),
+    number("Mean", "mean", ({ mean }) => short(mean === null ? mean : rounded(mean))),
     number("Maximum", "maximum"),
     number("Zeros", "zeros", (row) => percent(row.zeros, 1)),
     number("Missing", "missing", (row) => countCell(row.missing, documents)),
     number("Infinite", "infinite", (row) => countCell(row.infinite, documents)),
   ];
 }
+
+/** Round a mean to four digits, and a large one to a whole number. @param {number} mean */
+const rounded = (mean) => (Math.abs(mean) < 1000 ? Number(mean.toPrecision(4)) : Math.round(mean));
 
 /** @param {FeatureProfile} row */
 function ndcgCell({ ndcg_at_10: value, direction }) {

@@ -25,7 +25,7 @@ const row = (name, words, share) => h("tr", rowHead(name), h("td.bar-cell", bar(
 /** @param {number} share of the full width, 0 to 1 */
 export function bar(share) {
   return svg("svg.bar-line", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, [
-    svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6, rx: 1 }),
+    svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6 }),
   ]);
 }
 

@@ -135,7 +135,8 @@ export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
   // If the defaults cannot be read, no setting counts as a default.
   const defaults = await readDefaults(spec).catch(() => new Map());
-  const entries = flatten(spec);
+  // The link to the click log has its name.
+  const entries = flatten(spec).filter(([name]) => name !== "log_name");
   const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
   const changed = entries.filter((entry) => !atDefault.includes(entry));
   return panel("Specification", [

@@ -240,7 +240,7 @@ const DEFAULT_ALIAS = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAliasForm(model, done) {
-  const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
+  const name = textInput({ "data-pointer": "/alias" });
   const heading = h("h2");
   const container = h("div", { hidden: true });
   const form = h("form.panel.form.alias-form", { novalidate: true }, [
@@ -261,6 +261,7 @@ function newAliasForm(model, done) {
     /** Propose the default name where the model has no alias. @param {boolean} none */
     propose(none) {
       setText(heading, none ? "First alias" : "Another alias");
+      name.placeholder = none ? DEFAULT_ALIAS : "staging";
       if (none && !name.value) name.value = DEFAULT_ALIAS;
     },
   };

@@ -192,7 +192,7 @@ export async function exportView(model) {
   const form = h("form.panel.form", { novalidate: true }, [
     h("div.panel-head", h("h2", "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
-      "Before the download, the export is read back and evaluated as the engine does it. Inputs are judged documents, and values around the thresholds of trees or edge cases of other models.",
+      `The export is read back and scored as the engine does it: on judged documents, and on ${model.kind === "trees" ? "values around the thresholds of the trees" : "edge cases"}. Then you can download it.`,
     ),
     h("div.summary", { hidden: true }),
     h("div.row", field("Format", format), field("Compared with the model on ", dataset)),

@@ -35,13 +35,17 @@ function show(report) {
     ]),
     metaLine(
       ["Samples from ", timeElement(since), " to ", timeElement(until)],
-      `${counted(queries, "query", "queries")}, ${counted(documents, "document")}`,
+      counts({ queries, documents }),
       h("code", id),
     ),
     h("p.verdict-line", { "data-verdict": { drift: "worse", none: "better", too_few: "same" }[verdict] }, sentence),
     ...report.comparisons.map(comparison),
   ]);
 }
+
+/** @param {{queries: number, documents: number}} of samples or of their reference */
+const counts = ({ queries, documents }) =>
+  `${counted(queries, "query", "queries")} and ${counted(documents, "document")}`;
 
 /** @param {Compared} compared */
 function comparison(compared) {
@@ -65,9 +69,7 @@ function comparison(compared) {
   if (worst) pick(worst);
   return h("section.panel", [
     h("h2", title),
-    hint(
-      `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
-    ),
+    hint(sentence, reference.queries > 0 && ` The reference has ${counts(reference)}.`),
     picture,
     rows.length > 0 && table.node,
   ]);

@@ -202,8 +202,9 @@ function eventsOf(job) {
       job.priority === "normal" ? null : `${job.priority} priority`,
     ],
   ];
-  for (const { number, worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } of attempts) {
-    const start = number > 1 ? `attempt ${number}` : "started";
+  for (const [index, attempt] of attempts.entries()) {
+    const { worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } = attempt;
+    const start = index > 0 ? `attempt ${index + 1}` : "started";
     events.push([
       started,
       from ? `${start}, resumed from ${iterationWord(job)} ${count(from)}` : start,

@@ -19,7 +19,7 @@ const form = elementById("key-form", HTMLFormElement);
 const expires = elementById("expires", HTMLInputElement);
 
 create.addEventListener("click", () => dialog.showModal());
-find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 onSubmit(form, send);
 
 /** @type {ReturnType<typeof sortableTable<Schemas["Key"]>>} */

@@ -174,9 +174,9 @@ function rankedFeatures(profiles) {
 function facts({ query_id: name, query_text: text, total, weight, columns }) {
   /** @type {([string, string] | false | null | undefined | "")[]} */
   const facts = [
-    text && ["id", name],
-    ["documents", count(total)],
-    typeof weight === "number" && ["weight", short(weight)],
+    text && ["ID", name],
+    ["Documents", count(total)],
+    typeof weight === "number" && ["Weight", short(weight)],
     ...Object.entries(columns || {}),
   ];
   return factList("figures", facts);

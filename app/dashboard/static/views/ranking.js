@@ -111,8 +111,8 @@ function rankedQuery({ id }, dataset) {
     replace(container, [
       h("div.rows", [
         factList("figures", [
-          ["documents", count(documents.length)],
-          ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
+          ["Documents", count(documents.length)],
+          ["Relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
           [`DCG@${CUTOFF}`, metric(dcg)],
           [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
         ]),

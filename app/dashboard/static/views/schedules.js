@@ -48,7 +48,7 @@ const cards = keyedList(container, card);
 elementById("create").addEventListener("click", openForm);
 if (location.hash === "#create" || new URLSearchParams(location.search).has("from")) openForm();
 addEventListener("hashchange", () => location.hash === "#create" && openForm());
-find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 dialog.addEventListener("close", () => {
   if (location.hash === "#create") history.replaceState(null, "", location.pathname + location.search);
 });

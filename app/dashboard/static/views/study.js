@@ -138,7 +138,11 @@ function showProgress(node, study, trials) {
         counts.failed ? `${count(counts.failed)} failed` : null,
       ),
       progressTile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
-      progressTile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
+      progressTile(
+        "Default",
+        standard ? metric(standard.value) : "–",
+        gain !== null && (gain ? `best is ${signed(gain)}` : "is the best"),
+      ),
       progressTile("Time of trials", seconds ? briefDuration(seconds) : "–", `${study.parallel_trials} at a time`),
     ]),
     isRunning(study) &&

@@ -22,7 +22,7 @@ const form = elementById("webhook-form", HTMLFormElement);
 const cards = keyedList(container, card);
 
 create.addEventListener("click", () => dialog.showModal());
-find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 onSubmit(form, async () => {
   const { body } = await request("/v1/webhooks", { method: "POST", json: payloadOf(form) });
   dialog.close();
