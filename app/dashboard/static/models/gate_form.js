@@ -4,8 +4,8 @@ import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
+import { clickLogApi } from "../page/paths.js";
 import { h, replace } from "../page/dom.js";
-import { numberText } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
 export function gateForm(gate, cancel) {
@@ -24,9 +24,17 @@ export function gateForm(gate, cancel) {
   return { form, dataset, offerClicks: clicks.offer };
 }
 
-/** Return the request of a form; without a dataset, it has no metric, segment limit and baselines. @param {HTMLFormElement} form */
+/**
+ * Return the request of a form; without a dataset, it has no metric, segment limit and baselines, and without standard
+ * errors, the examination is exact.
+ * @param {HTMLFormElement} form
+ */
 export function gatePayload(form) {
-  const payload = payloadOf(form);
+  const { counterfactual, ...payload } = /** @type {Record<string, any>} */ (payloadOf(form));
+  if (counterfactual) {
+    const { examination_errors: errors, ...rule } = counterfactual;
+    payload.counterfactual = errors?.length ? counterfactual : rule;
+  }
   if (payload.dataset_id) return payload;
   const { metric, max_slice_drop, better_than_baselines, ...rest } = payload;
   return rest;
@@ -45,7 +53,7 @@ function judgmentRules(gate, dataset) {
           ["better", "significantly better"],
         ]),
       ),
-      field("p-value below", text("/p", gate ? numberText(gate.p) : "0.05", "number"), "shows a difference"),
+      field("p-value below", text("/p", gate?.p ?? 0.05, "number"), "shows a difference"),
       field(
         "Largest drop in a segment",
         text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
@@ -92,6 +100,8 @@ function clickRules(gate) {
 
   async function offer() {
     const { items } = await get("/v1/click-logs?status=ready&limit=200");
+    if (rule && !items.some(({ id }) => id === rule.click_log_id))
+      items.push(await get(clickLogApi(rule.click_log_id)));
     replace(log, [
       h("option", { value: "" }, items.length ? "None" : "There is no click log yet"),
       ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
@@ -133,7 +143,7 @@ function estimationFields(rule, features) {
       field("Largest weight", text("/counterfactual/clip", rule?.clip ?? "", "number"), "no limit unless given"),
       field(
         "Non-inferiority margin",
-        text("/counterfactual/margin", numberText(rule?.margin ?? 0), "number"),
+        text("/counterfactual/margin", rule?.margin ?? 0, "number"),
         "0: must be significantly better",
       ),
     ]),

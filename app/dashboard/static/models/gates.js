@@ -123,8 +123,8 @@ export function gatePanel(name, { alias, gated }) {
       const offer = offerEvaluationDatasets(dataset, gate?.dataset_id);
       // If the alias does not exist yet, offer the datasets that suit the latest version.
       await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
-      // Propose no dataset for a gate without judgments.
-      if (gate && !gate.dataset_id) dataset.value = "";
+      // Keep the dataset of the gate even if it does not suit the version; propose none for a gate without judgments.
+      if (gate) dataset.value = gate.dataset_id ?? "";
       await offerClicks();
     }
   }
