@@ -238,8 +238,8 @@ def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepare
     card = page.locator('.alias[data-alias="clicked"]')
     card.get_by_role("button", name="Edit gate").click()
     expect(card.get_by_label("Examination by rank")).to_be_visible()
-    expect(card.get_by_label("Examination by rank")).to_have_value("1 0.5")
-    expect(card.get_by_label("Standard errors")).to_have_value("0 0.1")
+    expect(card.get_by_label("Examination by rank")).to_have_value("1, 0.5")
+    expect(card.get_by_label("Standard errors")).to_have_value("0, 0.1")
     card.get_by_role("button", name="Set gate").click()
     expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
     assert page.request.get(f"{alias}/gate").json()["counterfactual"] == gate["counterfactual"]

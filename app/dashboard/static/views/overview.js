@@ -7,8 +7,8 @@ import { statusWord } from "../jobs/labels.js";
 import { championList } from "../models/champions.js";
 import { jobPage } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
-import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
-import { hint, problemBox } from "../page/parts.js";
+import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { problemBox } from "../page/parts.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
@@ -95,63 +95,14 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
   ]);
 }
 
-/** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
-
-/**
- * Return the panel of the first steps that are not done, or null if all are done.
- * @param {Schemas["Counts"]} counts @param {boolean} hasChampion @param {boolean} hasClickLog
- */
-function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog) {
-  /** @type {Step[]} */ const steps = [
-    [
-      datasets > 0,
-      "Add data",
-      "Upload judged queries, or generate a synthetic dataset.",
-      "/datasets#add",
-      "Add a dataset",
-    ],
-    [
-      models > 0,
-      "Find the best model",
-      "Search within a time budget, or train with a loss of your choice.",
-      "/train",
-      "Find the best model",
-    ],
-    [
-      hasChampion,
-      "Put a model in use",
-      "The alias champion points at the version that your search engine uses.",
-      "/models",
-      "Choose a model",
-    ],
-    [
-      comparisons > 0,
-      "Compare two models",
-      "Query by query, with a test whether the difference is significant.",
-      "/comparisons#compare",
-      "Compare",
-    ],
-    [
-      hasClickLog,
-      "Learn from clicks",
-      "Make labels from a click log, or train on clicks without labels.",
-      "/guide/how-to/clicks/",
-      "Read how",
-    ],
-  ];
-  const left = steps.filter(([done]) => !done);
-  if (!left.length) return null;
-  /** @param {Step} step @param {number} index */
-  const item = ([, name, words, href, action], index) =>
-    h("li.step", [
-      h("h3", name),
-      hint(words),
-      h("a", { class: index === 0 ? "button primary" : "button quiet", href }, action),
-    ]);
-  return h("section.panel", { "aria-labelledby": "steps-title" }, [
-    h("h2", { id: "steps-title" }, left.length < steps.length ? "Next steps" : "First steps"),
-    h("ol.steps", ...left.map(item)),
-  ]);
+/** Show the first steps that are not done. @param {Record<string, boolean>} done by the name of the step */
+function showSteps(done) {
+  const steps = findAll(document, "[data-step]", HTMLElement);
+  for (const step of steps) step.hidden = done[step.dataset.step ?? ""];
+  const left = steps.filter((step) => !step.hidden);
+  for (const step of left) find(step, "a").className = step === left[0] ? "button primary" : "button quiet";
+  elementById("first").hidden = left.length === 0;
+  setText(elementById("steps-title"), left.length < steps.length ? "Next steps" : "First steps");
 }
 
 const MAX_ACTIVE_SHOWN = 8;
@@ -263,7 +214,13 @@ function showDecisions({ champions, comparisons, promotions, clickLogs, counts }
   replace(elementById("results"), verdictList(verdicts));
   elementById("champions-panel").hidden = !champions.items.length;
   elementById("results-panel").hidden = !verdicts.length;
-  replace(elementById("first"), firstSteps(counts, champions.items.length > 0, clickLogs.items.length > 0));
+  showSteps({
+    data: counts.datasets > 0,
+    model: counts.models > 0,
+    champion: champions.items.length > 0,
+    comparison: counts.comparisons > 0,
+    clicks: clickLogs.items.length > 0,
+  });
 }
 
 /** @param {Job[]} jobs @param {{running: number, queued: number}} counts */
