@@ -226,11 +226,11 @@ function sizeLabel(statistics) {
 function compatibilityLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
-  return joined([
-    joined([fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)], " · "),
+  const warnings = joined([
     fit?.part === "train" && "A model was trained on these queries: metrics on them are optimistic.",
     absent.length > 0 && `Absent: ${counted(absent.length, "feature")} (${first}), which count as missing values.`,
   ]);
+  return joined([joined([fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)], " · "), warnings], ". ");
 }
 
 /** Choose a dataset in the selects that offer it. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
