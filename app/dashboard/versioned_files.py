@@ -20,8 +20,10 @@ CACHE_FOREVER = f"public, max-age={365 * 24 * 3600}, immutable"
 STYLES = "styles.css"
 
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
-# JSDoc comments on lines without code; they are about a quarter of a script's size.
-_JSDOC = re.compile(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*$", re.MULTILINE | re.DOTALL)
+# JSDoc comments at the starts of lines, and types within lines: about a quarter of a script's size.
+_JSDOC = re.compile(
+    r"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*|/\*\* @type (?:(?!\*/).)*\*/ ?", re.MULTILINE | re.DOTALL
+)
 # The order matters: later style sheets override earlier ones.
 _SHEETS = (
     *("tokens", "layout", "controls", "forms", "text", "tables", "figures"),

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.appearance import check_pages
 from tests.browser.prepared import Prepared
@@ -238,11 +238,54 @@ def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepare
     card = page.locator('.alias[data-alias="clicked"]')
     card.get_by_role("button", name="Edit gate").click()
     expect(card.get_by_label("Examination by rank")).to_be_visible()
-    expect(card.get_by_label("Examination by rank")).to_have_value("1 0.5")
-    expect(card.get_by_label("Standard errors")).to_have_value("0 0.1")
+    expect(card.get_by_label("Examination by rank")).to_have_value("1, 0.5")
+    expect(card.get_by_label("Standard errors")).to_have_value("0, 0.1")
     card.get_by_role("button", name="Set gate").click()
     expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
     assert page.request.get(f"{alias}/gate").json()["counterfactual"] == gate["counterfactual"]
+
+
+def test_the_form_of_a_gate_keeps_what_it_does_not_offer(visit: Visit, prepared: Prepared) -> None:
+    """A dataset that does not suit the version, an old click log and exact numbers survive another edit."""
+    data = prepared.test_data()
+    prepared.model(1)
+    log = prepared.job(kind="simulate-clicks", dataset_id=data, log_name="old", features=["f1"], lists=100)
+    page = visit.page
+    alias = f"{visit.url}/v1/models/compared/aliases/kept"
+    assert page.request.put(alias, data={"version": 1}).ok
+    estimate = {
+        "click_log_id": log["click_log_id"],
+        "dataset_id": data,
+        "estimator": "examination",
+        "examination": [1.0, 0.5],
+        "margin": 0.12345678,
+    }
+    rule = {"dataset_id": data, "metric": "ndcg@10", "p": 0.012345678, "counterfactual": estimate}
+    answer = page.request.put(f"{alias}/gate", data=rule)
+    assert answer.ok, answer.text()
+    gate = answer.json()
+    page.route("**/v1/click-logs?*", lambda route: route.fulfill(json={"items": [], "next_cursor": None}))
+    page.route("**/v1/datasets?*for=*", lambda route: _refuse_dataset(route, data))
+    visit.open("/models/compared:1#view=aliases")
+    card = page.locator('.alias[data-alias="kept"]')
+    card.get_by_role("button", name="Edit gate").click()
+    expect(card.get_by_label("Compared on the queries of")).to_have_value(data)
+    card.get_by_label("Largest drop in a segment").fill("0.5")
+    with page.expect_response(f"{alias}/gate") as sent:
+        card.get_by_role("button", name="Set gate").click()
+    assert sent.value.ok, sent.value.text()
+    kept = page.request.get(f"{alias}/gate").json()
+    assert kept | {"updated_at": gate["updated_at"]} == gate | {"max_slice_drop": 0.5}
+
+
+def _refuse_dataset(route: Route, dataset: str) -> None:
+    """Answer that a dataset does not suit the systems."""
+    answer = route.fetch()
+    page = answer.json()
+    for item in page["items"]:
+        if item["id"] == dataset:
+            item["fit"] = (item["fit"] or {}) | {"fits": False, "reason": "no feature of the model"}
+    route.fulfill(response=answer, json=page)
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def test_an_action_that_is_not_confirmed_keeps_the_reason(visit: Visit, prepared
     card.get_by_role("button", name=f"Promote version {newer}").click()
     expect(card.get_by_text("It is worse.")).to_be_visible()
     card.get_by_role("button", name="Roll back").click()
-    page.get_by_role("dialog").get_by_role("button", name="Leave it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Keep it").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(card.get_by_text("It is worse.")).to_be_visible()
 

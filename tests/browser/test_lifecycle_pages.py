@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.prepared import Prepared, judged_table, run_text
-from tests.browser.visit import LOOKS, Look, Visit
+from tests.browser.visit import LOOKS, PHONE, Look, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -238,3 +238,20 @@ def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) 
     page.get_by_label("Filter by project").select_option("No project")
     page.wait_for_url("**/jobs?project=-")
     expect(page.get_by_role("link", name="Second look")).to_have_count(0)
+
+
+_BROKEN_WORDS = """labels => labels.flatMap(({ firstChild: text }) =>
+  [...text.data.matchAll(/\\S+/g)].filter(({ 0: word, index }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return range.getClientRects().length > 1;
+  }).map(([word]) => word))"""
+
+
+@pytest.mark.parametrize("look", [("light", PHONE)])
+def test_words_of_the_storage_table_are_whole_on_a_phone(visit: Visit, look: Look) -> None:
+    """The kinds of objects wrap between words only."""
+    kinds = visit.open("/settings/storage").locator("#storage .beside-bar")
+    expect(kinds.filter(has_text="Comparisons")).to_be_visible()
+    assert kinds.evaluate_all(_BROKEN_WORDS) == []

@@ -106,7 +106,7 @@ def test_the_form_opens_from_an_empty_list_again(visit: Visit) -> None:
     dialog = page.get_by_role("dialog")
     for _ in range(2):
         link.click()
-        dialog.get_by_role("button", name="Cancel").click()
+        dialog.get_by_role("button", name="Close").click()
         expect(dialog).to_have_count(0)
     link.focus()
     with page.expect_response("**/v1/schedules?*"):

@@ -101,6 +101,24 @@ test("the first of the usual names of a document goes before the others, which a
   assert.deepEqual(guess.automaticRoles(header, rows, usual), ["label", "query", ...described]);
 });
 
+test("every column that the service may take for a role has it, so that the user chooses", () => {
+  const usual = {
+    ...USUAL,
+    label: ["label", "grade"],
+    query: ["query_id", "query"],
+    document_title: ["title", "name"],
+  };
+  const roles = (header, row) => guess.automaticRoles(header, [row], usual);
+  assert.deepEqual(roles(["label", "grade", "query_id"], ["1", "0", "a"]), ["label", "label", "query"]);
+  assert.deepEqual(guess.roleProblems(["label", "label", "query"]), ["Several columns are the label."]);
+  // A text beside the id of the query describes it; a number may be another id.
+  assert.deepEqual(roles(["label", "query", "query_id"], ["1", "red shoes", "7"]), ["label", "query_columns", "query"]);
+  assert.deepEqual(roles(["label", "query", "query_id"], ["1", "8", "7"]), ["label", "query", "query"]);
+  // Titles are only shown: the first one is taken.
+  const titles = ["document_title", "query_columns"];
+  assert.deepEqual(roles(["label", "query", "name", "title"], ["1", "a", "x", "y"]), ["label", "query", ...titles]);
+});
+
 test("truth values, decimal commas and missing values are no texts, as in the service", () => {
   const header = ["label", "query", "in_stock", "price", "age", "brand"];
   const rows = [

@@ -43,6 +43,7 @@ test("limits have units, and lists are enumerated", () => {
   assert.equal(shown("rankers", [{ system: "web:3", model_id: "mdl_1" }, { system: "bm25" }], {}), "web:3, bm25");
   assert.equal(shown("choices", [{ name: "mse" }, 3], {}), '{"name":"mse"}, 3');
   assert.equal(shown("contract", { gain: "linear" }, {}), "gain y");
+  assert.equal(shown("examination", [1, 2 / 3, 0.1 + 0.2], {}), "1, 0.666667, 0.3");
   assert.equal(shown("learning_rate", 0.1 + 0.2, {}), "0.3");
 });
 

@@ -216,6 +216,7 @@ declare global {
 
   /** A child of an element; false, null and undefined are left out. */
   type Child = Node | string | number | null | undefined | false;
+  type Children = Child | Children[];
 
   type AttributeValue = string | number | boolean | null | undefined;
 
@@ -231,7 +232,7 @@ declare global {
   type TagOf<Given> = Given extends `${infer Tag}.${string}` ? Tag : Given;
 
   /** The children of an element, which its attributes may precede. */
-  type Content = [attributes: Attributes, ...children: (Child | Child[])[]] | (Child | Child[])[];
+  type Content = [attributes: Attributes, ...children: Children[]] | Children[];
 
   /** Headings of columns: texts, cells, and groups of both. */
   type Heads = (Child | Child[])[];

@@ -4,7 +4,8 @@ import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, jobApi, modelPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -13,19 +14,16 @@ import { briefDuration, metric, pValue } from "../page/format.js";
 export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);
-  return h(
-    "section.conclusion",
-    { "aria-label": "Conclusion" },
+  return h("section.conclusion", { "aria-label": "Conclusion" }, [
     h("p.sentence", sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
     times && hint(times),
-  );
+  ]);
 }
 
 /**
  * Return a panel with the conclusion of an automatic training, hidden until it is read and if there is none.
- *
  * @param {string} job id of the training
  */
 export function conclusionPanel(job) {
@@ -51,13 +49,12 @@ function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
   const link = (href, words) => h("a.button.quiet", { href }, words);
-  return h(
-    "div.actions",
+  return h("div.actions", [
     h("a.button.primary", { href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),
     link(`${page}#view=exports`, "Export"),
-  );
+  ]);
 }
 
 /** Compare the model with the baselines. @param {Conclusion} conclusion @param {string} name of the metric */

@@ -12,7 +12,6 @@ const UNRANKED = { stopped: "stopped", "out-of-time": "out of time", "not-tried"
 /**
  * Return the values on the held-out queries, on which the candidates were measured. The sentence of the conclusion may be
  * about test data instead.
- *
  * @param {Conclusion | null} conclusion
  */
 const heldOutConclusion = (conclusion) => (conclusion?.data === "test" ? (conclusion.held_out ?? null) : conclusion);
@@ -23,9 +22,7 @@ export const SUM = -1;
 /**
  * Return the candidates that were measured on all folds, best first, then the candidates in training. If the
  * model is a sum of candidates, the sum is ranked with them.
- *
- * @param {Leaderboard} leaderboard
- * @returns {Candidate[]}
+ * @param {Leaderboard} leaderboard @returns {Candidate[]}
  */
 export function ranked({ items, higher_is_better: higherIsBetter, conclusion }) {
   const complete = [...items.filter(({ status }) => status === "complete"), ...sumRow(items, conclusion)];
@@ -35,9 +32,7 @@ export function ranked({ items, higher_is_better: higherIsBetter, conclusion }) 
 
 /**
  * Return the row of the sum, with its value on the same queries as the candidates.
- *
- * @param {Candidate[]} items
- * @param {Conclusion | null} conclusion
+ * @param {Candidate[]} items @param {Conclusion | null} conclusion
  * @returns {Candidate[]} no row if the model is a single candidate, or has no values on held-out queries
  */
 function sumRow(items, conclusion) {
@@ -103,9 +98,7 @@ export function countLabel({ items }) {
 /**
  * Return the label of a candidate relative to the best one: "best value", "tied with the best" or nothing. The sum and
  * candidates in training have their own labels.
- *
- * @param {Candidate} candidate
- * @param {Candidate | undefined} best
+ * @param {Candidate} candidate @param {Candidate | undefined} best
  */
 export function positionLabel({ number, status, tied_with_best: tied }, best) {
   if (status === "running") return "in training";
@@ -125,13 +118,10 @@ export function settingsLabel({ loss, scorer, hyperparameters }) {
 /**
  * Return the baselines to draw as reference lines, with their values on the same queries as the candidates. Random order
  * is left out: its low value would compress the scale of the other values.
- *
- * @param {Conclusion | null} conclusion
- * @returns {{name: string, value: number}[]}
+ * @param {Conclusion | null} conclusion @returns {{name: string, value: number}[]}
  */
-export function baselineLines(conclusion) {
-  return (heldOutConclusion(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
-}
+export const baselineLines = (conclusion) =>
+  (heldOutConclusion(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
 
 /** "LightGBM's default trees 0.4310". @param {{name: string, value: number}} line */
 export const lineLabel = ({ name, value }) => `${name} ${metric(value)}`;

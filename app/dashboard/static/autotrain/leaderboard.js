@@ -22,18 +22,8 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import {
-  bodyRows,
-  changeDetector,
-  h,
-  hint,
-  numberHeads,
-  replace,
-  scrollRegion,
-  setText,
-  svg,
-  tableHead,
-} from "../page/dom.js";
+import { changeDetector, h, replace, setText, svg } from "../page/dom.js";
+import { bodyRows, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
@@ -42,9 +32,7 @@ import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 
 /**
  * Return the conclusion and the candidates of a job; `update` reads them again.
- *
- * @param {Job} first
- * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
+ * @param {Job} first @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
  */
 export function leaderboard(first) {
   const name = String(first.spec.metric);
@@ -62,19 +50,16 @@ export function leaderboard(first) {
       attributes: ({ weight, number }) => ({ class: weight > 0 && "main", "data-candidate": number }),
     },
   );
-  const node = h(
-    "div.leaderboard",
+  const node = h("div.leaderboard", [
     conclusionNode,
-    h(
-      "section",
-      { "aria-label": "Candidates" },
+    h("section", { "aria-label": "Candidates" }, [
       h("h3", "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
       state,
       legend,
       table.node,
       unrankedSection.node,
-    ),
-  );
+    ]),
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -117,11 +102,9 @@ function columns(name, drawing) {
       value: (candidate) => candidate.name,
       cell: (candidate) => [
         h("span.name", { title: settingsLabel(candidate) }, candidate.name),
-        h(
-          "small",
-          { title: candidate.tied_with_best && "Not significantly worse than the best candidate" },
+        h("small", { title: candidate.tied_with_best && "Not significantly worse than the best candidate" }, [
           positionLabel(candidate, drawing().best),
-        ),
+        ]),
       ],
     },
     {
@@ -199,11 +182,9 @@ function stateLabel(job, board) {
 
 /** @param {{name: string, value: number}} line @param {number} index */
 function lineEntry(line, index) {
-  const mark = svg(
-    "svg.whisker",
-    { "aria-hidden": "true" },
+  const mark = svg("svg.whisker", { "aria-hidden": "true" }, [
     svg("line.reference", { x1: "50%", x2: "50%", y1: 0, y2: "100%" }),
-  );
+  ]);
   return h("li", { "data-line": index }, mark, lineLabel(line));
 }
 
@@ -212,12 +193,10 @@ function unrankedPart() {
   const summary = h("summary");
   const rows = h("tbody");
   const heads = ["Candidate", "Reason", numberHeads("Value so far", "Folds")];
-  const node = h(
-    "details.more",
-    { hidden: true },
+  const node = h("details.more", { hidden: true }, [
     summary,
     scrollRegion("Candidates that are not ranked", h("table", tableHead(...heads), rows)),
-  );
+  ]);
   return {
     node,
     update(board) {
@@ -226,7 +205,7 @@ function unrankedPart() {
       setText(summary, `Not ranked: ${unrankedLabel(candidates)}`);
       replace(
         rows,
-        ...bodyRows(heads, candidates, (candidate) => [
+        bodyRows(heads, candidates, (candidate) => [
           h("span.name", { title: settingsLabel(candidate) }, candidate.name),
           h("span.wrap", reasonLabel(candidate)),
           metric(candidate.value),

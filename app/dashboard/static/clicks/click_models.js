@@ -1,7 +1,8 @@
 /** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { dataTable, disclosure, factList, h, hint, numberHeads } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { dataTable, disclosure, factList, hint, numberHeads } from "../page/parts.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @param {ClickModelResult} result @returns {Child[]} */
@@ -26,9 +27,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     fixed(each.perplexity, 4),
     fixed(each.conditional_perplexity, 4),
   ];
-  return h(
-    "section.rows",
-    { "aria-label": "Models compared" },
+  return h("section.rows", { "aria-label": "Models compared" }, [
     h("h3", "Models compared"),
     dataTable("Comparison of models", ["Model", numbers], models, cells, { class: "click-table" }),
     hint(
@@ -36,13 +35,12 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
       unseen > 0 &&
         ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
     ),
-  );
+  ]);
 }
 
 /** Return the interval with the opposite sign: " 0.00042 to 0.00113", or " no interval" of one held-out user. @param {{lower: number | null, upper: number | null}} difference */
-function differenceInterval({ lower, upper }) {
-  return lower === null || upper === null ? " no interval" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
-}
+const differenceInterval = ({ lower, upper }) =>
+  lower === null || upper === null ? " no interval" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
 
 /** @param {ComparedModel[]} models */
 function perplexityFigure(models) {
@@ -63,9 +61,7 @@ function perplexityFigure(models) {
 export function fittedModel({ model, label, parameters, findings }) {
   const single = Object.entries(parameters).filter(([, rows]) => rows.length === 1 && rows[0].rank === undefined);
   const byRank = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
-  return h(
-    "section.rows",
-    { "aria-label": "Parameters" },
+  return h("section.rows", { "aria-label": "Parameters" }, [
     h("h3", `Parameters of ${model}`, h("small", ` ${label}, estimated from all lists`)),
     findings.length > 0 && h("ul.click-notes", ...findings.map((words) => h("li", ...withCode(words)))),
     single.length > 0 &&
@@ -76,7 +72,7 @@ export function fittedModel({ model, label, parameters, findings }) {
     h("div.columns", ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
     byRank.length > 0 && parameterTable(byRank),
     !Object.keys(parameters).length && hint("This model has no parameters that all queries share."),
-  );
+  ]);
 }
 
 /** @param {string} name */
@@ -95,9 +91,7 @@ function withInterval({ value, lower, upper }) {
 /**
  * Draw a parameter by rank. A parameter that depends on the last click has a line for no click and for each of the first
  * three ranks of that click.
- *
- * @param {string} name
- * @param {ParameterRow[]} rows
+ * @param {string} name @param {ParameterRow[]} rows
  */
 function parameterFigure(name, rows) {
   const clicks = [...new Set(rows.map((row) => row.last_click))];

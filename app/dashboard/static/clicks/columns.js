@@ -1,16 +1,15 @@
 /**
- * Column roles of a click log that is a table: a select for each role, with the columns of the file's header.
- * @module
+ * Column roles of a click log that is a table: a select for each role, with the columns of the file's header. @module
  */
 import { firstRecords } from "../forms/text_file.js";
-import { dataTable, find, findAll, h, replace } from "../page/dom.js";
+import { find, findAll, h, replace } from "../page/dom.js";
+import { dataTable } from "../page/parts.js";
 
 const PREVIEW_ROWS = 5;
 
 /**
  * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `container` if the file is
  * not a table.
- *
  * @param {HTMLElement} container with a select for each role, whose `data-usual` lists the usual names of the column
  * @param {string} text the beginning of the file
  */

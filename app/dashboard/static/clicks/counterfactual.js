@@ -2,7 +2,8 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/paths.js";
-import { dataTable, h, hint, numberHeads, statusBadge } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { dataTable, hint, numberHeads, statusBadge } from "../page/parts.js";
 import { count, counted, percent } from "../page/format.js";
 
 /** @param {CounterfactualResult} result @param {Job} job */
@@ -10,8 +11,7 @@ export function counterfactualResult(result, { spec }) {
   const requested = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
     /** @type {unknown} */ (spec.systems ?? [])
   );
-  /** @param {string} name */
-  const pageOf = (name) => {
+  const pageOf = (/** @type {string} */ name) => {
     const system = requested.find((each) => each.system === name);
     return system?.model_id ? modelPage(name) : system?.ranking_id && rankingPage(system.ranking_id);
   };
@@ -20,14 +20,12 @@ export function counterfactualResult(result, { spec }) {
 
 /**
  * Show the estimates with their verdicts, and how far the log supports them.
- *
  * @param {CounterfactualResult} result
  * @param {(name: string) => string | null | undefined} pageOf returns the URL of the page of a model or ranking
  * @returns {Child[]}
  */
 export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {
-  /** @param {string} name */
-  const named = (name) => {
+  const named = (/** @type {string} */ name) => {
     const href = pageOf(name);
     return href ? h("a", { href }, name) : h("span", name);
   };
@@ -88,13 +86,11 @@ function supportTable(systems, named) {
     ...[largest, system.clipped, system.unsupported].map((share) => percent(share, 1)),
     supportLabel(system.missing),
   ];
-  return h(
-    "section.rows",
-    { "aria-label": "Support by the log" },
+  return h("section.rows", { "aria-label": "Support by the log" }, [
     h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems, cells, { class: "click-table" }),
     hint(
       `A verdict needs at least ${MIN_CLUSTERS} users, or lists in a log without users, and an effective sample size of at least 100. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),
-  );
+  ]);
 }

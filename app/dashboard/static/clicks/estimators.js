@@ -10,9 +10,6 @@ const ESTIMATORS = {
   slate: "weights by 1 / propensity of the whole list",
 };
 
-/** Condition (`data-when`) of the fields for estimators that can divide by the mean weight. */
-export const NORMALISED_WHEN = "estimator=slate,item_position,reward_interaction";
-
 /** Return an option for each estimator. @param {string} chosen */
 export function estimatorOptions(chosen) {
   return Object.entries(ESTIMATORS).map(([name, words]) =>

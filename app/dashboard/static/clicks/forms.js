@@ -70,9 +70,7 @@ async function offerDatasets(form) {
 /**
  * Offer the propensities that jobs on the log have estimated, and the true propensities of a simulated log. The affine
  * correction needs propensities with intercepts.
- *
- * @param {HTMLFormElement} form
- * @param {string} logId
+ * @param {HTMLFormElement} form @param {string} logId
  */
 async function offerPropensities(form, logId) {
   const selects = findAll(form, "select[data-list]", HTMLSelectElement).filter(
@@ -93,8 +91,7 @@ async function offerPropensities(form, logId) {
   }
 }
 
-/** @type {Record<string, string>} */
-const NO_PROPENSITIES = {
+/** @type {Record<string, string>} */ const NO_PROPENSITIES = {
   propensities: "Estimate propensities first",
   affine: "Estimate propensities with trust-em first",
   examination: "Estimate propensities with intervals first",

@@ -1,11 +1,11 @@
 /** Source, statistics and actions of a click log. @module */
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { h, hint, panel } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { hint, panel } from "../page/parts.js";
 import { count, counted, filesLabel, joined, percent, size, timeElement } from "../page/format.js";
 
-/** @type {Record<string, string>} */
-const FORMATS = {
+/** @type {Record<string, string>} */ const FORMATS = {
   table: "table",
   ubi: "User Behavior Insights",
   sessions: "sessions",
@@ -46,9 +46,8 @@ export function logTiles(statistics) {
 }
 
 /** "from 3 days ago to 2 hours ago", nothing if the log has no times. @param {LogStatistics} statistics */
-export function periodLabel({ first_at: first, last_at: last }) {
-  return first && last ? ["from ", timeElement(first), " to ", timeElement(last)] : [];
-}
+export const periodLabel = ({ first_at: first, last_at: last }) =>
+  first && last ? ["from ", timeElement(first), " to ", timeElement(last)] : [];
 
 /** Show impressions and click rates by rank. @param {LogStatistics} statistics */
 export function ranksPanel({ ranks }) {
@@ -62,10 +61,8 @@ export function ranksPanel({ ranks }) {
   const rates = shown.map(({ rank, impressions, clicks }) => ({ x: rank, y: clicks / impressions }));
   const words = shown.map(({ rank, impressions, clicks }) => `rank ${rank} ${percent(clicks, impressions)}`);
   const [first] = shown;
-  return panel(
-    "Clicks by rank",
-    h(
-      "div.columns",
+  return panel("Clicks by rank", [
+    h("div.columns", [
       rankLines([{ name: "Share of impressions with a click", points: rates }], {
         caption: "Share of impressions with a click",
         axis: "Rank",
@@ -78,9 +75,9 @@ export function ranksPanel({ ranks }) {
         axis: "Rank",
         summary: `Impressions from rank ${first.rank} (${count(first.impressions)}) to rank ${ranks.length} (${count(ranks[ranks.length - 1].impressions)}).`,
       }),
-    ),
+    ]),
     hint("A decline by rank mixes relevance and position bias; click models or propensities separate the two."),
-  );
+  ]);
 }
 
 /** Show the counts of actions with their weights; return null for a log with fewer than two actions. @param {ClickLog} log */
@@ -94,11 +91,10 @@ export function actionsPanel({ source, statistics }) {
     h("span", name, h("small", name in weights ? ` weight ${weights[name]}` : " no weight")),
     number,
   ];
-  return panel(
-    "Actions",
+  return panel("Actions", [
     bars("Rows of the file by action", actions.map(row)),
     hint(
       "An impression counts as clicked if an action on it has a weight above 0. Upload the log again to change weights.",
     ),
-  );
+  ]);
 }

@@ -3,7 +3,8 @@ import { byRank, rankLines } from "../figures/rank_lines.js";
 import { jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { loadInto, withCode } from "../page/content.js";
-import { h, hint, panel, replace, statusBadge } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { hint, panel, statusBadge } from "../page/parts.js";
 import { fixed, timeElement } from "../page/format.js";
 
 const MAX_JOBS = 200;
@@ -45,7 +46,6 @@ function propensityFigure(jobs) {
 /**
  * Return the lines of the latest propensities of each method and of each training that learns them. The line
  * of the true propensities of a simulation is last.
- *
  * @param {LogJob[]} jobs the latest first
  */
 export function propensityLines(jobs) {
@@ -56,11 +56,7 @@ export function propensityLines(jobs) {
     const values = /** @type {number[] | undefined} */ (isTruth ? result?.truth?.propensities : result?.propensities);
     const name = lineName(kind, title, result?.method);
     if (!values || lines.has(name)) continue;
-    lines.set(name, {
-      name,
-      kind: isTruth ? "reference" : "dots",
-      points: byRank(values, result.lower, result.upper),
-    });
+    lines.set(name, { name, kind: isTruth ? "reference" : "dots", points: byRank(values, result.lower, result.upper) });
   }
   return [...lines.values()].sort(
     (one, other) => Number(one.kind === "reference") - Number(other.kind === "reference"),
@@ -75,14 +71,12 @@ function lineName(kind, title, method) {
 
 /** @param {LogJob} job */
 function jobLine({ id, title, kind_label: label, status, created_at: time, result }) {
-  return h(
-    "li",
+  return h("li", [
     statusBadge(status),
-    h(
-      "div",
+    h("div", [
       h("a", { href: jobPage(id) }, `${label}: ${title}`),
       h("small", " ", timeElement(time)),
       result?.sentence && hint(...withCode(result.sentence)),
-    ),
-  );
+    ]),
+  ]);
 }

@@ -3,15 +3,15 @@ import { bars, tileList } from "../figures/marks.js";
 import { byRank, rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/paths.js";
-import { changeDetector, dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
 
 /** @typedef {(result: any, job: Job) => Child[]} ResultView */
 
-/** @type {Record<string, ResultView>} */
-const RESULTS = {
+/** @type {Record<string, ResultView>} */ const RESULTS = {
   "click-model": clickModelResult,
   judge: judgmentResult,
   propensity: propensityResult,
@@ -48,16 +48,14 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
   const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
   /** @param {number} grade @returns {Child} */
   const gradeLabel = (grade) =>
-    h(
-      "span",
+    h("span", [
       `Grade ${grade}`,
       h("small", grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first threshold"),
-    );
+    ]);
   return [
-    h(
-      "p.sentence",
+    h("p.sentence", [
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
-    ),
+    ]),
     left > 0 && hint(`${counted(left, "pair")} with too few impressions were not graded.`),
     h("p", h("a.button.primary", { href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
@@ -74,9 +72,7 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
   const { kendall_tau: kendall, kendall_lower: lower, kendall_upper: upper } = tau;
   const interval = lower === null || upper === null ? "" : `${fixed(lower, 3)} to ${fixed(upper, 3)}`;
   const number = (/** @type {number | null} */ value) => (value === null ? "–" : fixed(value, 3));
-  return h(
-    "section.rows",
-    { "aria-label": "Agreement with judgments" },
+  return h("section.rows", { "aria-label": "Agreement with judgments" }, [
     h("h3", "Agreement with the judged dataset"),
     tileList([
       ["Pairs in both", count(pairs)],
@@ -84,7 +80,7 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
       ["Weighted kappa", number(weighted), "quadratic weights"],
       ["Kendall's tau", number(kendall), interval || `over ${counted(queries, "query", "queries")}`],
     ]),
-  );
+  ]);
 }
 
 /** @param {PropensityResult} result @returns {Child[]} */
@@ -157,8 +153,7 @@ const rankSummary = (values) => values.map((value, index) => `rank ${index + 1} 
  */
 function naiveComparison({ naive, propensities }) {
   if (!naive) return [];
-  /** @param {number | null} mean */
-  const withoutInterval = (mean) => ({ mean, lower: null, upper: null });
+  const withoutInterval = (/** @type {number | null} */ mean) => ({ mean, lower: null, upper: null });
   return [
     h("h3", "Correction of position bias"),
     h("p.sentence", naive.sentence),

@@ -5,16 +5,15 @@ import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/paths.js";
 import { creator, request } from "../page/api.js";
-import { find, h, hint } from "../page/dom.js";
+import { find, h } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { pausePolling } from "../page/poll.js";
 
 /**
  * Return the form for an uploaded dataset that cannot be read. The new dataset has the same name, options and roles.
  * The unreadable dataset moves to the trash once the new file has arrived. Return null for datasets from other sources
  * and for uploads with a LightGBM query file.
- *
- * @param {Dataset} dataset
- * @param {import("./guess.js").UsualNames} usual
+ * @param {Dataset} dataset @param {import("./guess.js").UsualNames} usual
  */
 export function correctedFileForm(dataset, usual) {
   const { source, name } = dataset;
@@ -22,9 +21,7 @@ export function correctedFileForm(dataset, usual) {
   const { columns, ...options } = /** @type {Record<string, any>} */ (source.options ?? {});
   const roles = h("div.previewed", { hidden: true });
   const file = h("input", { type: "file", name: "file", "data-pointer": "/file" });
-  const form = h(
-    "form.form.panel.corrected-file",
-    { novalidate: true, "aria-label": "Upload the corrected file" },
+  const form = h("form.form.panel.corrected-file", { novalidate: true, "aria-label": "Upload the corrected file" }, [
     h("h2", "Upload the corrected file"),
     hint(
       `The file is read with the same name, options and column roles as ${name}. It replaces this dataset, which moves to the trash.`,
@@ -32,18 +29,15 @@ export function correctedFileForm(dataset, usual) {
     h("div.summary", { hidden: true }),
     h("label.field.drop", "File", file),
     roles,
-    h(
-      "div.upload-progress",
-      { hidden: true },
+    h("div.upload-progress", { hidden: true }, [
       h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
       h("p.hint", { "aria-live": "off" }),
-    ),
-    h(
-      "div.actions",
+    ]),
+    h("div.actions", [
       h("button.primary", { type: "submit" }, "Upload and replace"),
       h("button.quiet", { "data-action": "abort", hidden: true }, "Stop"),
-    ),
-  );
+    ]),
+  ]);
   const panel = rolesPanel(roles, usual);
   file.addEventListener("change", () => panel.show(file.files?.[0], columns));
   acceptDrop(form);
@@ -65,20 +59,17 @@ export function correctedFileForm(dataset, usual) {
 /**
  * Return the form that reads the files of a dataset at URLs or in a folder again, after they were corrected. Return null
  * for datasets from other sources.
- *
  * @param {Dataset} dataset
  * @param {() => void} begun called when the files are being read again
  */
 export function correctedSourceForm({ id, source }, begun) {
   if (source.kind !== "address" && source.kind !== "folder") return null;
-  const form = h(
-    "form.form.panel",
-    { novalidate: true, "aria-label": "Read the corrected files" },
+  const form = h("form.form.panel", { novalidate: true, "aria-label": "Read the corrected files" }, [
     h("h2", "Read the corrected files"),
     hint("The files are read again as they are now, with the same options."),
     h("div.summary", { hidden: true }),
     h("div.actions", h("button.primary", { type: "submit" }, "Read again")),
-  );
+  ]);
   const create = creator();
   onSubmit(form, async () => {
     await create(datasetApi(id, "/read-again"), {});

@@ -22,9 +22,7 @@ export function sourceLabel({ source, size_bytes: bytes }) {
 
 /**
  * Return "0 – 4", or a single number if both ends are equal.
- *
- * @param {number | null | undefined} minimum
- * @param {number | null | undefined} maximum
+ * @param {number | null | undefined} minimum @param {number | null | undefined} maximum
  */
 export function rangeLabel(minimum, maximum) {
   if (minimum === null || minimum === undefined) return "none";
@@ -36,29 +34,24 @@ export const SEVERITIES = ["error", "warning", "info"];
 
 /**
  * Count the findings of each severity, most severe first; severities without findings are left out.
- *
- * @param {{severity: string}[]} findings
- * @returns {[severity: string, number: number][]}
+ * @param {{severity: string}[]} findings @returns {[severity: string, number: number][]}
  */
 export function countsBySeverity(findings) {
   const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;
-  /** @type {[string, number][]} */
-  const counts = SEVERITIES.map((severity) => [severity, count(severity)]);
+  /** @type {[string, number][]} */ const counts = SEVERITIES.map((severity) => [severity, count(severity)]);
   return counts.filter(([, number]) => number > 0);
 }
 
 /** Return "2 warnings"; findings of severity "info" are called notes. @param {string} severity @param {number} number */
-export function severityLabel(severity, number) {
-  return severity === "info" ? counted(number, "note") : counted(number, severity);
-}
+export const severityLabel = (severity, number) =>
+  severity === "info" ? counted(number, "note") : counted(number, severity);
 
 const PAGE_SIZE = 200;
 const MAX_PAGES = 5;
 
 /** Names of datasets by id; null if the dataset was not found. @type {Map<string, string | null>} */
 const names = new Map();
-/** @type {Promise<void> | null} */
-let pendingRead = null;
+/** @type {Promise<void> | null} */ let pendingRead = null;
 
 /** Return an element that shows a dataset's name once it has been read, or its id if it cannot be read. @param {string} id */
 export function datasetName(id) {
@@ -108,8 +101,7 @@ export function headingOn(words, connective, id) {
 export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;
-  return h(
-    "div.actions",
+  return h("div.actions", [
     status === "ready" &&
       (isJudgedOnly
         ? h("a.button", { href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of this dataset")
@@ -118,21 +110,19 @@ export function datasetActions(dataset) {
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" &&
       confirmedDeleteButton("datasets", dataset, `${trashLabel()} Models trained on it are kept.`),
-  );
+  ]);
 }
 
 /** @param {string} id @param {boolean} isJudgedOnly */
 function downloads(id, isJudgedOnly) {
   /** @param {string} path @param {string} words */
   const file = (path, words) => h("a", { href: datasetApi(id, path), download: "" }, words);
-  return h(
-    "details.menu",
+  return h("details.menu", [
     h("summary.button.quiet", "Download"),
-    h(
-      "div.menu-items",
+    h("div.menu-items", [
       file("/download?format=parquet", "Parquet"),
       !isJudgedOnly && file("/download?format=letor", "LETOR"),
       file("/qrels", "Judgments (TREC qrels)"),
-    ),
-  );
+    ]),
+  ]);
 }

@@ -32,7 +32,6 @@ function labelCounts({ labels = [], label_range: range }) {
 
 /**
  * Draw the distribution of documents per query: bars for few numbers, a histogram for many.
- *
  * @param {NonNullable<Statistics["documents_per_query"]>} lengths
  */
 function queryLengths({ histogram: bins = [], min, median, max }) {
@@ -58,11 +57,10 @@ function queryLengths({ histogram: bins = [], min, median, max }) {
 /** @param {Statistics} statistics */
 export function distributions(statistics) {
   const { labels, documents_per_query: perQuery } = statistics;
-  return h(
-    "div.columns.distributions",
+  return h("div.columns.distributions", [
     labels && h("section.panel", h("h2", "Labels"), labelCounts(statistics)),
     perQuery?.histogram && h("section.panel", h("h2", "Query lengths"), queryLengths(perQuery)),
-  );
+  ]);
 }
 
 const INITIAL_ROWS = 50;
@@ -74,7 +72,6 @@ export const readFeatures = (id) => get(datasetApi(id, "/features")).then(({ ite
 
 /**
  * Return the table of features with a search field for their names.
- *
  * @param {FeatureProfile[]} features
  * @param {number} documents of the dataset
  * @param {string} initialText text of the search field at first
@@ -116,9 +113,7 @@ function columnsOf(documents, positions) {
   /**
    * @param {string} label
    * @param {"ndcg_at_10" | "minimum" | "mean" | "maximum" | "zeros" | "missing" | "infinite"} name
-   * @param {Column<FeatureProfile>["cell"]} [cell]
-   * @param {string} [title]
-   * @returns {Column<FeatureProfile>}
+   * @param {Column<FeatureProfile>["cell"]} [cell] @param {string} [title] @returns {Column<FeatureProfile>}
    */
   const number = (label, name, cell = (row) => short(row[name]), title = "") => ({
     label,
@@ -136,7 +131,7 @@ function columnsOf(documents, positions) {
     },
     number("NDCG@10", "ndcg_at_10", ndcgCell, "NDCG@10 of ranking by this feature alone, in the better direction"),
     number("Minimum", "minimum"),
-    number("Mean", "mean"),
+    number("Mean", "mean", ({ mean }) => short(mean === null ? mean : rounded(mean))),
     number("Maximum", "maximum"),
     number("Zeros", "zeros", (row) => percent(row.zeros, 1)),
     number("Missing", "missing", (row) => countCell(row.missing, documents)),
@@ -144,17 +139,18 @@ function columnsOf(documents, positions) {
   ];
 }
 
+/** Round a mean to four digits, and a large one to a whole number. @param {number} mean */
+const rounded = (mean) => (Math.abs(mean) < 1000 ? Number(mean.toPrecision(4)) : Math.round(mean));
+
 /** @param {FeatureProfile} row */
 function ndcgCell({ ndcg_at_10: value, direction }) {
   if (typeof value !== "number") return metric(value);
   const arrow = direction === "ascending" ? "↘" : "↗";
   return [
     metric(value),
-    h(
-      "span.direction",
-      { title: direction === "ascending" ? "small values rank first" : "large values rank first" },
+    h("span.direction", { title: direction === "ascending" ? "small values rank first" : "large values rank first" }, [
       arrow,
-    ),
+    ]),
   ];
 }
 

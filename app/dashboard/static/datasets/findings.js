@@ -2,7 +2,8 @@
 import { bar, severityCounts } from "../figures/marks.js";
 import { featureTablePage, queryPage } from "../page/paths.js";
 import { helpLink, withCode } from "../page/content.js";
-import { h, hint } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { count, percent } from "../page/format.js";
 import { SEVERITIES } from "./dataset.js";
 
@@ -16,21 +17,18 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
 
 /**
  * Return a panel of findings, most severe first.
- *
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf returns the
  *   ID of the dataset that has the examples
  */
 export function findingsPanel(findings, datasetOf) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
-  return h(
-    "section.panel.findings",
-    { "aria-label": "Findings" },
+  return h("section.panel.findings", { "aria-label": "Findings" }, [
     h("div.findings-head", h("h2", "Findings"), helpLink("concepts/doctor/", "Findings"), severityCounts(findings)),
     findings.length
       ? h("ul", ...ordered.map((finding) => entry(finding, datasetOf(finding))))
       : hint("No problems found."),
-  );
+  ]);
 }
 
 /** Return a panel of the findings of a result, such as an evaluation; false without findings. @param {Finding[] | null | undefined} findings */
@@ -38,18 +36,15 @@ export const resultFindings = (findings) => !!findings?.length && findingsPanel(
 
 /** @param {Finding} finding @param {string | false | null | undefined} datasetId */
 function entry({ code, severity, title, advice, examples, example_kind: kind, ...amount }, datasetId) {
-  return h(
-    "li.finding",
-    { "data-severity": severity, "data-code": code },
+  return h("li.finding", { "data-severity": severity, "data-code": code }, [
     h("span.severity", { "data-severity": severity }, severity),
-    h(
-      "div.finding-words",
+    h("div.finding-words", [
       h("p.finding-title", title),
       hint(...withCode(advice)),
       examples.length > 0 && exampleList(examples, kind, datasetId),
-    ),
+    ]),
     amount.total > 0 && share(amount),
-  );
+  ]);
 }
 
 /** @param {{count: number, total: number, unit: string}} amount */
@@ -64,11 +59,10 @@ function share({ count: part, total, unit }) {
 /** @param {string[]} examples @param {string} kind @param {string | false | null | undefined} datasetId */
 function exampleList(examples, kind, datasetId) {
   const address = !datasetId ? undefined : EXAMPLE_PAGES[kind];
-  return h(
-    "p.examples",
+  return h("p.examples", [
     h("span", EXAMPLE_WORDS[kind] || "Examples:"),
     ...examples.map((name) =>
       h(address ? "a" : "span", { class: "example", title: name, href: datasetId && address?.(datasetId, name) }, name),
     ),
-  );
+  ]);
 }

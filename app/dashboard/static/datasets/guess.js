@@ -1,7 +1,6 @@
 /**
  * Column roles: a guess by names and values, and the request's `columns`, which declares roles that the service would not
- * detect.
- * @module
+ * detect. @module
  */
 
 /** @typedef {Record<string, string[]>} UsualNames column names that the service recognises, by role */
@@ -45,39 +44,35 @@ const MISSING = new Set(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null",
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?\d*,\d+$|^[+-]?(nan|inf|infinity)$|^(true|false)$/i;
 
 /**
- * Return the role that the service assigns to each column without `columns` in the request.
- *
- * @param {string[]} header
- * @param {string[][]} rows
- * @param {UsualNames} usual
+ * Return the role that the service assigns to each column without `columns` in the request. Where the service finds
+ * several columns for a role, and therefore refuses the file, each of them has the role.
+ * @param {string[]} header @param {string[][]} rows @param {UsualNames} usual
  */
 export function automaticRoles(header, rows, usual) {
   const hasTexts = header.map((_, column) => isText(rows, column));
-  /** @type {string[]} */
-  const roles = header.map((_, column) => (hasTexts[column] ? "query_columns" : FEATURE));
+  const names = header.map(normalised);
+  /** @type {string[]} */ const roles = hasTexts.map((isText) => (isText ? "query_columns" : FEATURE));
   for (const role of SINGLE_ROLES) {
-    const names = usual[role] ?? [];
-    const matching = [...header.keys()].filter(
-      (column) =>
-        names.includes(normalised(header[column])) &&
-        !SINGLE_ROLES.includes(roles[column]) &&
-        (hasTexts[column] || !TEXT_ROLES.includes(role)),
+    const free = [...names.keys()].filter((column) => !SINGLE_ROLES.includes(roles[column]));
+    const matching = free.filter(
+      (column) => usual[role]?.includes(names[column]) && (hasTexts[column] || !TEXT_ROLES.includes(role)),
     );
-    const ids = matching.filter((column) => header[column].toLowerCase() !== "url");
+    const ids = matching.filter((column) => role !== "document" || !usual.document_url?.includes(names[column]));
     const candidates = ids.length ? ids : matching; // a URL is the document only without an id
-    if (!candidates.length) continue;
-    const first = candidates.find((column) => normalised(header[column]) === names[0]);
-    if (first !== undefined && ROLES_OF_DOCUMENTS.includes(role))
-      for (const column of candidates) roles[column] = "document_columns";
-    roles[first ?? candidates[0]] = role;
+    const first = candidates.filter((column) => names[column] === usual[role]?.[0]);
+    const others = candidates.filter((column) => !first.includes(column));
+    const isOfDocument = ROLES_OF_DOCUMENTS.includes(role);
+    const isFirstTaken =
+      first.length === 1 && (isOfDocument || (role === "query" && others.every((column) => hasTexts[column])));
+    if (isFirstTaken && isOfDocument) for (const column of others) roles[column] = "document_columns";
+    const taken = isFirstTaken ? first : candidates;
+    for (const column of TEXT_ROLES.includes(role) ? taken.slice(0, 1) : taken) roles[column] = role;
   }
   return roles;
 }
 
 /** @param {string} name */
-function normalised(name) {
-  return name.toLowerCase().replace(/[- ]/g, "_");
-}
+const normalised = (name) => name.toLowerCase().replace(/[- ]/g, "_");
 
 /** Return the likely roles of columns. @param {string[]} header @param {string[][]} rows @param {UsualNames} usual */
 export function guessedRoles(header, rows, usual) {
@@ -100,11 +95,7 @@ export function guessedRoles(header, rows, usual) {
 
 /**
  * Return the role of each column: as in the `columns` of an earlier upload, else as the service would detect it.
- *
- * @param {string[]} header
- * @param {string[][]} rows
- * @param {UsualNames} usual
- * @param {Columns} columns
+ * @param {string[]} header @param {string[][]} rows @param {UsualNames} usual @param {Columns} columns
  */
 export function rolesOf(header, rows, usual, columns) {
   const requested = new Map(
@@ -116,14 +107,10 @@ export function rolesOf(header, rows, usual, columns) {
 
 /**
  * Return the request's `columns`: the roles that differ from those that the service detects.
- *
- * @param {string[]} header
- * @param {string[]} roles
- * @param {string[]} automatic
+ * @param {string[]} header @param {string[]} roles @param {string[]} automatic
  */
 export function columnsOf(header, roles, automatic) {
-  /** @type {Columns} */
-  const columns = {};
+  /** @type {Columns} */ const columns = {};
   const changed = header.map((_, column) => roles[column] !== automatic[column]);
   for (const [column, name] of header.entries()) {
     const role = roles[column];
@@ -147,9 +134,8 @@ export function roleProblems(roles) {
 }
 
 /** Return the names of the columns that are described as columns of queries or documents, or are left out. @param {string[]} header @param {string[]} roles */
-export function otherColumns(header, roles) {
-  return header.filter((_, column) => ["query_columns", "document_columns", "ignore"].includes(roles[column]));
-}
+export const otherColumns = (header, roles) =>
+  header.filter((_, column) => ["query_columns", "document_columns", "ignore"].includes(roles[column]));
 
 /** Check whether most values are not numbers; a few texts among numbers are treated as mistakes. @param {string[][]} rows @param {number} column */
 function isText(rows, column) {
@@ -165,8 +151,7 @@ function isGrade(rows, column) {
 
 /** Check whether a column has several values in one query. @param {string[][]} rows @param {number} column @param {number} query */
 function varies(rows, column, query) {
-  /** @type {Map<string, string>} */
-  const values = new Map();
+  /** @type {Map<string, string>} */ const values = new Map();
   return rows.some((row) => {
     const known = values.get(row[query]);
     values.set(row[query], row[column]);

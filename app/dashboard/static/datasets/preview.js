@@ -1,8 +1,7 @@
 /**
  * The first rows of a file before it is uploaded: its format, its columns, and lines that cannot be read.
  *
- * Formats are detected as the service detects them; the service alone decides how a file is read.
- * @module
+ * Formats are detected as the service detects them; the service alone decides how a file is read. @module
  */
 import { delimiterOf, recordsOf } from "../forms/text_file.js";
 import { count, counted } from "../page/format.js";
@@ -62,9 +61,8 @@ function tablePreview(text, delimiter) {
 }
 
 /** "Line 12 has 7 columns, 8 expected". @param {number} line @param {number} found @param {number} expected */
-function columnsFault(line, found, expected) {
-  return `Line ${count(line)} has ${counted(found, "column")}, ${count(expected)} expected`;
-}
+const columnsFault = (line, found, expected) =>
+  `Line ${count(line)} has ${counted(found, "column")}, ${count(expected)} expected`;
 
 /** @param {string} text @returns {Preview} */
 function letorPreview(text) {

@@ -6,7 +6,8 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { latestReader, loadInto } from "../page/content.js";
-import { dataTable, findAll, h, hint, numberHeads, replace, setText } from "../page/dom.js";
+import { findAll, h, replace, setText } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 
 const PAGE_SIZE = 50;
@@ -14,9 +15,7 @@ const TYPING_MILLISECONDS = 200;
 
 /**
  * List a dataset's queries in file order, page by page, filtered by a prefix of the query id.
- *
- * @param {{id: string, statistics: Statistics | null}} dataset
- * @param {string} initialPrefix
+ * @param {{id: string, statistics: Statistics | null}} dataset @param {string} initialPrefix
  * @param {(prefix: string) => void} onPrefix
  * @param {(queryId: string) => string} [address] returns the URL of a query's page
  */
@@ -25,8 +24,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   const words = h("p.hint", { role: "status" });
   const container = h("div.rows");
   field.value = initialPrefix;
-  /** @type {Schemas["QueryEntry"][]} */
-  let queries = [];
+  /** @type {Schemas["QueryEntry"][]} */ let queries = [];
   const load = latestReader(container);
   let typing = 0;
 
@@ -101,27 +99,22 @@ function table(queries, address) {
 
 /**
  * Return a query's text with its id below, or the id alone if the dataset has no query texts.
- *
  * @param {{query_id: string, query_text?: string | null}} query
  * @param {(words: Node) => Node} [wrap] puts the text or id into a link or button
  */
 export function queryName({ query_id: id, query_text: text }, wrap = (words) => words) {
-  /** @param {string} words */
-  const name = (words) => h("span.name", { title: words }, words);
+  const name = (/** @type {string} */ words) => h("span.name", { title: words }, words);
   return text ? h("span.titled", wrap(name(text)), " ", h("small", { title: id }, id)) : wrap(name(id));
 }
 
 /**
  * Return a document's title with its id below. A document without a title has its id, and its URL below if known.
- *
  * @param {{document_id: string, document_title?: string | null, document_url?: string | null}} document
  * @param {(id: Node) => Node} [wrap] puts the id into a button
  */
 export function documentName({ document_id: id, document_title: title, document_url: url }, wrap = (words) => words) {
-  /** @param {string} words */
-  const name = (words) => h("span.name", { title: words }, words);
-  /** @param {Node} words */
-  const linked = (words) => {
+  const name = (/** @type {string} */ words) => h("span.name", { title: words }, words);
+  const linked = (/** @type {Node} */ words) => {
     if (!/^https?:\/\//i.test(url ?? "")) return words;
     return h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, words);
   };
@@ -146,9 +139,7 @@ export function largestLabel(datasetId) {
 
 /**
  * Return an object whose `fill` shows the features of a document.
- *
- * @param {string} datasetId
- * @param {string} queryId
+ * @param {string} datasetId @param {string} queryId
  * @returns {{fill: (container: HTMLElement, documentId: string) => void}}
  */
 export function documentFeatures(datasetId, queryId) {
@@ -161,7 +152,7 @@ export function documentFeatures(datasetId, queryId) {
         return [
           h(
             "dl.feature-list",
-            ...Object.entries(found.features).map(([name, value]) =>
+            Object.entries(found.features).map(([name, value]) =>
               h("div", h("dt", { title: name }, name), h("dd", featureValue(value))),
             ),
           ),

@@ -2,7 +2,8 @@
 import { automaticRoles, columnsOf, guessedRoles, otherColumns, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
-import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
+import { h, replace, setText } from "../page/dom.js";
+import { columnHead, hint, tableHead } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 import { latestReader } from "../page/content.js";
 
@@ -14,9 +15,7 @@ const MAX_NAMED = 5;
 
 /**
  * Return a panel of a file's first rows, hidden until a file is shown.
- *
- * @param {HTMLElement} container
- * @param {import("./guess.js").UsualNames} usual
+ * @param {HTMLElement} container @param {import("./guess.js").UsualNames} usual
  * @param {(isTable: boolean) => void} [shown] called with true if the user can choose roles here
  * @returns {{show: (file: File | undefined, columns?: Columns) => Promise<void>}} shows a file, with the roles of an
  *   earlier upload if they are given
@@ -51,12 +50,10 @@ function content(preview, usual, columns) {
 
 /** @param {Preview} preview */
 function faultList({ faults }) {
-  return h(
-    "div.problem",
-    { role: "group", "aria-label": "Lines that cannot be read" },
+  return h("div.problem", { role: "group", "aria-label": "Lines that cannot be read" }, [
     h("strong", "The service will refuse these lines"),
     h("ul.fault-list", ...faults.map(({ detail, text }) => h("li", `${detail}: `, h("code.fault-text", text)))),
-  );
+  ]);
 }
 
 /** @param {Preview} preview @param {import("./guess.js").UsualNames} usual @param {Columns} [columns] */
@@ -77,8 +74,7 @@ function roleTable(preview, usual, columns) {
         `${columns ? "As in the earlier upload" : "Detected roles, which you can change here"}: ${summary(header, roles, records)}`,
     );
   };
-  /** @param {number} column */
-  const select = (column) =>
+  const select = (/** @type {number} */ column) =>
     h(
       "select",
       {
@@ -88,7 +84,7 @@ function roleTable(preview, usual, columns) {
           show();
         },
       },
-      ...ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
+      ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
     );
   // If not all columns fit, columns that are not features come first.
   const order = [...header.keys()];
@@ -110,25 +106,20 @@ function summary(header, roles, records) {
 }
 
 /**
- * @param {Preview} preview
- * @param {number} maxColumns
+ * @param {Preview} preview @param {number} maxColumns
  * @param {number[]} [order] of the columns
  * @param {(column: number) => HTMLElement} [control] returns the select in the head of a column
  */
 function table({ header, rows }, maxColumns, order = [...header.keys()], control) {
   const columns = order.slice(0, maxColumns);
   const more = header.length - columns.length;
-  return h(
-    "div",
-    h(
-      "div.scroll.preview",
-      { role: "region", "aria-label": "First rows", tabindex: "0" },
-      h(
-        "table",
+  return h("div", [
+    h("div.scroll.preview", { role: "region", "aria-label": "First rows", tabindex: "0" }, [
+      h("table", [
         tableHead(...columns.map((column) => columnHead([header[column], control?.(column)]))),
         h("tbody", ...rows.map((row) => h("tr", ...columns.map((column) => h("td", row[column]))))),
-      ),
-    ),
+      ]),
+    ]),
     more > 0 && hint(`${count(more)} more columns keep their roles.`),
-  );
+  ]);
 }

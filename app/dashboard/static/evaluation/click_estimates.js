@@ -4,14 +4,14 @@ import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/paths.js";
 import { get, getAll } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
-import { dataTable, h, numberHeads, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, numberHeads } from "../page/parts.js";
 import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = "id,created_at,spec.systems,spec.click_log_id,result.metric,result.estimator,result.systems";
 
 /**
  * Return a panel of the newest counterfactual evaluations of a system, hidden if there are none.
- *
  * @param {{model_id?: string | null, ranking_id?: string | null}} system
  */
 export function clickEstimates({ model_id: model, ranking_id: ranking }) {
@@ -41,11 +41,10 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const numbers = numberHeads("Estimate", "95% interval", "Logged ranking");
     const heads = ["Click log", "Metric", numbers, "Estimator", "Support", "Job"];
     return [
-      h(
-        "div.panel-head",
+      h("div.panel-head", [
         h("h2", "Estimated from clicks"),
         helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
-      ),
+      ]),
       dataTable("Estimates", heads, estimates, (estimate) => cells(estimate, names)),
     ];
   }

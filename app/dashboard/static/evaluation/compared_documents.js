@@ -7,25 +7,13 @@ import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models
 import { comparisonApi, modelApi, queryPage } from "../page/paths.js";
 import { get, Problem, readOnce } from "../page/api.js";
 import { failureBox, loadInto, latestReader } from "../page/content.js";
-import {
-  columnHead,
-  dataTable,
-  findAll,
-  h,
-  hint,
-  missingScope,
-  numberHeads,
-  problemBox,
-  replace,
-  svg,
-} from "../page/dom.js";
+import { findAll, h, missingScope, replace, svg } from "../page/dom.js";
+import { columnHead, dataTable, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, metric, joined } from "../page/format.js";
 
 /**
- * Make contributions to scores comparable between models. Scores are comparable only within a query, and each
- * model has its own scale. Subtract the mean over the documents, and divide by the standard deviation of the
- * scores.
- *
+ * Make contributions to scores comparable between models. Scores are comparable only within a query, and each model
+ * has its own scale. Subtract the mean over the documents, and divide by the standard deviation of the scores.
  * @param {import("../models/scored.js").Scored[]} ranking
  * @returns {Map<string, Map<string, number>>} by document, then by feature; the contributions to the score of
  *   one document add up to the number of standard deviations by which its score is above the mean
@@ -42,8 +30,7 @@ function standardized(ranking) {
     features.map((feature) => [feature, mean([...raw.values()].map((parts) => parts.get(feature) ?? 0))]),
   );
   const spread = deviation(ranking.map(({ score }) => score)) || 1;
-  /** @param {Map<string, number>} parts */
-  const scaled = (parts) =>
+  const scaled = (/** @type {Map<string, number>} */ parts) =>
     new Map(features.map((feature) => [feature, ((parts.get(feature) ?? 0) - (means.get(feature) ?? 0)) / spread]));
   return new Map([...raw].map(([id, parts]) => [id, scaled(parts)]));
 }
@@ -70,21 +57,16 @@ const SHOWN_FEATURES = 8;
 
 /**
  * Explain the ranks of a document in two systems: the contribution of each feature to the scores of their models.
- *
- * @param {string} datasetId
- * @param {string} queryId
- * @param {[ExplainedSide, ExplainedSide]} sides
+ * @param {string} datasetId @param {string} queryId @param {[ExplainedSide, ExplainedSide]} sides
  * @returns {{node: HTMLElement, open?: (documentId: string) => void} | null} null if neither side is a model
  */
 function reasonsPanel(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
   if (!models.length) return null;
   const refused = missingScope("score");
-  const node = h(
-    "section.document-reasons",
-    { "aria-label": "Why a document has its rank", "aria-live": "polite" },
+  const node = h("section.document-reasons", { "aria-label": "Why a document has its rank", "aria-live": "polite" }, [
     hint(refused ?? "Press a document to see why it has its rank."),
-  );
+  ]);
   if (refused) return { node };
   /** Explain all listed documents together, because contributions are relative to their mean. */
   const explain = readOnce(async () => {
@@ -151,8 +133,7 @@ function table(rows, explained) {
     ...explained.flatMap(({ name }) => [columnHead(h("span.name", { title: name }, name), { class: "side-head" }), ""]),
     ...(several ? numberHeads("Difference") : []),
   ];
-  /** @param {Reason} reason */
-  const cells = ({ feature, value, parts }) => [
+  const cells = (/** @type {Reason} */ { feature, value, parts }) => [
     h("span.name", { title: feature }, feature),
     featureValue(value),
     ...parts.flatMap((part) => [h("td.bar-cell", signedBar(part / largest)), h("td.number", signed(part, 2))]),
@@ -170,9 +151,7 @@ const WIDTH = 100;
 
 /**
  * Show two rankings of one query side by side: a line connects both ranks of a document.
- *
- * @param {Side} left
- * @param {Side} right
+ * @param {Side} left @param {Side} right
  * @param {{metric: string, largestLabel: number | undefined, open?: (documentId: string) => void}} options
  *   open: explains the rank of a document; undefined if neither system is a model
  */
@@ -186,15 +165,17 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
         ({ document_title: title, document_url: url }) => title || url,
       ),
     },
-    heading(left, shown),
-    h("span"),
-    heading(right, shown),
-    h("ol", ...left.ranking.map((each) => entry(each, largestLabel, open))),
-    lines(left, right, rows, largestLabel),
-    h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, indicesLeft, left)))),
-    remainder(left),
-    h("span"),
-    remainder(right),
+    [
+      heading(left, shown),
+      h("span"),
+      heading(right, shown),
+      h("ol", ...left.ranking.map((each) => entry(each, largestLabel, open))),
+      lines(left, right, rows, largestLabel),
+      h("ol", ...right.ranking.map((each) => entry(each, largestLabel, open, shift(each, indicesLeft, left)))),
+      remainder(left),
+      h("span"),
+      remainder(right),
+    ],
   );
   for (const kind of ["pointerover", "focusin"])
     node.addEventListener(kind, ({ target }) =>
@@ -209,27 +190,23 @@ const indexByDocument = ({ ranking }) => new Map(ranking.map(({ document_id: id 
 
 /** @param {Side} side @param {string} shown */
 function heading({ name, values }, shown) {
-  return h(
-    "div.ranking-head",
+  return h("div.ranking-head", [
     h("strong.name", { title: name }, name),
     h("span.hint", `${shown} ${metric(values[shown])}`),
-  );
+  ]);
 }
 
 /** @param {Document} document @param {((documentId: string) => void) | undefined} open */
 function documentLabel(document, open) {
   const { document_id: id } = document;
-  /** @param {Child} words */
-  const why = (words) =>
+  const why = (/** @type {Child} */ words) =>
     h("button.link", { value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
   return documentName(document, open && why);
 }
 
 /**
  * Return an entry of the left list, or of the right list, whose parts mirror those of the left one.
- *
- * @param {Document} document
- * @param {number | undefined} largestLabel
+ * @param {Document} document @param {number | undefined} largestLabel
  * @param {((documentId: string) => void) | undefined} open
  * @param {HTMLElement} [moved] how far the document has moved, in the right list only
  */
@@ -239,17 +216,13 @@ function entry(document, largestLabel, open, moved) {
   return h(
     moved ? "li" : "li.before",
     { "data-document": id, tabindex: open ? false : "0", title: `${id}: score ${score}` },
-    ...(moved ? parts.reverse() : parts),
+    moved ? parts.reverse() : parts,
   );
 }
 
 /**
- * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from
- * below.
- *
- * @param {Document} document
- * @param {Map<string, number>} indicesLeft
- * @param {Schemas["SystemRanking"]} left
+ * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from below.
+ * @param {Document} document @param {Map<string, number>} indicesLeft @param {Schemas["SystemRanking"]} left
  */
 function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {
   const { length: top } = ranking;
@@ -264,18 +237,13 @@ function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {
 /**
  * Draw a line for each document, thicker for relevant documents. The line of a document that is in only one
  * list ends at the bottom of the other list.
- *
- * @param {Side} left
- * @param {Side} right
- * @param {number} rows
- * @param {number | undefined} largestLabel
+ * @param {Side} left @param {Side} right @param {number} rows @param {number | undefined} largestLabel
  */
 function lines(left, right, rows, largestLabel) {
   const [from, to] = [indexByDocument(left), indexByDocument(right)];
   /** @param {number | undefined} index */
   const height = (index) => (index === undefined ? (rows + 1) * ROW_HEIGHT : (index + 0.5) * ROW_HEIGHT);
-  /** @param {Document} document */
-  const line = ({ document_id: id, label }) => {
+  const line = (/** @type {Document} */ { document_id: id, label }) => {
     const [start, end] = [height(from.get(id)), height(to.get(id))];
     const path = `M0 ${start}C${WIDTH / 2} ${start} ${WIDTH / 2} ${end} ${WIDTH} ${end}`;
     const weight = 1 + (2 * Math.max(0, label || 0)) / Math.max(1, largestLabel || 0);
@@ -291,7 +259,7 @@ function lines(left, right, rows, largestLabel) {
   return svg(
     "svg.moves",
     { viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    ...documents.map(line),
+    documents.map(line),
   );
 }
 
@@ -302,9 +270,8 @@ function remainder({ documents, ranking }) {
 }
 
 /** @param {Element | null} node */
-function documentIdOf(node) {
-  return node instanceof HTMLElement || node instanceof SVGElement ? node.dataset.document : undefined;
-}
+const documentIdOf = (node) =>
+  node instanceof HTMLElement || node instanceof SVGElement ? node.dataset.document : undefined;
 
 /** @param {HTMLElement} node @param {string | undefined} id */
 function highlight(node, id) {
@@ -317,7 +284,6 @@ const TOP_DOCUMENTS = 20;
 
 /**
  * Show one query of a comparison as ranked by both systems of a pair, with a field to choose another query.
- *
  * @param {Schemas["Comparison"]} comparison
  * @param {(queryId: string) => void} onChoose called with the entered query id
  * @returns {{node: HTMLElement, show: (queryId: string, pair: Schemas["Pair"], metric: string) => Promise<void>}}
@@ -330,12 +296,10 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
     },
   });
   const container = h("div");
-  const node = h(
-    "section.compared-query",
-    { "aria-label": "One query, ranked by both systems" },
+  const node = h("section.compared-query", { "aria-label": "One query, ranked by both systems" }, [
     h("div.panel-head", title, field),
     container,
-  );
+  ]);
   const read = latestReader(container, (error, retry) => {
     replace(title, "One query, ranked by both systems");
     const isAbsent = error instanceof Problem && error.status === 404;

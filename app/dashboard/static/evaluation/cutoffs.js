@@ -2,7 +2,8 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { dataTable, disclosure, h, hint, numberHeads, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { dataTable, disclosure, hint, numberHeads } from "../page/parts.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -22,7 +23,6 @@ const CUTOFF = /^(.+)@(\d+)$/;
 
 /**
  * Return a panel that plots a metric against its cutoff, with 95% intervals as bands.
- *
  * @param {string} words below the figure
  * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden if no metric has at
  *   least `MIN_CUTOFFS` cutoffs
@@ -33,18 +33,14 @@ export function cutoffPanel(words) {
   const note = hint(words);
   const numbers = h("div");
   const title = h("h2");
-  const node = h(
-    "section.panel.cutoffs",
-    { hidden: true },
+  const node = h("section.panel.cutoffs", { hidden: true }, [
     h("div.panel-head", title, tabs.node),
     figure.node,
     note,
     disclosure("As a table", numbers),
-  );
-  /** @type {MeasuredSystem[]} */
-  let systems = [];
-  /** @type {Map<string, number[]>} */
-  let families = new Map();
+  ]);
+  /** @type {MeasuredSystem[]} */ let systems = [];
+  /** @type {Map<string, number[]>} */ let families = new Map();
   let family = "";
 
   /** @param {MeasuredSystem[]} measured */
@@ -72,8 +68,7 @@ export function cutoffPanel(words) {
 
 /** Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`. @param {string[]} spellings */
 function cutoffsByMetric(spellings) {
-  /** @type {Map<string, Set<number>>} */
-  const families = new Map();
+  /** @type {Map<string, Set<number>>} */ const families = new Map();
   for (const [, name, cutoff] of spellings.flatMap((spelling) => [CUTOFF.exec(spelling) ?? []])) {
     if (name) families.set(name, (families.get(name) ?? new Set()).add(Number(cutoff)));
   }
@@ -89,11 +84,7 @@ const MIN_CUTOFFS = 4;
 
 /**
  * Return the figure of the systems; the bands are drawn first, then the lines, then the baselines.
- *
- * @param {MeasuredSystem[]} systems
- * @param {string} name
- * @param {number[]} cutoffs
- * @returns {Figure}
+ * @param {MeasuredSystem[]} systems @param {string} name @param {number[]} cutoffs @returns {Figure}
  */
 function cutoffFigure(systems, name, cutoffs) {
   const measured = systems.filter(({ baseline }) => !baseline);
@@ -138,8 +129,7 @@ function summary(systems, name, cutoffs) {
   const parts = systems
     .filter(({ baseline }) => !baseline)
     .map(({ name: system, metrics }) => {
-      /** @param {number} cutoff */
-      const at = (cutoff) => `${metric(metrics[`${name}@${cutoff}`]?.mean)} at ${cutoff}`;
+      const at = (/** @type {number} */ cutoff) => `${metric(metrics[`${name}@${cutoff}`]?.mean)} at ${cutoff}`;
       return `${system} ${at(cutoffs[0])}, ${at(cutoffs[cutoffs.length - 1])}`;
     });
   return `${name} against the cutoff: ${parts.join("; ")}.`;

@@ -7,7 +7,8 @@ import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { getOnce } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, hint, replace, setAttribute } from "../page/dom.js";
+import { h, replace, setAttribute } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
@@ -22,26 +23,23 @@ export const isShare = ({ unit }) => unit === "share";
 export function diagnosticsPanel({ loss, cutoff, values }) {
   const container = h("div");
   loadInto(container, async () => [diagnosticList(values, await readDiagnostics())]);
-  return h(
-    "section.panel.diagnostics",
+  return h("section.panel.diagnostics", [
     h("div.panel-head", h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     container,
-  );
+  ]);
 }
 
 /** @param {Record<string, number | null>} values @param {Diagnostic[]} catalogue */
 function diagnosticList(values, catalogue) {
   const known = new Map(catalogue.map((each) => [each.name, each]));
-  /** @param {[string, number | null]} entry */
-  const entry = ([name, value]) => {
+  const entry = (/** @type {[string, number | null]} */ [name, value]) => {
     const diagnostic = known.get(name) || { title: name, summary: "", source: "", unit: "" };
-    return h(
-      "div.diagnostic",
+    return h("div.diagnostic", [
       h("dt", diagnostic.title),
       h("dd.value", diagnosticLabel(value, diagnostic)),
       h("dd.hint", diagnostic.summary, diagnostic.source && h("small", diagnostic.source)),
-    );
+    ]);
   };
   return h("dl", ...Object.entries(values).map(entry));
 }
@@ -59,18 +57,14 @@ export function diagnosticsCurve() {
   const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
   const note = hint();
-  const node = h(
-    "section.curve.diagnostics-curve",
-    { "aria-label": "Diagnostics", hidden: true },
+  const node = h("section.curve.diagnostics-curve", { "aria-label": "Diagnostics", hidden: true }, [
     h("h3", "Diagnostics"),
     tabs.node,
     figure.node,
     note,
-  );
-  /** @type {LearningCurves | null} */
-  let history = null;
-  /** @type {Map<string, Diagnostic[]> | null} */
-  let groups = null;
+  ]);
+  /** @type {LearningCurves | null} */ let history = null;
+  /** @type {Map<string, Diagnostic[]> | null} */ let groups = null;
   let chosen = "";
 
   /** @param {LearningCurves} newHistory */
@@ -99,13 +93,10 @@ export function diagnosticsCurve() {
 /**
  * Group diagnostics in the order of the catalogue: all shares form one group, and the costs of each paper
  * form a group.
- *
- * @param {Diagnostic[]} catalogue
- * @param {string[]} names
+ * @param {Diagnostic[]} catalogue @param {string[]} names
  */
 function grouped(catalogue, names) {
-  /** @type {Map<string, Diagnostic[]>} */
-  const groups = new Map();
+  /** @type {Map<string, Diagnostic[]>} */ const groups = new Map();
   for (const diagnostic of catalogue.filter(({ name }) => names.includes(name))) {
     const group = isShare(diagnostic) ? SHARES : diagnostic.source.split(",")[0];
     groups.set(group, [...(groups.get(group) || []), diagnostic]);
@@ -115,19 +106,13 @@ function grouped(catalogue, names) {
 
 /**
  * Return the iterations at which a diagnostic was measured, with its values.
- *
- * @param {LearningCurves} history
- * @param {string} name
+ * @param {LearningCurves} history @param {string} name
  */
 const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**
  * Return the diagnostics of a group, with the training loss on a second axis.
- *
- * @param {LearningCurves} history
- * @param {string} group
- * @param {Diagnostic[]} diagnostics
- * @returns {Figure}
+ * @param {LearningCurves} history @param {string} group @param {Diagnostic[]} diagnostics @returns {Figure}
  */
 function diagnosticsFigure(history, group, diagnostics) {
   const loss = history.curves.train?.[LOSS];

@@ -2,12 +2,10 @@
 import { changeDetector, findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short, joined } from "../page/format.js";
 
-/** @type {Record<string, string>} */
-const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
+/** @type {Record<string, string>} */ const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
 /** @type {Record<string, string>} */
 const DISCOUNT_LABELS = { log2: "log2(1 + rank)", letor: "log2(rank), none at ranks 1 and 2", reciprocal: "rank" };
-/** @type {Record<string, string>} */
-const TIE_LABELS = {
+/** @type {Record<string, string>} */ const TIE_LABELS = {
   stable: "ties in input order",
   docid: "ties by document id, the larger first",
   average: "ties averaged over their orders",
@@ -34,7 +32,6 @@ const CONVENTION_LABELS = {
 
 /**
  * Return the conventions of a metric in one line.
- *
  * @param {Record<string, unknown> | null | undefined} contract all conventions, or only those that affect the metric
  */
 export function contractLabel(contract) {
@@ -47,8 +44,7 @@ export function contractLabel(contract) {
   );
 }
 
-/** @type {Record<string, string>} */
-export const PRESET_WORDS = {
+/** @type {Record<string, string>} */ export const PRESET_WORDS = {
   default: "the papers' conventions",
   lightgbm: "as LightGBM reports",
   xgboost: "as XGBoost reports",
@@ -62,10 +58,7 @@ export const presetLabel = (contract) => (contract?.preset ? `preset ${contract.
 
 /**
  * Tabs that select one of several metrics; hidden for a single one.
- *
- * @param {string[]} names
- * @param {(name: string) => void} choose
- * @param {string} [label]
+ * @param {string[]} names @param {(name: string) => void} choose @param {string} [label]
  * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark a name as selected; `among`
  *   replaces the names
  */

@@ -6,7 +6,8 @@ import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint, rowHead, scrollRegion, tableHead } from "../page/parts.js";
 import { count, counted, metric, numberText, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -38,7 +39,6 @@ const BIN_EDGE_EPSILON = 1e-12;
 
 /**
  * Return a table of queries, the worst first, with its filters and a histogram.
- *
  * @param {object} options
  * @param {string} options.path of the API
  * @param {Record<string, string>} [options.parameters] sent with every request
@@ -156,11 +156,10 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** @param {any} item */
   function row(item) {
-    return h(
-      "tr",
+    return h("tr", [
       rowHead(query(item)),
       ...columns.map(({ value, words = metric }) => h("td.number", words(value(item)))),
-    );
+    ]);
   }
 
   /** @param {Schemas["QuerySummary"]} summary */
@@ -175,10 +174,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
       total === inSegment ? counted(total, "query", "queries") : `${count(total)} of ${count(inSegment)} queries`,
     );
     showSegments(segments);
-    replace(
-      chart,
-      distribution(counts, (least, most) => changeSelection({ min: String(least), max: String(most) })),
-    );
+    replace(chart, [distribution(counts, (least, most) => changeSelection({ min: String(least), max: String(most) }))]);
   }
 
   /** @param {Schemas["QuerySegment"][]} segments */
@@ -195,13 +191,12 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   csvSource(table, readAll);
   read();
   return [
-    h(
-      "div.browser-head.query-filters",
+    h("div.browser-head.query-filters", [
       segmentLabel,
       h("span.range", range, " from", limits.min, "to", limits.max),
       showAll,
       words,
-    ),
+    ]),
     chart,
     scrollRegion(LABEL, table),
     below,

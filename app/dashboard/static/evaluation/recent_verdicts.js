@@ -8,10 +8,7 @@ import { verdictChip } from "./verdict.js";
 
 /**
  * Return comparisons and promotions as entries, the latest first.
- *
- * @param {Schemas["ComparisonEntry"][]} comparisons
- * @param {Job[]} promotions
- * @returns {Recent[]}
+ * @param {Schemas["ComparisonEntry"][]} comparisons @param {Job[]} promotions @returns {Recent[]}
  */
 export function recentVerdicts(comparisons, promotions) {
   const decided = promotions.filter(({ status }) => status === "succeeded" || status === "refused");
@@ -38,11 +35,9 @@ export const verdictList = (entries) => h("ul.plain-list", ...entries.map(entry)
 
 /** @param {Recent} entry */
 function entry({ at, href, title, verdict, sentence }) {
-  return h(
-    "li.recent-result",
-    { "data-verdict": verdict },
+  return h("li.recent-result", { "data-verdict": verdict }, [
     verdict && verdictChip(verdict),
     h("a.quiet-link", { href }, sentence),
     h("p.job-meta", title, " · ", timeElement(at)),
-  );
+  ]);
 }

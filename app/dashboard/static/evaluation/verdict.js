@@ -15,9 +15,8 @@ const OPPOSITE = { better: "worse", worse: "better", "no evidence": "no evidence
 export const opposite = (verdict) => OPPOSITE[verdict];
 
 /** @param {string | null | undefined} verdict */
-export function verdictChip(verdict) {
-  return h("span.verdict", { "data-verdict": verdict || "none" }, verdict || "not defined");
-}
+export const verdictChip = (verdict) =>
+  h("span.verdict", { "data-verdict": verdict || "none" }, verdict || "not defined");
 
 /** Return a difference with its sign: "+0.0123". @param {number | null | undefined} value @param {number} [digits] */
 export function signed(value, digits) {
@@ -30,7 +29,6 @@ const HEIGHT = 100;
 
 /**
  * Plot the sorted differences of two systems by query, with the numbers of wins, ties and losses.
- *
  * @param {number[]} differences ascending; a sample at regular intervals if there are many queries
  * @param {Outcome & {difference: number | null}} outcome
  * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} options names: of the two systems; the
@@ -38,21 +36,18 @@ const HEIGHT = 100;
  */
 export function differencePlot(differences, outcome, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
-  return h(
-    "figure.differences",
+  return h("figure.differences", [
     h("figcaption", `${metric} of ${names[1]} minus that of ${names[0]}, by query, sorted`),
     h("div.differences-plot", ticks(scale), columns(differences, scale, higherIsBetter, summary(outcome, metric))),
     shares(outcome, higherIsBetter),
-  );
+  ]);
 }
 
 /** @param {number[]} differences @param {Scale} scale @param {boolean} higherIsBetter @param {string} words */
 function columns(differences, scale, higherIsBetter, words) {
-  /** @param {number} value */
-  const y = (value) => HEIGHT * (1 - scale.share(value));
+  const y = (/** @type {number} */ value) => HEIGHT * (1 - scale.share(value));
   const zero = y(0);
-  /** @param {(value: number) => boolean} keep */
-  const area = (keep) =>
+  const area = (/** @type {(value: number) => boolean} */ keep) =>
     `M0 ${zero}${differences.map((value, index) => `V${keep(value) ? y(value).toFixed(3) : zero}H${index + 1}`).join("")}V${zero}Z`;
   return svg(
     "svg",
@@ -62,30 +57,27 @@ function columns(differences, scale, higherIsBetter, words) {
       role: "img",
       "aria-label": words,
     },
-    ...scale.ticks.map((tick) => svg("line.tick", { x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) })),
-    svg("path", { class: higherIsBetter ? "gained" : "lost", d: area((value) => value > 0) }),
-    svg("path", { class: higherIsBetter ? "lost" : "gained", d: area((value) => value < 0) }),
-    svg("line.zero", { x1: 0, x2: differences.length, y1: zero, y2: zero }),
+    [
+      ...scale.ticks.map((tick) => svg("line.tick", { x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) })),
+      svg("path", { class: higherIsBetter ? "gained" : "lost", d: area((value) => value > 0) }),
+      svg("path", { class: higherIsBetter ? "lost" : "gained", d: area((value) => value < 0) }),
+      svg("line.zero", { x1: 0, x2: differences.length, y1: zero, y2: zero }),
+    ],
   );
 }
 
 /** @param {Scale} scale */
 function ticks(scale) {
-  /** @param {number} tick */
-  const words = (tick) =>
-    svg(
-      "text",
-      { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" },
+  const words = (/** @type {number} */ tick) =>
+    svg("text", { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" }, [
       tick ? signed(tick, scale.format(tick).split(".")[1]?.length ?? 0) : "0",
-    );
+    ]);
   return svg("svg.differences-ticks", { "aria-hidden": "true" }, ...scale.ticks.map(words));
 }
 
 /**
  * Draw a bar of the shares of queries that are worse, equal and better, in the order of the columns above.
- *
- * @param {Outcome} outcome
- * @param {boolean} higherIsBetter
+ * @param {Outcome} outcome @param {boolean} higherIsBetter
  */
 function shares({ wins, ties, losses, queries }, higherIsBetter) {
   /** @type {[number: number, words: string, kind: string][]} */
@@ -102,16 +94,15 @@ function shares({ wins, ties, losses, queries }, higherIsBetter) {
     from += (100 * number) / queries;
     return svg("rect", { class: kind, x: `${x}%`, y: 0, width: `${(100 * number) / queries}%`, height: "100%" });
   };
-  return h(
-    "div.differences-shares",
+  return h("div.differences-shares", [
     svg("svg", { "aria-hidden": "true" }, ...parts.map(segment)),
     h(
       "ul",
-      ...parts.map(([number, words, kind]) =>
+      parts.map(([number, words, kind]) =>
         h("li", { "data-kind": kind }, h("strong", count(number)), ` ${words} `, h("small", percent(number, queries))),
       ),
     ),
-  );
+  ]);
 }
 
 /** @param {Outcome & {difference: number | null}} outcome @param {string} metric */
@@ -125,7 +116,6 @@ const INITIAL_ROWS = 30;
 
 /**
  * Return a table of the differences of pairs by each metric, with their tests.
- *
  * @param {Schemas["Comparison"]} comparison
  * @param {Schemas["Pair"][]} pairs to show
  */
@@ -141,8 +131,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   /** @param {string} label @param {Key} key @param {(value: number | null) => string} words @param {string} [title] */
   const number = (label, key, words, title) => numberColumn(label, valueGetter(key), words, { title });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
-  /** @type {(Column<DifferenceRow> | false)[]} */
-  const columns = [
+  /** @type {(Column<DifferenceRow> | false)[]} */ const columns = [
     several && {
       label: "Pair, second against first",
       value: names,

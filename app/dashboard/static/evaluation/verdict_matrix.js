@@ -1,18 +1,13 @@
-/**
- * Matrix of the verdicts of all pairs of compared systems.
- * @module
- */
-import { columnHead, findAll, h, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+/** Matrix of the verdicts of all pairs of compared systems. @module */
+import { findAll, h, replace } from "../page/dom.js";
+import { columnHead, rowHead, scrollRegion, tableHead } from "../page/parts.js";
 import { opposite, signed } from "./verdict.js";
 
-/** @type {Record<string, string>} */
-const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
+/** @type {Record<string, string>} */ const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
 
 /**
  * Return the matrix of systems: each cell shows the verdict of its row against its column, and selects the pair.
- *
- * @param {Schemas["Comparison"]} comparison
- * @param {(pair: Schemas["Pair"]) => void} choose
+ * @param {Schemas["Comparison"]} comparison @param {(pair: Schemas["Pair"]) => void} choose
  * @returns {{node: HTMLElement, show: (metric: string, pair: Schemas["Pair"]) => void}}
  */
 export function verdictMatrix({ systems, pairs }, choose) {
@@ -29,14 +24,12 @@ export function verdictMatrix({ systems, pairs }, choose) {
     /** @param {Schemas["ComparedSystem"]} system @param {number} index */
     const row = (system, index) =>
       h("tr", rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
-    replace(
-      node,
-      h(
-        "table.matrix",
+    replace(node, [
+      h("table.matrix", [
         tableHead(h("td.hint", "row against column"), ...systems.map((system) => columnHead(name(system)))),
         h("tbody", ...systems.map(row)),
-      ),
-    );
+      ]),
+    ]);
     if (focused) findAll(node, `[data-place="${focused}"]`, HTMLElement)[0]?.focus();
   }
 
@@ -56,15 +49,12 @@ export function verdictMatrix({ systems, pairs }, choose) {
       "aria-label": label,
       title: label,
     };
-    return h(
-      "td",
-      h(
-        "button",
-        { ...attributes, click: () => pair && choose(pair) },
+    return h("td", [
+      h("button", { ...attributes, click: () => pair && choose(pair) }, [
         h("span", { "aria-hidden": "true" }, MARKS[verdict ?? ""] || "–"),
         ` ${signed(difference)}`,
-      ),
-    );
+      ]),
+    ]);
   }
 
   return { node, show };

@@ -7,9 +7,8 @@ import { count, fixed, joined } from "../page/format.js";
 export const isRunning = ({ status }) => status === "preparing" || status === "running" || status === "reporting";
 
 /** Return the number of trainings of an experiment, of any status. @param {Schemas["ExperimentCounts"]} counts */
-export function trainingCount({ planned, queued, running, succeeded, failed, cancelled }) {
-  return planned + queued + running + succeeded + failed + cancelled;
-}
+export const trainingCount = ({ planned, queued, running, succeeded, failed, cancelled }) =>
+  planned + queued + running + succeeded + failed + cancelled;
 
 /** Return "Table 4", "Figure 2". @param {string} name */
 export const tableName = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
@@ -24,12 +23,10 @@ export function progressLabel(counts) {
 }
 
 /** Return the source of the data: "synthetic · folds 1, 2". @param {Schemas["ExperimentEntry"]} experiment */
-export function dataLabel({ data, corpus, folds }) {
-  return joined([data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`], " · ");
-}
+export const dataLabel = ({ data, corpus, folds }) =>
+  joined([data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`], " · ");
 
-/** @type {Record<string, number>} */
-const DIGITS = { fraction: 4, percent: 2, milliseconds: 1 };
+/** @type {Record<string, number>} */ const DIGITS = { fraction: 4, percent: 2, milliseconds: 1 };
 
 /** Return a number with the decimals of its unit. @param {number | null} value @param {string} unit */
 export const numberLabel = (value, unit) => (value === null ? "–" : fixed(value, DIGITS[unit] ?? 3));

@@ -1,10 +1,10 @@
 /**
- * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
- * @module
+ * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures. @module
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { changeDetector, dataTable, disclosure, h, hint, numberHeads, replace } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { dataTable, disclosure, hint, numberHeads } from "../page/parts.js";
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -25,16 +25,14 @@ export function reportPanels() {
     /** @param {ExperimentReport | null} report */
     update(report) {
       if (!hasChanged(report)) return;
-      replace(
-        node,
+      replace(node, [
         report &&
-          h(
-            "div.experiment-notes",
+          h("div.experiment-notes", [
             !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
             ...report.notes.map((note) => hint(note)),
-          ),
+          ]),
         ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
-      );
+      ]);
     },
   };
 }
@@ -43,9 +41,7 @@ export function reportPanels() {
 function tablePanel(table, figure) {
   const { name, caption, unit, test, cells, claims, deviations } = table;
   const title = tableName(name);
-  return h(
-    "section.panel.experiment-table",
-    { "aria-label": title, "data-table": name },
+  return h("section.panel.experiment-table", { "aria-label": title, "data-table": name }, [
     h("h2", `${title} `, h("small", joined([caption, unitLabel(unit)], ", "))),
     figure,
     numbersTable(table, title),
@@ -59,20 +55,18 @@ function tablePanel(table, figure) {
       h(
         "ul.experiment-claims",
         { "aria-label": `Claims of ${title}` },
-        ...claims.map(({ verdict, statement, source, sentence }) =>
-          h(
-            "li",
+        claims.map(({ verdict, statement, source, sentence }) =>
+          h("li", [
             h("span.verdict", { "data-verdict": verdict }, VERDICTS[verdict] ?? verdict),
             h("div", h("strong", statement), h("p", sentence), h("small", source)),
-          ),
+          ]),
         ),
       ),
     deviations.length > 0 &&
-      disclosure(
-        `${counted(deviations.length, "deviation")} from the paper's set-up`,
+      disclosure(`${counted(deviations.length, "deviation")} from the paper's set-up`, [
         h("ol.experiment-deviations", ...deviations.map((text) => h("li", text))),
-      ),
-  );
+      ]),
+  ]);
 }
 
 /** @param {ReportedTable} table @param {string} title */
@@ -80,15 +74,13 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   const byPosition = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
   const cellAt = (row, column) => byPosition.get(JSON.stringify([row, column]));
-  /** @type {Map<string, ExtraColumn[]>} */
-  const extraColumns = new Map(
+  /** @type {Map<string, ExtraColumn[]>} */ const extraColumns = new Map(
     columns.map((name) => {
       const own = cells.filter(({ column }) => column === name);
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
-  /** @param {string} row */
-  const numbers = (row) => {
+  const numbers = (/** @type {string} */ row) => {
     const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
     const marks = [...notes].sort((one, other) => one - other).join(", ");
     return [

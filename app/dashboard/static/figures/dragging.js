@@ -15,10 +15,8 @@ const THIN_PIXELS = 20;
 export function dragging(plot, { area, read, select, leave }) {
   const selection = h("div.selection", { hidden: true });
   plot.append(selection);
-  /** @type {[x: number, y: number] | null} */
-  let origin = null;
-  /** @type {Box | null} */
-  let box = null;
+  /** @type {[x: number, y: number] | null} */ let origin = null;
+  /** @type {Box | null} */ let box = null;
 
   /** @param {PointerEvent} event @returns {[x: number, y: number]} */
   function positionOf(event) {
@@ -59,11 +57,7 @@ export function dragging(plot, { area, read, select, leave }) {
 
 /**
  * Return the box between two positions; null if they are too close. A thin box spans the full height or width of the area.
- *
- * @param {[x: number, y: number]} one
- * @param {[x: number, y: number]} other
- * @param {Box} area
- * @returns {Box | null}
+ * @param {[x: number, y: number]} one @param {[x: number, y: number]} other @param {Box} area @returns {Box | null}
  */
 export function boxOf(one, other, area) {
   const [width, height] = [Math.abs(one[0] - other[0]), Math.abs(one[1] - other[1])];

@@ -23,15 +23,13 @@ export function drawing(figure, shown, frame) {
   const area = svg(
     "svg.area",
     { x: start, y: top, ...size, viewBox: `${start} ${top} ${size.width} ${size.height}` },
-    ...shown.map((series) => mark(series, frame)),
+    shown.map((series) => mark(series, frame)),
   );
-  return svg(
-    "svg.drawing",
-    { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+  return svg("svg.drawing", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, [
     ...axes(figure, frame),
     area,
     ...(figure.innerAxes ?? []).flatMap((axis) => innerTicks(axis, frame)),
-  );
+  ]);
 }
 
 /** Return the tick labels to the right of a vertical axis within the figure. @param {InnerAxis} axis @param {Frame} frame */
@@ -108,7 +106,7 @@ function mark(series, frame) {
   return svg(
     "g.series",
     { "data-series": groupOf(series), "data-colour": colour, "stroke-dasharray": dash, opacity },
-    ...marks[kind]().filter((node) => node instanceof Node),
+    marks[kind]().filter((node) => node instanceof Node),
   );
 }
 

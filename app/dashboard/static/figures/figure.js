@@ -22,25 +22,19 @@ export function figureView() {
   const plot = h(
     "div.plot",
     { role: "img", tabindex: "0", "aria-keyshortcuts": "ArrowLeft ArrowRight Plus -", keydown: pressed },
-    h("div"),
-    pointer,
-    readout,
+    [h("div"), pointer, readout],
   );
   const showAll = h("button.quiet.small", { hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
   const node = h("div.figure", h("div.figure-head", legend.node, showAll), plot);
-  /** @type {Figure | null} */
-  let figure = null;
-  /** @type {import("./frame.js").View} */
-  let view = {};
-  /** @type {import("./frame.js").Frame | null} */
-  let frame = null;
+  /** @type {Figure | null} */ let figure = null;
+  /** @type {import("./frame.js").View} */ let view = {};
+  /** @type {import("./frame.js").Frame | null} */ let frame = null;
   /** @type {import("./reading.js").Stop[] | null} */
   let stops = null;
   let current = -1;
   let width = 0;
-  /** @type {string | null} */
-  let highlighted = null;
+  /** @type {string | null} */ let highlighted = null;
 
   new ResizeObserver(() => plot.clientWidth !== width && redraw()).observe(plot);
   dragging(plot, {
@@ -95,7 +89,6 @@ export function figureView() {
   /**
    * Return the view of the whole figure; if it is already shown, the range of all values, also of those
    * beyond the ends of the axis.
-   *
    * @returns {import("./frame.js").View}
    */
   function wider() {
@@ -112,20 +105,18 @@ export function figureView() {
     for (const group of plot.querySelectorAll(".series.read")) group.classList.remove("read");
     if (!stop || !figure || !frame) return "";
     const { title, rows } = wordsOf(stop, figure, frame);
-    replace(
-      readout,
+    replace(readout, [
       h("strong", title),
       ...rows.map(({ series, words }) =>
         h("span", swatch(series), figure?.series.length === 1 ? "" : h("span", series.name), h("b", words)),
       ),
-    );
-    replace(
-      pointer,
+    ]);
+    replace(pointer, [
       stop.y === null && svg("line.ruler", { x1: stop.left, x2: stop.left, y1: frame.top, y2: frame.bottom }),
       ...stop.points.map(({ series, position: [cx, cy] }) =>
         svg("g.series", { "data-colour": series.colour }, svg("circle.circle", { cx, cy, r: 4 })),
       ),
-    );
+    ]);
     if (stop.y !== null)
       plot.querySelector(`.series[data-series="${CSS.escape(groupOf(stop.points[0].series))}"]`)?.classList.add("read");
     const x = Math.min(stop.points[0].position[0], frame.end);
@@ -139,8 +130,7 @@ export function figureView() {
   /** @param {KeyboardEvent} event */
   function pressed(event) {
     const last = allStops().length - 1;
-    /** @type {Record<string, number>} */
-    const next = {
+    /** @type {Record<string, number>} */ const next = {
       ArrowRight: current + 1,
       ArrowLeft: current < 0 ? last : current - 1,
       PageDown: current + STOPS_PER_PAGE,

@@ -81,7 +81,6 @@ const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
 
 /**
  * Return the frame of a figure.
- *
  * @param {Figure} figure
  * @param {Series[]} shown series that are not hidden
  * @param {number} width in pixels
@@ -108,8 +107,7 @@ function frameWithMargin(figure, shown, width, view, margin) {
     width - (secondary ? longest(labels(figure.right ?? {}, secondary)) * CHARACTER_PIXELS + 12 : EDGE_PIXELS);
   const x = xScale(figure.x, shown, view.x, Math.max(2, Math.floor((end - start) / X_TICK_PIXELS)));
   const first = start + (figure.x.absent ? ABSENT_PIXELS : 0) + INSET_PIXELS;
-  /** @param {number | null} value */
-  const atX = (value) =>
+  const atX = (/** @type {number | null} */ value) =>
     value === null ? start + ABSENT_PIXELS / 2 : first + x.share(value) * (end - INSET_PIXELS - first);
   const { ticks, slanted } = xTicks(figure.x, x, atX, end - first);
   const below = slanted ? longest(ticks) * CHARACTER_PIXELS * Math.sin(SLANT_RADIANS) + 14 : TITLE_PIXELS;
@@ -196,11 +194,7 @@ function xScale(axis, shown, selected, most) {
 
 /**
  * Return a vertical scale: with the ends of a selected or declared range, else with round ends around the visible values.
- *
- * @param {Axis} axis
- * @param {Series[]} shown
- * @param {View} view
- * @param {Range | undefined} selected
+ * @param {Axis} axis @param {Series[]} shown @param {View} view @param {Range | undefined} selected
  * @param {number} most
  */
 function yScale(axis, shown, view, selected, most) {
@@ -230,8 +224,7 @@ function xTicks(axis, scale, at, length) {
 
 /** Return the ticks whose labels do not overlap the label of an earlier tick. @param {Tick[]} ticks */
 function nonOverlapping(ticks) {
-  /** @type {Tick[]} */
-  const separated = [];
+  /** @type {Tick[]} */ const separated = [];
   let free = -Infinity;
   for (const tick of ticks) {
     const half = (tick.label.length * CHARACTER_PIXELS) / 2;

@@ -10,20 +10,17 @@ export const lineStyle = (index) => ({ colour: `hue-${(index % HUES) + 1}`, dash
 
 /**
  * Return a swatch, a small sample of how a series is drawn.
- *
  * @param {Pick<Series, "colour" | "kind" | "dash" | "symbol" | "opacity">} series
  */
 export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity }) {
   const isArea = kind === "band" || kind === "spans";
-  return svg(
-    "svg.swatch.series",
-    { viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
+  return svg("svg.swatch.series", { viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" }, [
     kind === "points"
       ? svg("path", { class: symbol, d: symbolPath(symbol, [9, 5], 4) })
       : isArea
         ? svg("rect", { class: kind, x: 2, y: 0, width: 14, height: 10, rx: 2 })
         : svg("path.line", { d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
-  );
+  ]);
 }
 
 /** Return the name of a series in the legend. @param {Series} series */
@@ -32,11 +29,9 @@ export const groupOf = ({ group, name }) => group ?? name;
 /** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {
   const node = h("ul.figure-legend", { "aria-label": "Legend", hidden: true });
-  /** @type {Set<string>} */
-  const hidden = new Set();
+  /** @type {Set<string>} */ const hidden = new Set();
   const hasChanged = changeDetector();
-  /** @type {string[]} */
-  let names = [];
+  /** @type {string[]} */ let names = [];
 
   /** @param {Series[]} series */
   function show(series) {
@@ -53,12 +48,10 @@ export function figureLegend(changed) {
   /** @param {string} name @param {Series} series */
   function entry(name, series) {
     const attributes = { "aria-pressed": String(!hidden.has(name)), "data-name": name };
-    return h(
-      "button",
-      { ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
+    return h("button", { ...attributes, click: () => toggle(name), dblclick: () => isolate(name) }, [
       swatch(series),
       name,
-    );
+    ]);
   }
 
   /** @param {string} name */
@@ -75,8 +68,5 @@ export function figureLegend(changed) {
     if (!alone) others.forEach((each) => hidden.add(each));
     changed();
   }
-
-  /** @param {Series} series */
-  const isShown = (series) => !hidden.has(groupOf(series));
-  return { node, show, isShown };
+  return { node, show, isShown: (/** @type {Series} */ series) => !hidden.has(groupOf(series)) };
 }

@@ -1,23 +1,22 @@
 /** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
 import { countsBySeverity, rangeLabel, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
-import { h, rowHead, setAttribute, setText, svg } from "../page/dom.js";
+import { h, setAttribute, setText, svg } from "../page/dom.js";
+import { rowHead } from "../page/parts.js";
 import { count, counted, percent, short } from "../page/format.js";
 
 /**
  * Return counts as a small table of bars; screen readers read the table.
- *
  * @param {string} caption
  * @param {[Child, number][]} entries what is counted, and how often
  * @param {(number: number) => string} [words] formats a number
  */
 export function bars(caption, entries, words = count) {
   const largest = Math.max(0, ...entries.map(([, number]) => number)) || 1;
-  return h(
-    "table.bars",
+  return h("table.bars", [
     h("caption", caption),
     h("tbody", ...entries.map(([name, number]) => row(name, words(number), number / largest))),
-  );
+  ]);
 }
 
 /** @param {Child} name @param {string} words @param {number} share */
@@ -25,11 +24,9 @@ const row = (name, words, share) => h("tr", rowHead(name), h("td.bar-cell", bar(
 
 /** @param {number} share of the full width, 0 to 1 */
 export function bar(share) {
-  return svg(
-    "svg.bar-line",
-    { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6, rx: 1 }),
-  );
+  return svg("svg.bar-line", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, [
+    svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6 }),
+  ]);
 }
 
 /** Show by how many ranks a document has risen. @param {number} rise below 0 if it has fallen */
@@ -37,11 +34,9 @@ export function rankShift(rise) {
   if (rise === 0) return h("span.shift", "=");
   const direction = rise > 0 ? "up" : "down";
   const words = `${counted(Math.abs(rise), "position")} ${direction}`;
-  return h(
-    "span.shift",
-    { "data-shift": direction, role: "img", title: words, "aria-label": words },
+  return h("span.shift", { "data-shift": direction, role: "img", title: words, "aria-label": words }, [
     `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
-  );
+  ]);
 }
 
 const HEIGHT = 100;
@@ -50,7 +45,6 @@ const MAX_TICKS = 6;
 
 /**
  * A histogram with counts on hover and a summary for screen readers.
- *
  * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the
  *   axis; label: text below the column; pick: called when the column is pressed
  * @param {{caption: string, axis: string, summary: string}} words
@@ -60,24 +54,20 @@ export function histogram(columns, { caption, axis, summary }) {
   const chart = svg(
     "svg.histogram-columns",
     { viewBox: `0 0 ${columns.length} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary },
-    ...columns.map((each, index) => column(each, index, largest)),
+    columns.map((each, index) => column(each, index, largest)),
   );
-  return h(
-    "figure.histogram",
+  return h("figure.histogram", [
     h("figcaption", caption),
     h("div.histogram-scale", { "aria-hidden": "true" }, h("span", `up to ${count(largest)}`)),
     chart,
     ticks(columns),
     h("p.histogram-axis", { "aria-hidden": "true" }, axis),
-  );
+  ]);
 }
 
 /**
  * Draw one column. Its full height takes pointer events, so that small columns can be hovered, too.
- *
- * @param {{count: number, title: string, pick?: () => void}} column
- * @param {number} index
- * @param {number} largest
+ * @param {{count: number, title: string, pick?: () => void}} column @param {number} index @param {number} largest
  */
 function column({ count: number, title, pick }, index, largest) {
   const height = number ? Math.max(1, (HEIGHT * number) / largest) : 0;
@@ -96,7 +86,7 @@ function ticks(columns) {
   return h(
     "div.histogram-ticks",
     { "aria-hidden": "true" },
-    ...columns.map(({ label }, index) => h("span", index % step === 0 && label)),
+    columns.map(({ label }, index) => h("span", index % step === 0 && label)),
   );
 }
 
@@ -105,7 +95,6 @@ const MAX_IN_LEGEND = 8;
 
 /**
  * A label with a colour that deepens with the grade.
- *
  * @param {number | null} label null where the document was not judged
  * @param {number | null | undefined} largest the largest label of the dataset
  */
@@ -116,19 +105,17 @@ export function grade(label, largest) {
 
 /**
  * Return a legend of the colours of grades; null without labels from 0, or with more than `MAX_IN_LEGEND`.
- *
  * @param {Statistics | null} [statistics] of the dataset
  */
 export function gradeLegend(statistics) {
   const labels = (statistics?.labels || []).map(({ label }) => label).filter((label) => label >= 0);
   if (!labels.length || labels.length > MAX_IN_LEGEND) return null;
   const largest = Math.max(...labels);
-  return h(
-    "p.grade-legend",
+  return h("p.grade-legend", [
     "not relevant ",
     ...labels.sort((one, other) => one - other).map((label) => grade(label, largest)),
     " most relevant",
-  );
+  ]);
 }
 
 /** @param {number} label @param {number | null | undefined} largest */
@@ -138,8 +125,7 @@ function colourStep(label, largest) {
   return Math.max(1, Math.round((GRADES * label) / Math.max(label, largest || 0)));
 }
 
-/** @type {Record<string, string>} */
-const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
+/** @type {Record<string, string>} */ const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
 
 /** @param {number | string | null} value as the API writes it */
 export function featureValue(value) {
@@ -157,7 +143,7 @@ export function severityCounts(findings) {
     : [["none", "No problems found"]];
   return h(
     "span.severities",
-    ...chips.map(([severity, words]) => h("span.severity", { "data-severity": severity }, words)),
+    chips.map(([severity, words]) => h("span.severity", { "data-severity": severity }, words)),
   );
 }
 
@@ -175,9 +161,8 @@ export function jobStatus(job) {
 export const tileList = (entries) => h("dl.tiles", ...entries.map(tile));
 
 /** @param {Tile} tile */
-function tile([name, value, detail]) {
-  return h("div.tile", h("dt", name), h("dd", value), detail && h("dd.tile-detail", detail));
-}
+const tile = ([name, value, detail]) =>
+  h("div.tile", h("dt", name), h("dd", value), detail && h("dd.tile-detail", detail));
 
 /** @param {Statistics} statistics */
 export function tiles({ queries, documents, features, label_range: labels, ...perQuery }) {
@@ -209,9 +194,8 @@ function labelDetail({ missing, whole, minimum }, documents) {
 }
 
 /** Return a tile of the progress of a study or experiment. @param {string} name @param {string} value @param {Child} [detail] */
-export function progressTile(name, value, detail) {
-  return h("div.study-tile", h("span", name), h("strong", value), detail && h("small", detail));
-}
+export const progressTile = (name, value, detail) =>
+  h("div.study-tile", h("span", name), h("strong", value), detail && h("small", detail));
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function progressBar() {

@@ -7,7 +7,6 @@ const GAP = 0.2;
 
 /**
  * Return a figure with a pair of columns for each bin or category: its shares in both distributions.
- *
  * @param {{name: string, profile: {edges?: number[] | null, categories?: string[] | null, before: number[], after: number[]}}} feature
  * @param {string} before label of the first column of each pair
  * @param {string} after
@@ -19,25 +18,22 @@ export function profiles({ name, profile }, before, after) {
   const column = (/** @type {number} */ share, /** @type {number} */ x, /** @type {string} */ kind) =>
     svg("rect", { class: kind, x, y: HEIGHT * (1 - share / largest), width, height: (HEIGHT * share) / largest });
   const pairs = labels.map((label, index) =>
-    svg(
-      "g",
-      svg(
-        "title",
+    svg("g", [
+      svg("title", [
         pairLabel(label, [
           [before, profile.before[index]],
           [after, profile.after[index]],
         ]),
-      ),
+      ]),
       svg("rect.whole", { x: index, y: 0, width: 1, height: HEIGHT }),
       column(profile.before[index], index + GAP / 2, "before"),
       column(profile.after[index], index + GAP / 2 + width, "after"),
-    ),
+    ]),
   );
   const words = labels.map(
     (label, index) => `${label}: ${percent(profile.before[index], 1)} and ${percent(profile.after[index], 1)}`,
   );
-  return h(
-    "figure.profiles",
+  return h("figure.profiles", [
     h("figcaption", h("strong", name), " ", h("span.key.before", before), h("span.key.after", after)),
     svg(
       "svg",
@@ -47,16 +43,15 @@ export function profiles({ name, profile }, before, after) {
         role: "img",
         "aria-label": `${before} and ${after}: ${words.join("; ")}`,
       },
-      ...pairs,
+      pairs,
     ),
     h("div.profile-axis", { "aria-hidden": "true" }, h("span", labels[0]), h("span", labels.at(-1))),
-  );
+  ]);
 }
 
 /** "up to 0.5: Before 12%, Now 30%" @param {string} label @param {[distribution: string, share: number][]} shares */
-export function pairLabel(label, shares) {
-  return `${label}: ${shares.map(([distribution, share]) => `${distribution} ${percent(share, 1)}`).join(", ")}`;
-}
+export const pairLabel = (label, shares) =>
+  `${label}: ${shares.map(([distribution, share]) => `${distribution} ${percent(share, 1)}`).join(", ")}`;
 
 /** "missing", "up to 0.5", "0.5 to 2", "above 2" @param {number[]} edges upper edges of all bins but the last */
 function binLabels(edges) {

@@ -15,10 +15,8 @@ const DOT_DISTANCE = 0.009;
 
 /**
  * Return a figure of lines on one scale, with a legend if there are several lines.
- *
  * @param {Line[]} lines those with dots come first
- * @param {object} words
- * @param {string} words.caption
+ * @param {object} words @param {string} words.caption
  * @param {string} words.axis name of the horizontal axis
  * @param {string} words.summary text alternative
  * @param {number[]} [words.include] values that the vertical axis must include
@@ -64,10 +62,7 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
 
 /**
  * Return a tick for each whole number of a range; undefined for more numbers than can be named, such as users.
- *
- * @param {number} first
- * @param {number} last
- * @returns {[number, string][] | undefined}
+ * @param {number} first @param {number} last @returns {[number, string][] | undefined}
  */
 export function namedTicks(first, last) {
   if (last - first >= MAX_NAMED_TICKS) return undefined;
@@ -75,6 +70,5 @@ export function namedTicks(first, last) {
 }
 
 /** @param {number[]} values @param {number[] | null} [lower] interval ends @param {number[] | null} [upper] */
-export function byRank(values, lower, upper) {
-  return values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
-}
+export const byRank = (values, lower, upper) =>
+  values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));

@@ -18,11 +18,7 @@ const NEAR_PIXELS = 20;
 
 /**
  * Return the stops, the positions where the pointer and the arrow keys read values, from left to right.
- *
- * @param {Figure} figure
- * @param {Series[]} shown
- * @param {Frame} frame
- * @returns {Stop[]}
+ * @param {Figure} figure @param {Series[]} shown @param {Frame} frame @returns {Stop[]}
  */
 export function stopsOf({ reading = "all" }, shown, frame) {
   const points = shown
@@ -71,9 +67,7 @@ const distance = (point, at) => (point ? Math.abs(point.position[0] - at) : Infi
 
 /**
  * Return the index of the stop that is nearest to a position, or -1 if there are no stops.
- *
- * @param {Stop[]} stops
- * @param {import("./shapes.js").Position} position
+ * @param {Stop[]} stops @param {import("./shapes.js").Position} position
  */
 export function nearestStop(stops, [x, y]) {
   let [nearest, least] = [-1, Infinity];
@@ -87,10 +81,7 @@ export function nearestStop(stops, [x, y]) {
 
 /**
  * Return the readout of a stop: its x as the title, and the value of each series there.
- *
- * @param {Stop} stop
- * @param {Figure} figure
- * @param {Frame} frame
+ * @param {Stop} stop @param {Figure} figure @param {Frame} frame
  * @returns {{title: string, rows: {series: Series, words: string}[]}}
  */
 export function wordsOf({ points, left }, figure, frame) {

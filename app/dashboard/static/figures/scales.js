@@ -22,7 +22,6 @@ export const shareLabel = (value) => `${short(100 * value)}%`;
 
 /**
  * Return the least and the largest of the values that are numbers.
- *
  * @param {Iterable<number | null | undefined>} values
  * @returns {[low: number, high: number] | null} null if no value is a number
  */
@@ -38,7 +37,6 @@ export function extent(values) {
 
 /**
  * Return a linear scale with round ends and round ticks.
- *
  * @param {Iterable<number | null | undefined>} values that the scale must include
  * @param {number} [most] maximum number of ticks
  * @returns {Scale}
@@ -54,9 +52,7 @@ export function linearScale(values, most = 5) {
 
 /**
  * Return a scale with exact ends and round ticks between them.
- *
- * @param {number} low
- * @param {number} high
+ * @param {number} low @param {number} high
  * @param {{most?: number, whole?: boolean, log?: boolean}} [options] most: maximum number of
  *   ticks; whole: ticks at integers only; log: a logarithmic scale, where both ends are above 0
  * @returns {Scale}
@@ -67,8 +63,7 @@ export function exactScale(low, high, { most = 5, whole = false, log = false } =
     [low, high] = log && low > 0 ? [low / 2, low * 2] : [low - margin, low + margin];
   }
   if (log && low > 0) return logScale(low, high, most);
-  /** @param {number} number */
-  const withTicks = (number) => {
+  const withTicks = (/** @type {number} */ number) => {
     const step = roundStep((high - low) / number);
     return between(low, high, whole ? Math.max(1, Number.isInteger(step) ? step : 2 * step) : step);
   };
@@ -92,7 +87,6 @@ function between(low, high, step) {
 
 /**
  * Return a function that labels ticks with as many digits as neighbours need to differ.
- *
  * @param {number} step
  * @param {number} largest of the scale
  * @returns {(value: number) => string}
@@ -115,16 +109,11 @@ function tickFormat(step, largest) {
 /**
  * Return a logarithmic scale with ticks at 1, 2 and 5 times each power of ten, or only at the powers if fewer ticks fit.
  * A range with fewer than two of them has the ticks of a linear scale.
- *
- * @param {number} low
- * @param {number} high
- * @param {number} most
- * @returns {Scale}
+ * @param {number} low @param {number} high @param {number} most @returns {Scale}
  */
 function logScale(low, high, most) {
   const width = Math.log(high / low);
-  /** @param {number[]} steps */
-  const ticksAt = (steps) => {
+  const ticksAt = (/** @type {number[]} */ steps) => {
     const powers = Array.from(
       { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
       (_, index) => Math.floor(Math.log10(low)) + index,
@@ -136,8 +125,7 @@ function logScale(low, high, most) {
   const fine = ticksAt([1, 2, 5]);
   const few = fine.length <= most ? fine : ticksAt([1]);
   const ticks = few.length > 1 ? few : fine;
-  /** @param {number} value */
-  const format = (value) => short(Number(value.toPrecision(3)));
+  const format = (/** @type {number} */ value) => short(Number(value.toPrecision(3)));
   const labelled = ticks.length > 1 ? { ticks, format } : exactScale(low, high, { most });
   return {
     low,

@@ -10,7 +10,6 @@ const at = ([x, y]) => `${pixel(x)} ${pixel(y)}`;
 
 /**
  * Return a line through positions, broken where one is absent.
- *
  * @param {(Position | null)[]} positions
  * @param {boolean} [stepped] whether each value holds until the next
  */
@@ -39,12 +38,10 @@ export const isolated = (positions) =>
 /**
  * Return the first, lowest, highest and last position of each column of pixels: they draw the same line as all
  * positions.
- *
  * @param {(Position | null)[]} positions ascending by x
  */
 export function thinned(positions) {
-  /** @type {(Position | null)[]} */
-  const kept = [];
+  /** @type {(Position | null)[]} */ const kept = [];
   for (let start = 0; start < positions.length;) {
     const first = positions[start];
     let [end, low, high] = [start + 1, start, start];
@@ -65,10 +62,7 @@ export function thinned(positions) {
 
 /**
  * Return the outline of a symbol around a position.
- *
- * @param {"circle" | "diamond" | "cross"} kind
- * @param {Position} position
- * @param {number} radius
+ * @param {"circle" | "diamond" | "cross"} kind @param {Position} position @param {number} radius
  */
 export function symbolPath(kind, [x, y], radius) {
   const [left, right, top, bottom] = [x - radius, x + radius, y - radius, y + radius].map(pixel);

@@ -11,11 +11,10 @@ import { follow } from "../page/stream.js";
 export async function offerContracts(form) {
   const { presets } = await getOnce("/v1/metrics");
   const select = find(form, '[data-pointer="/contract"]', HTMLSelectElement);
-  /** @param {string} name */
-  const label = (name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
+  const label = (/** @type {string} */ name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
   replace(
     select,
-    ...Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
+    Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
   );
   const show = () => setText(elementById("contract-words"), contractLabel(presets[select.value || "default"]));
   select.addEventListener("change", show);
@@ -26,7 +25,6 @@ const MISSING = "nan";
 
 /**
  * Show fields for the labels of the chosen datasets that no loss can use, below 0 or missing, and for other labels.
- *
  * @param {HTMLFieldSetElement} container
  * @param {{statistics: Statistics | null}[]} datasets that the job will use
  * @param {string[]} [others] other labels to offer: those that an earlier job replaced
@@ -45,8 +43,7 @@ export function offerLabelMap(container, datasets, others = []) {
 }
 
 /**
- * @param {{statistics: Statistics | null}[]} datasets
- * @param {string[]} others
+ * @param {{statistics: Statistics | null}[]} datasets @param {string[]} others
  * @returns {Map<string, number>} numbers of documents by label, the smallest label first and missing labels last
  */
 function labelsToReplace(datasets, others) {
@@ -60,8 +57,7 @@ function labelsToReplace(datasets, others) {
     }
     if (statistics?.label_range?.missing) add(MISSING, statistics.label_range.missing);
   }
-  /** @param {[string, number]} entry */
-  const sortKey = ([label]) => (label === MISSING ? Infinity : Number(label));
+  const sortKey = (/** @type {[string, number]} */ [label]) => (label === MISSING ? Infinity : Number(label));
   return new Map([...documentsByLabel].sort((one, other) => sortKey(one) - sortKey(other)));
 }
 
@@ -82,7 +78,6 @@ function labelField(label, documents, typed) {
 /**
  * Fill selects with the newest ready datasets, the requested one even if it is older, and those that become
  * ready later.
- *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets; those that become ready later are appended
@@ -90,8 +85,7 @@ function labelField(label, documents, typed) {
 export async function offerReady(selects, requestedId) {
   const all = [...selects];
   const datasets = await readReady(requestedId);
-  /** @param {Schemas["Dataset"]} dataset */
-  const words = ({ name, statistics }) =>
+  const words = (/** @type {Schemas["Dataset"]} */ { name, statistics }) =>
     statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name;
   /** @param {Schemas["Dataset"][]} some */
   const options = (some) => some.map((dataset) => h("option", { value: dataset.id }, words(dataset)));
@@ -113,7 +107,6 @@ export async function offerReady(selects, requestedId) {
 
 /**
  * Offer ready datasets; none is selected unless there is only one.
- *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets
@@ -149,7 +142,6 @@ const ROLE_LABELS = { test: "test data", validation: "validation data", train: "
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
  * choice stays selected, else `preferredId`, else the dataset on which most of the systems were tested.
- *
  * @param {HTMLSelectElement} select in a form; the form may have a fieldset for the labels to replace
  * @param {string | null} [preferredId] ID of the dataset that the address or a stored setting names
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
@@ -158,8 +150,7 @@ export function offerEvaluationDatasets(select, preferredId = null) {
   const note = h("small.below", { role: "status" });
   const labelMap = select.form?.querySelector("fieldset#label-map");
   select.after(note);
-  /** @type {Schemas["Dataset"][]} */
-  let datasets = [];
+  /** @type {Schemas["Dataset"][]} */ let datasets = [];
   let byHand = false;
   let latestRequest = 0;
   select.addEventListener("change", () => {
@@ -175,12 +166,11 @@ export function offerEvaluationDatasets(select, preferredId = null) {
     datasets = page.datasets;
     const before = select.value;
     const fitting = datasets.filter(({ fit }) => fit?.fits ?? true);
-    replace(
-      select,
+    replace(select, [
       h("option", { value: "" }, "Choose a dataset"),
       ...fitting.sort((one, other) => compatibilityRank(one) - compatibilityRank(other)).map(compatibilityOption),
       ...datasets.filter((dataset) => !fitting.includes(dataset)).map(compatibilityOption),
-    );
+    ]);
     const proposed = [byHand ? before : null, preferredId, page.proposed, before];
     select.value = proposed.find((id) => fitting.some((dataset) => dataset.id === id)) ?? "";
     show();
@@ -236,11 +226,11 @@ function sizeLabel(statistics) {
 function compatibilityLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
-  return joined([
-    joined([fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)], " · "),
+  const warnings = joined([
     fit?.part === "train" && "A model was trained on these queries: metrics on them are optimistic.",
     absent.length > 0 && `Absent: ${counted(absent.length, "feature")} (${first}), which count as missing values.`,
   ]);
+  return joined([joined([fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)], " · "), warnings], ". ");
 }
 
 /** Choose a dataset in the selects that offer it. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
@@ -273,13 +263,11 @@ export async function readOffered() {
 }
 
 /** @param {{reference: string, name: string, detail: string}} system */
-export function systemOption({ reference, name, detail }) {
-  return h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
-}
+export const systemOption = ({ reference, name, detail }) =>
+  h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
 
 /**
  * Offer the newest models and runs in a field for one system; any other reference can be typed.
- *
  * @param {HTMLInputElement} input with a datalist
  * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
  *   runs: whether uploaded rankings are offered, too; chosen: called with the choice at each change

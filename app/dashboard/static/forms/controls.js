@@ -2,25 +2,20 @@
 import { h } from "../page/dom.js";
 
 /** Return a field for a line of text, without suggestions of the browser. @param {Attributes} [attributes] */
-export function textInput(attributes = {}) {
-  return h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
-}
+export const textInput = (attributes = {}) =>
+  h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
 
-/** Return a check box within its label. @param {Attributes} attributes of the box @param {...(Child | Child[])} words */
-export function checkBox(attributes, ...words) {
-  return h("label.check", h("input", { type: "checkbox", ...attributes }), ...words);
-}
+/** Return a check box within its label. @param {Attributes} attributes of the box @param {...Children} words */
+export const checkBox = (attributes, ...words) =>
+  h("label.check", h("input", { type: "checkbox", ...attributes }), ...words);
 
 /**
  * Return a control within its label.
- *
- * @param {Child | Child[]} words
- * @param {HTMLElement} control
+ * @param {Children} words @param {HTMLElement} control
  * @param {Child} [note] below the control
  */
 export const field = (words, control, note) => h("label.field", words, control, note && h("small.below", note));
 
 /** Return a field for a search. @param {string} label @param {string} placeholder @param {Attributes} listeners */
-export function searchField(label, placeholder, listeners) {
-  return textInput({ type: "search", placeholder, "aria-label": label, ...listeners });
-}
+export const searchField = (label, placeholder, listeners) =>
+  textInput({ type: "search", placeholder, "aria-label": label, ...listeners });

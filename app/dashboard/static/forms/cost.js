@@ -2,8 +2,7 @@
  * The estimated time and memory of a training, shown before it starts, from earlier trainings of the service.
  *
  * Time grows with documents × features × iterations, memory with documents × features: the work of a histogram of
- * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
- * @module
+ * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs. @module
  */
 import { trainsByEpochs } from "../jobs/labels.js";
 import { jobApi } from "../page/paths.js";
@@ -40,7 +39,6 @@ const MAX_LISTED_VALUES = 20;
 
 /**
  * Return the training that is nearest in size, of the same kind of scorer.
- *
  * @param {Plan} plan
  * @param {MeasuredTraining[]} measured newest first
  */
@@ -56,9 +54,7 @@ export function nearest(plan, measured) {
 /**
  * Scale the time and memory of a measured training to a planned one. Memory is never less than measured, as part of it
  * does not depend on the size.
- *
- * @param {Plan} plan
- * @param {MeasuredTraining} measured
+ * @param {Plan} plan @param {MeasuredTraining} measured
  */
 export function scaled(plan, measured) {
   const ratio = cells(plan) / cells(measured);
@@ -75,10 +71,7 @@ const cells = ({ documents, features }) => Math.max(1, documents) * Math.max(1, 
 
 /**
  * Return the sentence about the cost of one or several trainings.
- *
- * @param {Plan} plan
- * @param {MeasuredTraining | null} measured
- * @param {number} trainings
+ * @param {Plan} plan @param {MeasuredTraining | null} measured @param {number} trainings
  */
 export function costLabel(plan, measured, trainings) {
   if (!measured) return "Time and memory are unknown until the service has finished a training with this scorer.";
@@ -136,14 +129,12 @@ export function measuredOf({ id, title, spec, progress, started_at: start, finis
 }
 
 /** Return the requested number of iterations or epochs, null if the service chooses it. @param {any} request */
-export function iterationsOf({ scorer, hyperparameters }) {
-  return Number(trainsByEpochs(scorer?.kind) ? scorer.epochs : hyperparameters?.num_iterations) || null;
-}
+export const iterationsOf = ({ scorer, hyperparameters }) =>
+  Number(trainsByEpochs(scorer?.kind) ? scorer.epochs : hyperparameters?.num_iterations) || null;
 
 /**
  * Return the cost of a training with its validation, as a number of trainings on all queries. With k folds it is k: k
  * trainings on (k − 1) / k of the queries, and one on all of them.
- *
  * @param {any} validation
  * @param {Record<string, unknown[]> | null} [columns] values of the query columns, from the statistics of the dataset
  * @returns {number | null} null if the number of folds is unknown

@@ -16,12 +16,11 @@ export async function readEarlier() {
   try {
     const job = await get(jobApi(id));
     if (!trainingFormPage(job)) throw new Problem(404, {});
-    replace(
-      container,
+    replace(container, [
       "With the values of the training of ",
       h("a", { href: jobPage(id) }, job.spec.model_name ?? id),
       "; change any of them.",
-    );
+    ]);
     return job;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -33,9 +32,7 @@ export async function readEarlier() {
 /**
  * Fill the controls of a form from a request. Enabled fields that the request does not have are emptied, so that their
  * defaults apply.
- *
- * @param {HTMLFormElement} form
- * @param {Request} request
+ * @param {HTMLFormElement} form @param {Request} request
  * @param {string[]} [first] pointers of controls that create other controls; these are filled first
  */
 export function fillControls(form, request, first = []) {
@@ -107,10 +104,7 @@ function valueAt(request, pointer) {
 
 /**
  * Return pairs of pointer and value, one for each control.
- *
- * @param {HTMLFormElement} form
- * @param {Request} value
- * @param {string} [pointer]
+ * @param {HTMLFormElement} form @param {Request} value @param {string} [pointer]
  * @returns {[pointer: string, value: Json][]}
  */
 function leaves(form, value, pointer = "") {

@@ -1,7 +1,6 @@
 /**
  * Forms whose controls have their JSON pointer in the payload as `data-pointer`, so that the server's
- * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
- * @module
+ * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates. @module
  */
 import { failureBox } from "../page/content.js";
 import { pointerLabel, joined } from "../page/format.js";
@@ -11,12 +10,10 @@ import { find, findAll, h, missingScope, replace, requireScope } from "../page/d
 /**
  * Return the payload of all enabled controls. Empty fields are left out, so that the server's defaults apply; lists and
  * groups of check boxes without values are sent as [].
- *
  * @param {HTMLFormElement} form
  */
 export function payloadOf(form) {
-  /** @type {Record<string, Json>} */
-  const payload = {};
+  /** @type {Record<string, Json>} */ const payload = {};
   for (const control of controls(form)) {
     const value = controlValue(control);
     if (value !== undefined) setAt(payload, control.dataset.pointer ?? "", value);
@@ -35,9 +32,7 @@ function controls(form) {
 
 /**
  * Read a control's value. An invalid number is sent as typed, and the server's response explains why.
- *
- * @param {HTMLElement} control
- * @returns {Json | undefined}
+ * @param {HTMLElement} control @returns {Json | undefined}
  */
 function controlValue(control) {
   if (control instanceof HTMLInputElement && control.type === "checkbox") return control.checked;
@@ -124,10 +119,7 @@ const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text)
 
 /**
  * Set the value at a JSON pointer, and create the objects on its path.
- *
- * @param {Record<string, Json>} payload
- * @param {string} pointer
- * @param {Json} value
+ * @param {Record<string, Json>} payload @param {string} pointer @param {Json} value
  */
 export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
@@ -166,17 +158,12 @@ export function showError(form, error) {
 /**
  * Show why the choices of a form could not be read, with a button that loads the page again. The form is shown without
  * them.
- *
- * @param {HTMLFormElement} form
- * @param {unknown} error
+ * @param {HTMLFormElement} form @param {unknown} error
  */
 export function showUnread(form, error) {
   form.removeAttribute("aria-busy");
   const summary = find(form, ".summary");
-  replace(
-    summary,
-    failureBox(error, () => location.reload()),
-  );
+  replace(summary, [failureBox(error, () => location.reload())]);
   summary.className = "summary";
   summary.setAttribute("role", "alert");
   summary.hidden = false;
@@ -187,18 +174,14 @@ const problemsOf = (error) => (error instanceof Problem ? error.errors : []);
 
 /**
  * Leave out a problem if a nested value has one as well: an invalid list is also reported as "not one of the names".
- *
  * @param {FieldProblem[]} problems
  */
-function deepest(problems) {
-  return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
-}
+const deepest = (problems) =>
+  problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
 
 /**
  * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.
- *
- * @param {HTMLFormElement} form
- * @param {string} pointer
+ * @param {HTMLFormElement} form @param {string} pointer
  */
 function controlAt(form, pointer) {
   for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
@@ -227,12 +210,11 @@ function showSummary(form, error, unplaced) {
   const placed = problemsOf(error).length - unplaced.length;
   const sentence =
     placed > 0 ? `${placed === 1 ? "One field needs" : `${placed} fields need`} your attention.` : error.message;
-  replace(
-    summary,
+  replace(summary, [
     h("strong", error instanceof Problem ? error.title : "Not sent"),
     (placed > 0 || unplaced.length === 0) && h("p", sentence),
     unplaced.length > 0 && h("ul", ...unplaced.map((line) => h("li", line))),
-  );
+  ]);
   summary.className = "summary problem";
   summary.tabIndex = -1;
   summary.setAttribute("role", "alert");
@@ -241,9 +223,7 @@ function showSummary(form, error, unplaced) {
 
 /**
  * Run the submission with the button disabled, and show the errors of the response.
- *
- * @param {HTMLFormElement} form
- * @param {() => Promise<unknown>} send
+ * @param {HTMLFormElement} form @param {() => Promise<unknown>} send
  * @param {string} [scope] that the request needs; without it, the form shows the reason and cannot be sent
  */
 export function onSubmit(form, send, scope = "write") {
@@ -326,7 +306,6 @@ export function bindChoices(form) {
 /**
  * Return the elements to disable with a part: its fieldset if it has one, as single controls may be disabled
  * for other reasons.
- *
  * @param {HTMLElement} part
  */
 function controlsOf(part) {

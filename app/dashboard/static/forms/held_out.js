@@ -15,7 +15,6 @@ const WAYS = { fraction: "held-out queries", fold: "one of several folds", colum
 
 /**
  * Offer the ready datasets, limit the ways to hold out queries to the chosen dataset, and offer labels to replace.
- *
  * @param {HTMLFormElement} form
  * @param {string | null} requestedId the dataset to train on
  * @param {string[]} replacedLabels labels that an earlier job replaced
@@ -35,7 +34,7 @@ export async function offerData(form, requestedId, replacedLabels) {
     h(
       "optgroup",
       { label: "Part of the training data", "data-ways": true },
-      ...Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
+      Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
     ),
   );
   chooseDataset([trainSelect], requestedId);
@@ -65,9 +64,7 @@ const findTestSelect = (form) => find(form, 'select[name="test"]', HTMLSelectEle
 export const goalOf = (form) => String(new FormData(form).get("goal"));
 
 /**
- * Offer parts of the training data for goals that support them. The select is sent only if a dataset is
- * chosen.
- *
+ * Offer parts of the training data for goals that support them. The select is sent only if a dataset is chosen.
  * @param {HTMLFormElement} form
  */
 function offerWays(form) {
@@ -80,7 +77,6 @@ function offerWays(form) {
 
 /**
  * Offer the columns of the training data to hold out queries by, with their values.
- *
  * @param {HTMLFormElement} form
  * @param {Dataset | undefined} dataset to train on
  */
@@ -105,10 +101,7 @@ function offerColumns(form, dataset) {
 
 /**
  * Show or hide a way to hold out validation queries; if the chosen way is hidden, choose held-out queries instead.
- *
- * @param {HTMLFormElement} form
- * @param {string} way
- * @param {boolean} offered
+ * @param {HTMLFormElement} form @param {string} way @param {boolean} offered
  */
 function offerWay(form, way, offered) {
   const choice = find(form, `[name="validation"][value="${way}"]`, HTMLInputElement);
@@ -132,10 +125,7 @@ function box({ value, queries }) {
 /**
  * Choose the validation and test datasets of the same upload; undo the choice that was made for the previous
  * training data.
- *
- * @param {HTMLFormElement} form
- * @param {Dataset[]} datasets
- * @param {Dataset | undefined} dataset
+ * @param {HTMLFormElement} form @param {Dataset[]} datasets @param {Dataset | undefined} dataset
  */
 function chooseSiblings(form, datasets, dataset) {
   const sibling = (/** @type {string} */ role) =>

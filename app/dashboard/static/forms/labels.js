@@ -3,7 +3,8 @@ import { field, textInput } from "./controls.js";
 import { onSubmit, tagsOf } from "./forms.js";
 import { request } from "../page/api.js";
 import { projectTag, tagList } from "../page/content.js";
-import { announce, confirmed, h, hint, replace } from "../page/dom.js";
+import { announce, h, replace } from "../page/dom.js";
+import { confirmed, hint } from "../page/parts.js";
 
 /** Labels of an object; the name is the display name that a user entered. @typedef {Pick<Job, "notes" | "tags" | "project"> & {name?: string | null}} Labels */
 
@@ -29,12 +30,11 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     edit.hidden = false;
     const { name, notes, tags, project } = labels;
     const isMarked = Object.keys(tags).length > 0 || project;
-    replace(
-      body,
+    replace(body, [
       name && h("p", h("strong", name)),
       notes ? h("p.description", notes) : hint(`No ${heading.toLowerCase()} yet.`),
       isMarked && h("p.model-marks", project && projectTag(project, list), tagList(tags, list)),
-    );
+    ]);
   }
 
   function showForm() {
@@ -46,16 +46,14 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const rows = Math.max(2, Object.keys(tags).length + 1);
     const tagsField = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
     const projectField = inputFor(project, "/project");
-    const form = h(
-      "form.form",
-      { novalidate: true },
+    const form = h("form.form", { novalidate: true }, [
       h("div.summary", { hidden: true }),
       field(["Display name ", h("small", "leave empty for the default name")], nameField),
       field(heading, notesField),
       field(["Tags ", h("small", "one per line, such as team: search")], tagsField),
       field(["Project ", h("small", "leave empty for none")], projectField),
       h("div.actions", h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
-    );
+    ]);
     onSubmit(form, async () => {
       const edited = {
         name: nameField.value.trim() || null,
@@ -110,10 +108,7 @@ function differences(before, after) {
 
 /**
  * Return the fields of a PATCH that changes labels.
- *
- * @param {Labels} before
- * @param {Labels} after
- * @returns {Partial<Labels> & {tags?: Record<string, string | null>}}
+ * @param {Labels} before @param {Labels} after @returns {Partial<Labels> & {tags?: Record<string, string | null>}}
  */
 export function changedLabels(before, after) {
   const entries = Object.entries(differences(before, after));
@@ -124,10 +119,7 @@ export function changedLabels(before, after) {
 
 /**
  * Return the labels that someone else has changed since they were loaded, and that an edit would overwrite.
- *
- * @param {Labels} loaded
- * @param {Labels} edited
- * @param {Labels} now
+ * @param {Labels} loaded @param {Labels} edited @param {Labels} now
  */
 export function overwritten(loaded, edited, now) {
   const own = differences(loaded, edited);
@@ -142,7 +134,7 @@ function confirmedOverwriting(others, heading) {
     ([name, value]) => `${name === "notes" ? heading.toLowerCase() : name}: ${value ?? "none"}`,
   );
   const consequence = `Since you opened this form, someone else has saved ${values.join("; ")}`;
-  return confirmed("Overwrite the changes of others?", consequence, "Overwrite", "Go on editing");
+  return confirmed("Overwrite the changes of others?", "Overwrite", consequence, "Go on editing");
 }
 
 /** @param {Record<string, string>} tags */

@@ -24,7 +24,6 @@ const lowerCaseStart = (label) => (/^[A-Z][a-z]/.test(label) ? label[0].toLowerC
 
 /**
  * Update the summaries of all groups when their controls change, and let a button expand all groups.
- *
  * @param {HTMLFormElement} form
  * @returns {() => void} updates the summaries after a script has changed controls
  */

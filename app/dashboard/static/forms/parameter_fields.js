@@ -6,8 +6,7 @@ import { elementById, find, findAll, h, replace, setAttribute, setText } from ".
 import { count, short, joined } from "../page/format.js";
 
 // A value of any other type is parsed as JSON if it looks like JSON.
-/** @type {Record<string, string>} */
-const TYPES = {
+/** @type {Record<string, string>} */ const TYPES = {
   number: "number",
   integer: "integer",
   boolean: "boolean",
@@ -35,13 +34,12 @@ export function parameterField(pointer, parameter) {
   control.id = `field${pointer.replaceAll("/", "-")}`;
   const words = joined([parameter.description.replace(/\.$/, ""), boundLabel(parameter)], " · ");
   setAttribute(control, "aria-description", words.replaceAll("`", ""));
-  return h(
-    "div.field",
+  return h("div.field", [
     h("label", { for: control.id }, label(parameter)),
     control,
     ...more,
     h("small.below", parameter.label && [h("code", parameter.name), " "], ...withCode(words)),
-  );
+  ]);
 }
 
 /** @param {string} pointer @param {Parameter} parameter @returns {HTMLElement[]} */
@@ -56,21 +54,16 @@ function controls(pointer, parameter) {
 }
 
 /**
- * @param {string} pointer
- * @param {string} type
- * @param {Parameter} parameter
- * @param {(string | number)[]} choices
+ * @param {string} pointer @param {string} type @param {Parameter} parameter @param {(string | number)[]} choices
  * @param {...HTMLOptionElement} more
  */
 function select(pointer, type, parameter, choices, ...more) {
   const others = choices.filter((choice) => String(choice) !== String(parameter.default));
-  return h(
-    "select",
-    { "data-pointer": pointer, "data-type": type },
+  return h("select", { "data-pointer": pointer, "data-type": type }, [
     h("option", { value: "" }, `${defaultLabel(parameter)} (default)`),
     ...others.map((choice) => h("option", { value: choice }, choice)),
     ...more,
-  );
+  ]);
 }
 
 /** @param {string} pointer @param {string} type @param {string} placeholder @param {string | number} [value] */
@@ -81,10 +74,7 @@ function input(pointer, type, placeholder, value = "") {
 
 /**
  * Return a select of names with a second control for numbers, which takes over the pointer when chosen.
- *
- * @param {string} pointer
- * @param {Parameter} parameter
- * @param {(string | number)[]} choices
+ * @param {string} pointer @param {Parameter} parameter @param {(string | number)[]} choices
  */
 function choiceOrNumbers(pointer, parameter, choices) {
   const choice = select(pointer, "text", parameter, choices, h("option", { value: CUSTOM_NUMBERS }, "custom numbers…"));
@@ -103,16 +93,11 @@ function choiceOrNumbers(pointer, parameter, choices) {
 
 /**
  * Return a select of choices with a group of check boxes for several, which takes over the pointer when chosen.
- *
- * @param {string} pointer
- * @param {string} type
- * @param {Parameter} parameter
- * @param {(string | number)[]} choices
+ * @param {string} pointer @param {string} type @param {Parameter} parameter @param {(string | number)[]} choices
  */
 function choiceOrSeveral(pointer, type, parameter, choices) {
   const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several values…"));
-  /** @param {string | number} value */
-  const box = (value) => checkBox({ value }, value);
+  const box = (/** @type {string | number} */ value) => checkBox({ value }, value);
   const group = h(
     "fieldset.values",
     {
@@ -123,7 +108,7 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
       hidden: true,
       disabled: true,
     },
-    ...choices.map(box),
+    choices.map(box),
   );
   choice.addEventListener("change", () => {
     const several = choice.value === SEVERAL;
@@ -136,9 +121,8 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
 }
 
 /** @param {Parameter} parameter */
-function defaultLabel({ default: value }) {
-  return value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(", ") : short(value);
-}
+const defaultLabel = ({ default: value }) =>
+  value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(", ") : short(value);
 
 /** "above 0, at most 10". @param {Parameter} parameter */
 function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
@@ -152,33 +136,18 @@ function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
 }
 
 /** @param {Parameter} parameter */
-function label({ name, label: given }) {
-  return given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
-}
+const label = ({ name, label: given }) =>
+  given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 
 const DEFAULT_LOSS = "lambdarank";
-/** @type {[family: string, losses: string[]][]} */
-const FAMILIES = [
-  ["Pointwise", ["mse"]],
-  [
-    "Pairwise",
-    [
-      "ranknet",
-      "w-ranknet",
-      "ranksvm",
-      "w-ranksvm",
-      "rankboost",
-      "w-rankboost",
-      "lambdarank",
-      "arp-loss1",
-      "arp-loss2",
-      "ndcg-loss1",
-      "ndcg-loss2",
-      "ndcg-loss2++",
-    ],
+const FAMILIES = Object.entries({
+  Pointwise: ["mse"],
+  Pairwise: [
+    ...["ranknet", "w-ranknet", "ranksvm", "w-ranksvm", "rankboost", "w-rankboost"],
+    ...["lambdarank", "arp-loss1", "arp-loss2", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2++"],
   ],
-  ["Listwise", ["listnet", "listmle", "w-listmle", "xe-ndcg"]],
-];
+  Listwise: ["listnet", "listmle", "w-listmle", "xe-ndcg"],
+});
 const FIRST_PARAMETERS = ["target", "mu", "truncation_level", "pair_selection"];
 
 /** @typedef {Schemas["LossDescription"]} Loss */
@@ -203,8 +172,7 @@ function grouped(losses) {
   /** @type {[family: string, members: Loss[]][]} */
   const groups = FAMILIES.map(([family, names]) => [family, losses.filter((loss) => names.includes(loss.name))]);
   groups.push(["Others", losses.filter((loss) => !placed.has(loss.name))]);
-  /** @param {Loss} loss */
-  const option = ({ name }) => h("option", { value: name }, name);
+  const option = (/** @type {Loss} */ { name }) => h("option", { value: name }, name);
   return groups
     .filter(([, members]) => members.length)
     .map(([family, members]) => h("optgroup", { label: family }, ...members.map(option)));
@@ -212,14 +180,11 @@ function grouped(losses) {
 
 /**
  * Offer check boxes for further losses to train with, each with its default parameters.
- *
- * @param {Loss[]} losses
- * @param {HTMLSelectElement} select
+ * @param {Loss[]} losses @param {HTMLSelectElement} select
  */
 function offerOthers(losses, select) {
   const container = find(document, "[data-also]");
-  /** @param {Loss} loss */
-  const box = ({ name, summary: words }) =>
+  const box = (/** @type {Loss} */ { name, summary: words }) =>
     h("label.check", { title: words }, h("input", { type: "checkbox", value: name }), name);
   container.append(...losses.map(box));
   const follow = () => {
@@ -238,7 +203,7 @@ function showLoss({ summary, formula, source, choose, parameters }) {
   const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("loss-parameters"),
-    ...[...first, ...others].map((each) => parameterField(`/loss/${each.name}`, each)),
+    [...first, ...others].map((each) => parameterField(`/loss/${each.name}`, each)),
   );
 }
 
@@ -249,7 +214,6 @@ export const MAX_GRID_POINTS = 100;
 
 /**
  * Return the grid over the values of a form, whose axes are the fields with several values.
- *
  * @param {HTMLFormElement} form
  * @returns {{size: number, axes: [string, number][], requests: () => Record<string, Json>[]}}
  *   axes: names of the varied parameters with their numbers of values; requests: one per point of the grid
@@ -315,9 +279,7 @@ function axesOf(form) {
 
 /**
  * Return all combinations of one value of each axis, as pairs of pointer and value.
- *
- * @param {Axis[]} axes
- * @returns {[pointer: string, value: Json][][]}
+ * @param {Axis[]} axes @returns {[pointer: string, value: Json][][]}
  */
 function product(axes) {
   return axes.reduce(

@@ -1,7 +1,6 @@
 /**
  * Large files, sent in parts by the tus protocol: after a broken connection the upload continues where it stopped, also
- * in a page that is opened later.
- * @module
+ * in a page that is opened later. @module
  */
 import { failure, fetchPath, signIn, transfer, Unavailable } from "../page/api.js";
 
@@ -22,12 +21,10 @@ const INSUFFICIENT_STORAGE = 507;
 
 /**
  * Send the file of a field, and return the id of the upload, or null if it was stopped.
- *
  * @param {string} field name of the field; one file may be chosen in several
  * @param {File} file
  * @param {(sent: number, state: UploadState) => void} onProgress called with the number of bytes sent
- * @param {AbortSignal} signal
- * @returns {Promise<string | null>}
+ * @param {AbortSignal} signal @returns {Promise<string | null>}
  */
 export async function sendResumable(field, file, onProgress, signal) {
   let offset = 0;
@@ -56,11 +53,7 @@ export function forget(field, file) {
 
 /**
  * Retry an action while the API is unreachable, until there is no progress for about two minutes.
- *
- * @template T
- * @param {() => Promise<T>} action
- * @param {() => void} onWait
- * @param {AbortSignal} signal
+ * @template T @param {() => Promise<T>} action @param {() => void} onWait @param {AbortSignal} signal
  * @param {() => number} [progress]
  * @returns {Promise<T | null>} null if it was stopped
  */
@@ -117,9 +110,7 @@ async function createUpload(field, file) {
 
 /**
  * Return the number of bytes that the API has, or null if the upload has expired or was used.
- *
- * @param {string} path
- * @returns {Promise<number | null>}
+ * @param {string} path @returns {Promise<number | null>}
  */
 async function offsetOf(path) {
   const answer = await fetchPath(path, { method: "HEAD", headers: TUS });
@@ -138,10 +129,7 @@ function retryableFailure(status, text) {
 
 /**
  * Send one part.
- *
- * @param {string} path
- * @param {File} file
- * @param {number} offset
+ * @param {string} path @param {File} file @param {number} offset
  * @param {(sent: number) => void} onProgress called with the number of bytes of the part that were sent
  * @param {AbortSignal} signal
  * @returns {Promise<number>} the offset after the part

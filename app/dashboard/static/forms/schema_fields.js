@@ -1,7 +1,6 @@
 /**
  * Fields for properties of a request, with names, bounds, defaults and descriptions from the OpenAPI document. A template
- * lists the properties of some elements; another element takes the remaining properties.
- * @module
+ * lists the properties of some elements; another element takes the remaining properties. @module
  */
 import { parameterField } from "./parameter_fields.js";
 import { findAll, replace } from "../page/dom.js";
@@ -58,8 +57,7 @@ export const LABELS = {
   metric: "Watched metric",
 };
 const SIMPLE = new Set(["number", "integer", "boolean", "string", "object", "array"]);
-/** @type {Record<string, string>} */
-const TYPES = { string: "text" };
+/** @type {Record<string, string>} */ const TYPES = { string: "text" };
 /** Examples of fields that are typed as JSON. @type {Record<string, string>} */
 const PLACEHOLDERS = {
   monotone_constraints: '{"bm25": 1, "age": -1}',
@@ -112,10 +110,7 @@ const withoutNull = (property) => property.anyOf?.find(({ type }) => type !== "n
 
 /**
  * Convert a property to a declaration of a parameter, as the catalogue of losses has them.
- *
- * @param {string} name
- * @param {Schema} property
- * @returns {import("./parameter_fields.js").Parameter}
+ * @param {string} name @param {Schema} property @returns {import("./parameter_fields.js").Parameter}
  */
 export function parameterOf(name, property) {
   const { type, enum: choices, minimum, exclusiveMinimum, maximum } = withoutNull(property);

@@ -6,8 +6,7 @@ import { joined } from "../page/format.js";
 export const TREES = "trees";
 /** @type {Record<string, string>} */
 const NAMES = { trees: "trees", linear: "a linear scorer", mlp: "a network", sum: "a sum of models" };
-/** @type {Record<string, string>} */
-const LABELS = {
+/** @type {Record<string, string>} */ const LABELS = {
   hidden: "Units of the hidden layers",
   epochs: "Epochs at most",
   batch_documents: "Documents per batch",
@@ -45,8 +44,7 @@ export function chooseScorer(kind) {
   select.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-/** @type {Record<string, string>} */
-const TRAINING_HINTS = {
+/** @type {Record<string, string>} */ const TRAINING_HINTS = {
   linear: "The loss is minimised in epochs, passes over all training queries.",
   mlp: "The loss is minimised in epochs, passes over all training queries.",
   sum: "Only weights are fitted: unless they are given, they maximise the first metric on the validation data.",
@@ -59,7 +57,7 @@ function showScorer({ kind, summary, parameters }) {
   const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("scorer-parameters"),
-    ...[...first, ...others].map((each) => parameterField(`/scorer/${each.name}`, labelled(each))),
+    [...first, ...others].map((each) => parameterField(`/scorer/${each.name}`, labelled(each))),
   );
 }
 

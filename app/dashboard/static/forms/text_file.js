@@ -10,7 +10,6 @@ const DELIMITERS = ["\t", ";", ","];
 
 /**
  * Read whole lines from the start of a text file, plain or gzipped.
- *
  * @param {File} file
  * @param {number} [most] maximum number of bytes to read
  * @returns {Promise<string | null>} null for other binary files, which the service reads
@@ -29,8 +28,7 @@ export async function readStart(file, most = READ_BYTES) {
 /** Decompress gzipped bytes up to a number of bytes. @param {Uint8Array<ArrayBuffer>} bytes @param {number} most */
 async function decompressed(bytes, most) {
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-  /** @type {Uint8Array<ArrayBuffer>[]} */
-  const parts = [];
+  /** @type {Uint8Array<ArrayBuffer>[]} */ const parts = [];
   let length = 0;
   try {
     while (length < most) {
@@ -47,7 +45,6 @@ async function decompressed(bytes, most) {
 
 /**
  * Return the cells of the first records of delimited text; an empty list for text with a single column.
- *
  * @param {string} text
  * @param {number} most maximum number of records
  */
@@ -71,15 +68,12 @@ export function delimiterOf(text) {
 
 /**
  * Return the records of delimited text (RFC 4180): quoted cells may hold delimiters, quotes and line feeds.
- *
- * @param {string} text
- * @param {string} delimiter
+ * @param {string} text @param {string} delimiter
  * @returns {Row[]} without empty lines
  */
 export function recordsOf(text, delimiter) {
   const lines = text.split("\n");
-  /** @type {Row[]} */
-  const rows = [];
+  /** @type {Row[]} */ const rows = [];
   for (let at = 0; at < lines.length; at += 1) {
     const line = at + 1;
     let record = lines[at];

@@ -16,10 +16,7 @@ const sendOnce = idempotentSender();
  *
  * Large files that have arrived are not sent again if the form is rejected or its response is lost. The same form sent
  * again after a lost response creates nothing twice.
- *
- * @param {string} path
- * @param {FormData} form
- * @param {OnProgress} onProgress
+ * @param {string} path @param {FormData} form @param {OnProgress} onProgress
  * @returns {{done: Promise<any>, abort: () => void}} done resolves to the response's JSON, or null if the upload was stopped
  */
 export function upload(path, form, onProgress) {
@@ -62,11 +59,7 @@ const isLarge = (value) => value instanceof File && value.size > RESUMABLE_BYTES
 
 /**
  * Send a form in one request, and return the response's JSON, or null if the upload was stopped.
- *
- * @param {string} path
- * @param {FormData} body
- * @param {OnProgress} onProgress
- * @param {string} idempotencyKey
+ * @param {string} path @param {FormData} body @param {OnProgress} onProgress @param {string} idempotencyKey
  * @param {AbortSignal} signal
  */
 async function sendForm(path, body, onProgress, idempotencyKey, signal) {
@@ -87,7 +80,6 @@ async function sendForm(path, body, onProgress, idempotencyKey, signal) {
 
 /**
  * Return the contents of a form, texts first: the server needs the options before the files.
- *
  * @param {HTMLFormElement} form
  * @param {Record<string, any>} [texts] values of the fields that are not files
  */
@@ -103,10 +95,7 @@ export function contentsOf(form, texts = payloadOf(form)) {
 
 /**
  * Send the contents of a form that has a progress bar and a button to stop.
- *
- * @param {HTMLFormElement} form
- * @param {string} path
- * @param {FormData} contents
+ * @param {HTMLFormElement} form @param {string} path @param {FormData} contents
  * @returns {Promise<any>} the response's JSON, null if the upload was stopped
  */
 export async function sendUpload(form, path, contents) {
@@ -165,7 +154,6 @@ const ROLE_PATTERNS = new Map([
 
 /**
  * Accept files dropped on a form: in a form with several file fields, a file goes to the field that its name suggests.
- *
  * @param {HTMLFormElement} form with file inputs named `file`, `train`, `validation` and `test`
  * @param {(layout: "file" | "parts") => void} choose shows the file inputs of a layout
  */
@@ -216,8 +204,7 @@ function distributeFiles(form, files, choose) {
 
 /** Assign roles to files: by their names, then in the order of train, validation and test. @param {File[]} files */
 function withRoles(files) {
-  /** @type {Map<string, File>} */
-  const filesByRole = new Map();
+  /** @type {Map<string, File>} */ const filesByRole = new Map();
   const unassigned = [];
   for (const file of files) {
     const role = roleOf(file.name, (each) => !filesByRole.has(each));
@@ -233,7 +220,6 @@ function withRoles(files) {
 
 /**
  * Return the dataset role that a file's name contains.
- *
  * @param {string} name
  * @param {(role: string) => boolean} [isFree] whether no other file has the role
  */
@@ -258,9 +244,7 @@ function setFile(input, file) {
 
 /**
  * Bind the form that uploads a TREC run, so that rankings of other systems can be evaluated and compared.
- *
- * @param {HTMLFormElement} form
- * @param {(job: Schemas["Job"]) => void} uploaded
+ * @param {HTMLFormElement} form @param {(job: Schemas["Job"]) => void} uploaded
  */
 export function runForm(form, uploaded) {
   acceptDrop(form);

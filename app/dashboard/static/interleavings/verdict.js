@@ -1,7 +1,7 @@
 /** Verdict of an interleaving: conclusions, credit, and the share of preferences so far. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { dataTable, numberHeads, statusBadge } from "../page/dom.js";
+import { dataTable, numberHeads, statusBadge } from "../page/parts.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
 /** @typedef {Schemas["PairVerdict"]} Pair */
@@ -12,7 +12,6 @@ const STATES = { first: "succeeded", second: "succeeded", equal: "cancelled", un
 /**
  * Return the number of decided units that a test with a fixed sample size needs: (z(error / 2) + z(miss))² / 4d².
  * Here z(p) is the normal quantile of 1 − p.
- *
  * @param {number} error probability to declare a difference between equal rankers
  * @param {number} miss probability not to detect the difference d
  * @param {number} difference d, the share of preferences above one half
@@ -40,8 +39,7 @@ const STEPS = 400;
 
 /** Return the share of the normal distribution below a value, by Simpson's rule. @param {number} value at least 0 */
 function normalShare(value) {
-  /** @param {number} x */
-  const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+  const density = (/** @type {number} */ x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
   const width = value / STEPS;
   let sum = density(0) + density(value);
   for (let step = 1; step < STEPS; step += 1) sum += (step % 2 ? 4 : 2) * density(step * width);
@@ -61,9 +59,7 @@ const comparesCredits = (pair) => pair.sign_p === null;
 /**
  * Draw the share of the first ranker by the number of decided units, and the limits at which a test of signs ends.
  * There is no figure before the second value.
- *
- * @param {Pair} pair
- * @param {Interleaving["unit"]} unit
+ * @param {Pair} pair @param {Interleaving["unit"]} unit
  */
 export function preferenceFigure(pair, unit) {
   const { first, second, path, decided, first_share: firstShare } = pair;
@@ -130,12 +126,7 @@ export function neededLabel(pairs, unit) {
   return needed > 0 ? `about ${counted(needed, `more ${unit}`)} needed` : "";
 }
 
-/**
- * "55% of the decisions prefer one ranker"
- *
- * @param {number} difference share above one half
- * @param {Pair[]} pairs
- */
+/** "55% of the decisions prefer one ranker" @param {number} difference share above one half @param {Pair[]} pairs */
 export function differenceLabel(difference, pairs) {
   if (pairs.some(comparesCredits)) return `credits differ by ${fixed(2 * difference, 2)} standard deviations`;
   return `${fixed(100 * (0.5 + difference), 0)}% of the decisions prefer one ranker`;

@@ -13,12 +13,12 @@ import {
   rankingApi,
 } from "../page/paths.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { alertText, announce, changeDetector, h, hint, problemBox, replace } from "../page/dom.js";
+import { announce, changeDetector, h, replace } from "../page/dom.js";
+import { alertText, hint, problemBox } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 
 /**
  * Return the buttons and links of a job: its pages and results, and to clone, schedule, cancel or delete it.
- *
  * @param {() => void} changed called after the job was changed
  * @param {{page: boolean}} options page: whether to link to the page of the job
  */
@@ -29,8 +29,7 @@ export function jobActions(changed, { page }) {
   function update(job) {
     if (!hasChanged([job.id, job.status, job.cancel_requested, job.result])) return;
     const form = trainingFormPage(job);
-    replace(
-      node,
+    replace(node, [
       job.kind === "ingest" && job.spec.dataset_id && link(datasetPage(job.spec.dataset_id), "Dataset"),
       job.spec.auto_train_id && link(jobPage(String(job.spec.auto_train_id)), "Automatic training"),
       page && h("a.button", { href: jobPage(job.id) }, "Open job page"),
@@ -40,7 +39,7 @@ export function jobActions(changed, { page }) {
         job.status === "succeeded" &&
         link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule", { needs: "write" }),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
-    );
+    ]);
   }
   return { node, update };
 }
@@ -87,7 +86,6 @@ function cancelButton(job, changed) {
 
 /**
  * Show a submitted job with its progress and actions until it has ended.
- *
  * @param {HTMLElement} container shows the job while it runs
  * @param {Job} job
  * @returns {Promise<Job>} the ended job; rejects with a Problem where the API refuses the request

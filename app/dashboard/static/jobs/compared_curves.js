@@ -34,22 +34,18 @@ export function comparedCurves(start, { chosen, smoothed }) {
     input: smooth,
   });
   const amount = h("output");
-  const node = h(
-    "section.panel.curve.compared-curves",
-    { "aria-label": "Learning curves" },
+  const node = h("section.panel.curve.compared-curves", { "aria-label": "Learning curves" }, [
     h("div.panel-head", h("h2", "Learning curves"), h("label.smoothing", "Smoothing ", slider, amount)),
     tabs.node,
     words,
     figure.node,
     note,
     chips,
-  );
-  /** @type {Line[]} */
-  let lines = [];
+  ]);
+  /** @type {Line[]} */ let lines = [];
   let current = start.metric;
   let total = 0;
-  /** @type {string | null} */
-  let main = null;
+  /** @type {string | null} */ let main = null;
 
   /** @param {Line[]} newLines @param {number} newTotal @param {string | null} rankingMetric */
   function update(newLines, newTotal, rankingMetric) {
@@ -111,13 +107,11 @@ export function comparedCurves(start, { chosen, smoothed }) {
 }
 
 /** Return the legend entry of a line. @param {Line} line */
-export function chip({ id, name, title, slot }) {
-  return h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
-}
+export const chip = ({ id, name, title, slot }) =>
+  h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
 
 /**
  * Return the metrics, those of validation data first. The loss is left out, as each loss has its own scale.
- *
  * @param {Line[]} lines
  */
 function curveMetrics(lines) {
@@ -131,9 +125,7 @@ const valuesOf = ({ curves }, name) => curves.validation?.[name] || curves.train
 
 /**
  * Return "validation ndcg@5", "training ndcg@5", or both where only some trainings have validation data.
- *
- * @param {Line[]} lines
- * @param {string} name
+ * @param {Line[]} lines @param {string} name
  */
 function axisTitle(lines, name) {
   const parts = [
@@ -157,9 +149,7 @@ function smoothValues(values, share) {
 
 /**
  * Return the line of a training, and a dot at its best iteration.
- *
- * @param {Line} drawn
- * @param {string} name
+ * @param {Line} drawn @param {string} name
  * @param {number} share weight of the previous values
  * @returns {Series[]}
  */

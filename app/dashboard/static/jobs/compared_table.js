@@ -2,7 +2,8 @@
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/paths.js";
-import { changeDetector, h, hint, replace } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
@@ -20,10 +21,7 @@ const SCORER = "scorer kind";
 /**
  * Return the settings that are not the same in all jobs. A hyperparameter, or a parameter of a loss or scorer, at its
  * default equals an absent one.
- *
- * @param {Job[]} jobs
- * @param {Catalogue} catalogue
- * @returns {Setting[]}
+ * @param {Job[]} jobs @param {Catalogue} catalogue @returns {Setting[]}
  */
 export function differingSettings(jobs, catalogue) {
   // The specification of trees names no scorer.
@@ -32,8 +30,7 @@ export function differingSettings(jobs, catalogue) {
     spec: new Map([[SCORER, spec.scorer?.kind ?? "trees"], ...flatten(spec)]),
   }));
   const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
-  /** @param {string} name */
-  const differs = (name) => {
+  const differs = (/** @type {string} */ name) => {
     // An absent field means its default.
     const values = specs.map(({ spec }) => !isDefault(spec, name, catalogue) && JSON.stringify(spec.get(name)));
     return new Set(values.map((value) => value || "")).size > 1;
@@ -46,7 +43,6 @@ export function differingSettings(jobs, catalogue) {
 /**
  * Check whether a training lacks a setting of another one. The absent setting has its default, so
  * `differingSettings` then needs the schemas.
- *
  * @param {Job[]} jobs
  */
 export function lacksSettings(jobs) {
@@ -77,9 +73,7 @@ const LABELLED_SETTINGS = [3, 5];
 /**
  * Return a label for each training: the job's name, else the model name. Where model names repeat, the label includes
  * the settings that differ, "web: ndcg-loss2++, 0.05". Equal labels are distinguished by the seed or a number.
- *
- * @param {Job[]} jobs
- * @param {Setting[]} differing
+ * @param {Job[]} jobs @param {Setting[]} differing
  * @returns {Map<string, string>} by id
  */
 export function trainingLabels(jobs, differing) {
@@ -117,7 +111,6 @@ function distinguishingSuffix(group, job) {
 
 /**
  * Return names without their common prefix, which ends at a word boundary: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
- *
  * @param {Map<string, string>} names by id
  * @returns {Map<string, string>} by id
  */
@@ -150,8 +143,7 @@ const PARTS = ["validation", "test", "train"];
  * @property {Metrics} metrics
  */
 
-/** @type {Column<Row>} */
-const TRAINING = {
+/** @type {Column<Row>} */ const TRAINING = {
   label: "Training",
   value: ({ name }) => name,
   cell: ({ job, name, title, slot, ranked }) => [
@@ -165,7 +157,6 @@ const STATUS = { label: "Status", value: ({ job }) => job.status, cell: ({ job }
 
 /**
  * Show a table of trainings, the best by validation first: metrics, and settings that differ.
- *
  * @param {import("../tables/table.js").Order | null} order
  * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}}
  *   callbacks
@@ -196,8 +187,7 @@ export function comparedTable(order, { sorted, pointed }) {
         ...settings.map(settingColumn),
         STATUS,
       ].map((column) => ({ ...column, label: column.label.replace(/^./, (letter) => letter.toUpperCase()) }));
-      /** @param {Row} row */
-      const attributes = ({ job, ranked, isBest }) => ({
+      const attributes = (/** @type {Row} */ { job, ranked, isBest }) => ({
         "data-job": job.id,
         "data-tied": ranked.tied === true && !isBest,
         "data-best": isBest,
@@ -278,8 +268,7 @@ const interval = (summary) => typeof summary?.lower === "number" && h("small", "
 function settingColumn({ name, values }) {
   const known = [...values.values()].filter((value) => value !== undefined);
   const number = known.every((value) => typeof value === "number");
-  /** @param {Row} row */
-  const value = ({ job }) => values.get(job.id) ?? null;
+  const value = (/** @type {Row} */ { job }) => values.get(job.id) ?? null;
   return {
     key: name,
     label: plainName(name),
@@ -293,9 +282,8 @@ function settingColumn({ name, values }) {
 }
 
 /** @param {string} name @param {string} part @returns {Column<Row>} */
-function metricColumn(name, part) {
-  return numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
-}
+const metricColumn = (name, part) =>
+  numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
 
 /** @param {Row[]} rows @param {string} part */
 function finalMetrics(rows, part) {
@@ -309,10 +297,9 @@ function footnote(ranking, rows, settings, part) {
   const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
   return [
     tied > 0 && [
-      h(
-        "strong",
+      h("strong", [
         `${counted(tied, "grey row")} ${tied === 1 ? "is" : "are"} not significantly worse than the best one. `,
-      ),
+      ]),
     ],
     part && rows.length > 1 && `${ranking.sentence} `,
     rows.some(({ ranked }) => ranked.test) && "Select by the validation metric, not by the test metric. ",

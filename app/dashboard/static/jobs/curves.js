@@ -11,7 +11,6 @@ import { count, lossValue, metric } from "../page/format.js";
 
 /**
  * Return a reader of a job's learning curves, which fetches them as they grow.
- *
  * @param {string} jobId
  * @returns {(job: Job) => Promise<LearningCurves>} requests only the new iterations, but all of a
  *   cross-validation and of a job that has ended
@@ -20,8 +19,7 @@ export function historyReader(jobId) {
   const read = conditionalReader();
   let history = emptyHistory();
   let attempt = -1;
-  /** @type {Schemas["JobHistory"] | null} */
-  let latestResponse = null;
+  /** @type {Schemas["JobHistory"] | null} */ let latestResponse = null;
   return async (job) => {
     if (job.attempt !== attempt) {
       // A new attempt may start from the first iteration, so that the earlier curves no longer apply.
@@ -41,7 +39,6 @@ export function historyReader(jobId) {
 /**
  * Return a reader of the learning curves of several jobs, with one request for the new iterations of all jobs whose end
  * was not read yet.
- *
  * @returns {(jobs: Job[]) => Promise<Map<string, LearningCurves>>} by the job's id
  */
 export function historiesReader() {
@@ -76,7 +73,6 @@ export function historiesReader() {
 /**
  * Check whether earlier iterations may have new values: those of each fold of a cross-validation, and metrics that a job
  * measures at its end.
- *
  * @param {Job} job
  */
 function changesEarlierIterations(job) {
@@ -91,10 +87,7 @@ const emptyHistory = () => ({ best_iteration: null, iterations: [], curves: {}, 
 
 /**
  * Append new iterations to a history; return the same object if there are none.
- *
- * @param {LearningCurves} history
- * @param {LearningCurves} more
- * @returns {LearningCurves}
+ * @param {LearningCurves} history @param {LearningCurves} more @returns {LearningCurves}
  */
 function extend(history, more) {
   const last = history.iterations.at(-1) ?? 0;
@@ -140,19 +133,15 @@ export function learningCurve() {
   const figure = figureView();
   const note = h("p.plot-note", "Reading the learning curve…");
   figure.node.hidden = true;
-  const node = h(
-    "section.curve",
-    { "aria-label": "Learning curve" },
+  const node = h("section.curve", { "aria-label": "Learning curve" }, [
     h("h3", "Learning curve"),
     tabs.node,
     figure.node,
     note,
-  );
+  ]);
   let chosen = "";
-  /** @type {Job | null} */
-  let job = null;
-  /** @type {LearningCurves | null} */
-  let history = null;
+  /** @type {Job | null} */ let job = null;
+  /** @type {LearningCurves | null} */ let history = null;
 
   /** @param {Job} newJob @param {LearningCurves} newHistory */
   function update(newJob, newHistory) {
@@ -218,9 +207,7 @@ export const iterationAxis = (word = "iteration") => ({ title: word, zero: true,
 
 /**
  * Return the curves of one metric, or of the loss.
- *
- * @param {LearningCurves} history
- * @param {string} name
+ * @param {LearningCurves} history @param {string} name
  * @param {string} word noun of an iteration, such as epoch
  * @returns {Figure}
  */

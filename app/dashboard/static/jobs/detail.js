@@ -5,7 +5,8 @@ import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
-import { changeDetector, dataTable, h, hint, numberHeads, problemBox, replace, svg } from "../page/dom.js";
+import { changeDetector, h, replace, svg } from "../page/dom.js";
+import { dataTable, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
@@ -13,22 +14,18 @@ const MIN_WIDTH_PERCENT = 0.6;
 
 /**
  * @param {string} word noun of an iteration, such as epoch
- * @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden while no times were
- *   recorded
+ * @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden while no times were recorded
  */
 function iterationTimes(word) {
   const bar = svg("svg.stacked-bar", { role: "img" });
   const legend = h("ul.legend");
   const note = hint();
-  const node = h(
-    "section.iteration-times",
-    { "aria-label": `Time of an ${word}`, hidden: true },
+  const node = h("section.iteration-times", { "aria-label": `Time of an ${word}`, hidden: true }, [
     h("div.iteration-times-head", h("h3", `Time of an ${word}`), note),
     bar,
     legend,
-  );
-  /** @type {LearningCurves | null} */
-  let shown = null;
+  ]);
+  /** @type {LearningCurves | null} */ let shown = null;
 
   /** @param {LearningCurves} history */
   function update(history) {
@@ -45,13 +42,11 @@ function iterationTimes(word) {
     replace(bar, ...segments(parts));
     replace(
       legend,
-      ...parts.map((part) =>
-        h(
-          "li",
-          { "data-part": part.name, title: TIME_PARTS[part.name] },
+      parts.map((part) =>
+        h("li", { "data-part": part.name, title: TIME_PARTS[part.name] }, [
           `${part.name} `,
           h("strong", milliseconds(part.time)),
-        ),
+        ]),
       ),
     );
     const total = parts.reduce((sum, { time }) => sum + time, 0);
@@ -67,7 +62,6 @@ function iterationTimes(word) {
 /**
  * Return the mean time of an iteration by part, without parts that were never recorded. A measurement is weighted by the
  * number of iterations since the previous measurement.
- *
  * @param {Pick<LearningCurves, "iterations" | "milliseconds">} history
  * @returns {MeanTimes | null} null while nothing was recorded
  */
@@ -108,8 +102,7 @@ function segments(parts) {
 
 /** @typedef {[part: string, label: string]} Part */
 
-/** @type {Part[]} */
-const PARTS = [
+/** @type {Part[]} */ const PARTS = [
   ["train", "Train"],
   ["validation", "Validation"],
   ["test", "Test"],
@@ -193,11 +186,8 @@ function trainingLoss(job) {
 }
 
 /**
- * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on
- * demand.
- *
- * @param {Job} job
- * @returns {Promise<{node: HTMLElement, update: (job: Job) => Promise<void> | void} | null>}
+ * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on demand.
+ * @param {Job} job @returns {Promise<{node: HTMLElement, update: (job: Job) => Promise<void> | void} | null>}
  */
 async function kindResult(job) {
   if (job.kind === "auto-train") return (await import("../autotrain/leaderboard.js")).leaderboard(job);
@@ -218,7 +208,6 @@ async function diagnosticsOf({ kind, spec }) {
 
 /**
  * Details of a job, for an opened row and the job page: problem, learning curve, metrics, times, diagnostics.
- *
  * @param {Job} first
  * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
  *   update: fetches the data for the job's state; the data of a job that has ended is fetched once
@@ -232,18 +221,16 @@ export function jobDetail(first) {
   const later = Promise.all([kindResult(first).catch(notLoaded), diagnosticsOf(first).catch(notLoaded)]);
   const resultContainer = h("div", { hidden: true });
   const diagnosticsContainer = h("div", { hidden: true });
-  const node = h(
-    "div.job-detail",
+  const node = h("div.job-detail", [
     problem,
     (curve || table) && h("div.curve-and-metrics", curve?.node, table?.node),
     resultContainer,
     folds?.node,
     times?.node,
     diagnosticsContainer,
-  );
+  ]);
   const readHistory = historyReader(first.id);
-  /** @type {Evaluation | null} */
-  let evaluation = null;
+  /** @type {Evaluation | null} */ let evaluation = null;
   let lastReadStatus = "";
   const hasChanged = changeDetector();
 

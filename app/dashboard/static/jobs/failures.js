@@ -14,9 +14,7 @@ const isRepaired = ({ kind, dataset_names: names }) => kind === "ingest" && !Obj
 
 /**
  * Return the failures after a time, without repaired ones, the latest first.
- *
- * @param {Job[]} jobs
- * @param {string | null} moment
+ * @param {Job[]} jobs @param {string | null} moment
  */
 export function failedSince(jobs, moment) {
   const after = Date.parse(moment ?? "") || 0;
@@ -27,7 +25,6 @@ export function failedSince(jobs, moment) {
 
 /**
  * Return the line, null if no job has failed since the last dismissal.
- *
  * @param {Job[]} jobs the latest failures
  * @param {boolean} more whether there are older failures than these
  * @param {() => void} dismissed
@@ -46,18 +43,15 @@ export function failureLine(jobs, more, dismissed) {
     }
     dismissed();
   }
-  return h(
-    "p.failure-line",
+  return h("p.failure-line", [
     h("a.status", { "data-status": "failed", href: "/jobs?status=failed" }, `${many} failed`),
-    h(
-      "span.failure",
-      { "data-job": last.id },
+    h("span.failure", { "data-job": last.id }, [
       h("a.quiet-link", { href: jobPage(last.id) }, h("strong", last.title)),
       `: ${last.problem?.detail || last.problem?.title || "no reason was recorded"}`,
-    ),
+    ]),
     timeElement(endOf(last)),
     h("button.quiet.small", { click: dismiss }, "Dismiss"),
-  );
+  ]);
 }
 
 function dismissedUntil() {

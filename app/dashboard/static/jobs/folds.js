@@ -3,7 +3,8 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/paths.js";
-import { bodyRows, changeDetector, h, hint, numberHeads, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { bodyRows, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{fold: string, queries?: number, best_iteration?: number, metrics: Metrics}} Fold */
@@ -28,8 +29,7 @@ export function foldsTable() {
 }
 
 /**
- * @param {Fold[]} folds
- * @param {CrossValidation | null} crossValidation
+ * @param {Fold[]} folds @param {CrossValidation | null} crossValidation
  * @param {string} word heading of the column of best iterations
  * @returns {(Node | null)[]}
  */
@@ -37,15 +37,13 @@ function content(folds, crossValidation, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
   const heads = ["Fold", numberHeads("Queries", word, ...names)];
   return [
-    scrollRegion(
-      "Metrics by fold",
-      h(
-        "table",
+    scrollRegion("Metrics by fold", [
+      h("table", [
         tableHead(...heads),
         h("tbody", ...bodyRows(heads, folds, (fold) => cells(fold, names))),
         crossValidation && h("tfoot", ...bodyRows(heads, summaryCells(crossValidation, names), (row) => row)),
-      ),
-    ),
+      ]),
+    ]),
     hint(...notes(crossValidation, word.toLowerCase())),
   ];
 }

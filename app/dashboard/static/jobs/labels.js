@@ -36,9 +36,7 @@ function inspectionPage(id, { spec }) {
 
 /**
  * Return the link to the result of a job, null while there is none.
- *
- * @param {Job} job
- * @returns {{href: string, label: string} | null}
+ * @param {Job} job @returns {{href: string, label: string} | null}
  */
 export function resultLink(job) {
   const links = RESULTS.map(([field, label, page]) => {
@@ -64,9 +62,8 @@ export function outcomeDetail({ kind, result }) {
 }
 
 /** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
-export function errorsAndWarnings({ status, findings }) {
-  return status === "succeeded" ? (findings ?? []).filter(({ severity }) => severity !== "info") : [];
-}
+export const errorsAndWarnings = ({ status, findings }) =>
+  status === "succeeded" ? (findings ?? []).filter(({ severity }) => severity !== "info") : [];
 
 /** Check whether a job succeeded with errors or warnings among its findings. @param {Job} job */
 export const isDoubtful = (job) => errorsAndWarnings(job).length > 0;
@@ -152,9 +149,8 @@ export function outcomeLabel(job) {
 const CLICK_KINDS = new Set(["click-model", "judge", "propensity", "simulate-clicks", "counterfactual"]);
 
 /** Check whether the page of a job shows a result about clicks. @param {Job} job */
-export function hasClickResult({ kind, spec }) {
-  return CLICK_KINDS.has(kind) || (kind === "train" && typeof spec.clicks === "object" && spec.clicks !== null);
-}
+export const hasClickResult = ({ kind, spec }) =>
+  CLICK_KINDS.has(kind) || (kind === "train" && typeof spec.clicks === "object" && spec.clicks !== null);
 
 /** Key of the mean training loss in the metrics of the training data; leave it out of lists of metrics. */
 export const LOSS = "loss";
@@ -164,8 +160,7 @@ export const MAX_COMPARED = 20;
 /** Maximum number of systems whose intervals are drawn as bands in one figure, so that the bands stay readable. */
 export const MAX_BANDS = 10;
 
-/** @type {Record<string, string>} */
-const HINTS = {
+/** @type {Record<string, string>} */ const HINTS = {
   "Worker lost":
     "A worker stops responding when its process or machine is stopped, or when the system runs out of memory and kills it. " +
     "Its log has the reason. With a memory limit, a job that needs too much memory fails without harming the worker.",

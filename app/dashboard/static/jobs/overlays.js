@@ -5,7 +5,8 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { shareLabel } from "../figures/scales.js";
 import { helpLink } from "../page/content.js";
-import { h, hint, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { milliseconds } from "../page/format.js";
 import { chip, iterationLabel } from "./compared_curves.js";
 import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
@@ -30,7 +31,6 @@ const MAX_DOTS = 60;
 /**
  * Show a figure with a line for each training that measured the chosen quantity. The figure is
  * hidden if no training measured any quantity.
- *
  * @param {string} title
  * @param {{help: [page: string, label: string], find: (lines: Line[]) => Promise<Quantity[]> | Quantity[]}} options
  *   find: the quantities that at least one of the trainings measured
@@ -41,19 +41,15 @@ export function overlay(title, { help, find }) {
   const words = hint();
   const absent = h("p.hint", { hidden: true });
   const chips = h("ul.line-chips", { "aria-label": `Lines of ${title.toLowerCase()}` });
-  const node = h(
-    "section.panel.overlay",
-    { "aria-label": title, hidden: true },
+  const node = h("section.panel.overlay", { "aria-label": title, hidden: true }, [
     h("div.panel-head", h("h2", title, " ", helpLink(...help)), tabs.node),
     words,
     figure.node,
     chips,
     absent,
-  );
-  /** @type {Line[]} */
-  let lines = [];
-  /** @type {Quantity[]} */
-  let quantities = [];
+  ]);
+  /** @type {Line[]} */ let lines = [];
+  /** @type {Quantity[]} */ let quantities = [];
   let chosen = "";
 
   /** @param {Line[]} newLines */

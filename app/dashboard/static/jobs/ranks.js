@@ -1,17 +1,7 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import {
-  bodyRows,
-  changeDetector,
-  columnHead,
-  h,
-  hint,
-  numberHeads,
-  replace,
-  scrollRegion,
-  setText,
-  tableHead,
-} from "../page/dom.js";
+import { changeDetector, h, replace, setText } from "../page/dom.js";
+import { bodyRows, columnHead, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { count, percent, size, joined } from "../page/format.js";
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
@@ -24,13 +14,11 @@ export function ranksPanel() {
     columnHead("Queries", { class: "number", title: "Training queries that the rank holds" }),
     ...numberHeads("Documents", "Memory"),
   ];
-  const node = h(
-    "section.panel.ranks",
-    { hidden: true },
+  const node = h("section.panel.ranks", { hidden: true }, [
     h("h2", "Ranks"),
     words,
     scrollRegion("Work of each rank", h("table", tableHead(...heads), rows)),
-  );
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -58,7 +46,6 @@ function ranksLabel(job) {
 
 /**
  * Return the cells of a rank. Values that change come first, so that they stay visible where the table is cut off.
- *
  * @param {Schemas["RankProgress"]} rank
  * @param {boolean} active whether the job is running
  */

@@ -1,5 +1,5 @@
 /** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
-import { dataTable, hint, numberHeads, panel } from "../page/dom.js";
+import { dataTable, hint, numberHeads, panel } from "../page/parts.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["RankedTraining"]} Ranked */
@@ -10,7 +10,6 @@ const IGNORED_TAGS = new Set(["grid", "repeat"]);
 
 /**
  * Return a panel with a row for each setting and part of the data, null where no setting was trained twice.
- *
  * @param {Schemas["TrainingRanking"]} ranking
  */
 export function repeatsPanel(ranking) {
@@ -22,8 +21,7 @@ export function repeatsPanel(ranking) {
   );
   if (!rows.length) return null;
   const numbers = numberHeads("Trainings", "Mean", "Standard deviation", "Minimum", "Maximum");
-  return panel(
-    `Repeats: ${ranking.metric ?? ""}`,
+  return panel(`Repeats: ${ranking.metric ?? ""}`, [
     hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
     dataTable("Spread of the repeats", ["Setting", "Data", numbers], rows, ({ setting, data, values }) => [
       setting,
@@ -31,13 +29,12 @@ export function repeatsPanel(ranking) {
       count(values.length),
       ...spreadOf(values).map(metric),
     ]),
-  );
+  ]);
 }
 
 /** Group repeated trainings by the tags of their settings. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */
 function groups(items) {
-  /** @type {Map<string, Ranked[]>} */
-  const bySetting = new Map();
+  /** @type {Map<string, Ranked[]>} */ const bySetting = new Map();
   for (const ranked of items) {
     const tags = /** @type {Record<string, string>} */ (ranked.job.spec.tags ?? {});
     if (!tags.repeat) continue;

@@ -3,7 +3,8 @@ import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/paths.js";
 import { getOnce } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
-import { disclosure, factList, h, hint, panel } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { disclosure, factList, hint, panel } from "../page/parts.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
@@ -11,9 +12,7 @@ export const isSubmitted = async (kind) => kind in (await getOnce("/v1/job-schem
 
 /**
  * Return the request that submits a job again, without the settings that equal their defaults.
- *
- * @param {Job} job
- * @returns {Promise<Record<string, Json>>}
+ * @param {Job} job @returns {Promise<Record<string, Json>>}
  */
 export async function requestOf({ kind, spec }) {
   const [{ kinds, schemas }, { presets }] = await Promise.all([getOnce("/v1/job-schemas"), getOnce("/v1/metrics")]);
@@ -25,7 +24,6 @@ export async function requestOf({ kind, spec }) {
 
 /**
  * Return a request with names of datasets in place of their IDs, as schedules take them.
- *
  * @param {Json} value
  * @param {Record<string, string>} names by ID
  * @returns {Json}
@@ -43,9 +41,7 @@ export function byDatasetNames(value, names) {
 
 /**
  * Return the name of the preset that a contract equals, other contracts unchanged.
- *
- * @param {Contract | undefined} contract
- * @param {Record<string, Contract>} presets
+ * @param {Contract | undefined} contract @param {Record<string, Contract>} presets
  */
 function presetOrContract(contract, presets) {
   if (!contract) return contract;
@@ -55,9 +51,7 @@ function presetOrContract(contract, presets) {
 
 /**
  * Return the loss with a null seed if it has the seed of the job. A changed seed of the job then applies to the loss, too.
- *
- * @param {JobSpecification} spec
- * @returns {{loss?: LossParameters}}
+ * @param {JobSpecification} spec @returns {{loss?: LossParameters}}
  */
 const unseeded = ({ loss, seed }) => (loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {});
 
@@ -72,7 +66,6 @@ function pinned(value) {
 
 /**
  * Return a function that removes properties that equal the defaults of a schema.
- *
  * @param {Record<string, Schema>} schemas by name
  * @returns {(value: unknown, schema: Schema | undefined) => unknown}
  */
@@ -82,9 +75,7 @@ function shrinker(schemas) {
 
   /**
    * Return the alternative of a schema that a value matches: the one with the most required fields that are present.
-   *
-   * @param {Record<string, unknown>} value
-   * @param {Schema} schema
+   * @param {Record<string, unknown>} value @param {Schema} schema
    */
   function alternative(value, schema) {
     const { discriminator } = schema.discriminator ? schema : (schema.anyOf?.find((each) => each.discriminator) ?? {});
@@ -144,23 +135,22 @@ export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
   // If the defaults cannot be read, no setting counts as a default.
   const defaults = await readDefaults(spec).catch(() => new Map());
-  const entries = flatten(spec);
+  // The link to the click log has its name.
+  const entries = flatten(spec).filter(([name]) => name !== "log_name");
   const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
   const changed = entries.filter((entry) => !atDefault.includes(entry));
-  return panel(
-    "Specification",
+  return panel("Specification", [
     facts(changed, job),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
     disclosure("As JSON", h("pre", JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
-  );
+  ]);
 }
 
 /** @param {[name: string, content: unknown][]} entries @param {Job} job */
 function facts(entries, job) {
   /** @type {Record<string, string>} */
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit", budget_seconds: "budget" };
-  /** @param {string} name */
-  const words = (name) => named[name] || plainName(name);
+  const words = (/** @type {string} */ name) => named[name] || plainName(name);
   return factList(
     "facts",
     entries.map(([name, content]) => [words(name), shown(name, content, job)]),
@@ -194,16 +184,13 @@ export function shown(name, content, job) {
     return content.map((group) => `{${group.join(", ")}}`).join(" ");
   }
   if (!Array.isArray(content)) return short(content);
-  return content.map((each) => (isObject(each) ? (each.system ?? JSON.stringify(each)) : each)).join(", ");
+  return content.map((each) => (isObject(each) ? (each.system ?? JSON.stringify(each)) : short(each))).join(", ");
 }
 
 /**
  * Return pairs of name and value. Nested names begin with the name of their parent, except for LightGBM's
  * hyperparameters.
- *
- * @param {Record<string, unknown>} value
- * @param {string} [prefix]
- * @returns {[name: string, content: unknown][]}
+ * @param {Record<string, unknown>} value @param {string} [prefix] @returns {[name: string, content: unknown][]}
  */
 export function flatten(value, prefix = "") {
   return Object.entries(value).flatMap(([name, content]) => {
@@ -218,9 +205,7 @@ export function flatten(value, prefix = "") {
 
 /**
  * Return the defaults by the names that `flatten` returns.
- *
- * @param {JobSpecification} spec
- * @returns {Promise<Map<string, unknown>>}
+ * @param {JobSpecification} spec @returns {Promise<Map<string, unknown>>}
  */
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();
@@ -232,8 +217,7 @@ async function readDefaults(spec) {
   const { Hyperparameters: boosting, TrainRequest: training } = schemas;
   const fields = { ...boosting.properties, ...training.properties };
   const loss = items.find(({ name }) => name === spec.loss?.name);
-  /** @type {Map<string, unknown>} */
-  const defaults = new Map();
+  /** @type {Map<string, unknown>} */ const defaults = new Map();
   for (const [name, field] of Object.entries(fields)) if ("default" in field) defaults.set(name, field.default);
   for (const { name, default: value } of loss?.parameters ?? []) defaults.set(`loss ${name}`, value);
   const scorer = scorers.find(({ kind }) => kind === spec.scorer?.kind);

@@ -1,6 +1,7 @@
 /** Button that deletes the object of a page after a confirmation. @module */
 import { apiError, request } from "../page/api.js";
-import { alertText, confirmed, h } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { alertText, confirmed } from "../page/parts.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { openAfterDeletion, trashed } from "./undo.js";
 import { openPage } from "../page/paths.js";
@@ -8,16 +9,14 @@ import { openPage } from "../page/paths.js";
 /**
  * Return the button that deletes the object of a page after a confirmation, and opens the list of its kind. The list
  * offers to restore an object from the trash.
- *
- * @param {"click-logs" | "datasets" | "interleavings" | "studies"} kind
- * @param {{id: string, name: string}} object
+ * @param {"click-logs" | "datasets" | "interleavings" | "studies"} kind @param {{id: string, name: string}} object
  * @param {string} consequence a sentence
  */
 export function confirmedDeleteButton(kind, { id, name }, consequence) {
   const button = h("button.quiet.danger", { "aria-label": `Delete ${name}`, click, needs: "write" }, "Delete");
   async function click() {
     button.parentElement?.querySelector(".error")?.remove();
-    if (await confirmed(`Delete ${name}?`, consequence, "Delete")) await remove();
+    if (await confirmed(`Delete ${name}?`, "Delete", consequence)) await remove();
     button.focus();
   }
   async function remove() {

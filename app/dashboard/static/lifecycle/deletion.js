@@ -5,7 +5,8 @@
 import { modelPage, OBJECT_PAGES } from "../page/paths.js";
 import { messageOf, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint, showDialog } from "../page/parts.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { countedKind, scopeChoice } from "./scope.js";
@@ -20,18 +21,14 @@ const MAX_LISTED = 20;
 
 /**
  * Return the button that deletes the object of a page and opens the list of its kind.
- *
- * @param {Kind} kind
- * @param {string} id
+ * @param {Kind} kind @param {string} id
  */
-export function deleteButton(kind, id) {
-  return dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
-}
+export const deleteButton = (kind, id) =>
+  dialogButton("Delete…", () => openDialog(kind, [id], (deleted) => openAfterDeletion(`/${kind}`, deleted)));
 
 /** Return the button that deletes ticked or matching rows. @param {Ticked} ticked @param {string} [words] */
 export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…") {
-  /** @param {import("./undo.js").Deleted} deleted */
-  const done = (deleted) => {
+  const done = (/** @type {import("./undo.js").Deleted} */ deleted) => {
     clear();
     resumePolling();
     offerUndo(deleted);
@@ -43,8 +40,7 @@ export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…")
 const dialogButton = (words, click) => h("button.danger.quiet", { click, needs: "write" }, words);
 
 /**
- * @param {string} kind
- * @param {string[]} ids
+ * @param {string} kind @param {string[]} ids
  * @param {(deleted: import("./undo.js").Deleted) => void} done called while polling is paused
  * @param {import("../tables/paged_list.js").ActiveFilter[]} [filters]
  */
@@ -56,25 +52,20 @@ function openDialog(kind, ids, done, filters) {
   const outcome = h("div.deletion", { "aria-live": "polite" });
   const confirm = h("button.danger", { type: "submit", disabled: true }, "Delete");
   const cancel = h("button.quiet", { click: () => dialog.close() }, "Cancel");
-  /** @type {HTMLDialogElement} */
-  const dialog = h(
-    "dialog.form-dialog",
-    h(
-      "form.form",
-      { submit: send },
+  /** @type {HTMLDialogElement} */ const dialog = h("dialog.form-dialog", [
+    h("form.form", { submit: send }, [
       question,
       scope.node,
       ["jobs", "models", "rankings"].includes(kind) &&
-        h(
-          "label.check",
+        h("label.check", [
           withResults,
           ` With ${kind === "jobs" ? "their results" : "their evaluations, rankings and inspections"}`,
-        ),
+        ]),
       h("label.check", permanently, " Delete permanently, without the trash"),
       outcome,
       h("div.actions.end", cancel, confirm),
-    ),
-  );
+    ]),
+  ]);
   const read = latestReader(outcome, (error) => replace(outcome, h("p.error", { role: "alert" }, messageOf(error))));
 
   /** @param {number | null} number of the objects that match, null before it is known */
@@ -107,16 +98,14 @@ function openDialog(kind, ids, done, filters) {
   async function send(event) {
     event.preventDefault();
     confirm.disabled = true;
-    /** @type {Deletion | null} */
-    let deletion = null;
+    /** @type {Deletion | null} */ let deletion = null;
     await pausePolling();
     try {
       // A request deletes for a limited time; repeat it as long as it makes progress.
       for (let more = true; more;) {
-        replace(
-          outcome,
+        replace(outcome, [
           h("p", { role: "status" }, deletion ? `${deletedLabel(deletion)} deleted so far…` : "Deleting…"),
-        );
+        ]);
         const latest = await post(false);
         deletion = deletion ? sumOf(deletion, latest) : latest;
         more = dialog.open && !latest.complete && Object.keys(latest.deleted).length > 0;
@@ -149,11 +138,10 @@ function summary(deletion) {
   }
   if (refusals > 0) {
     nodes.push(
-      h(
-        "p",
+      h("p", [
         h("strong", counted(refusals, "object")),
         ` will be kept, because ${refusals === 1 ? "it is" : "they are"} active or needed by others:`,
-      ),
+      ]),
       h("ul.holders", ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
     if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));
@@ -163,12 +151,11 @@ function summary(deletion) {
 
 /** @param {Refusal} refused */
 function refusal({ name, holders }) {
-  return h(
-    "li",
+  return h("li", [
     h("strong", name),
     ": ",
     ...holders.flatMap((holder, index) => [index > 0 && ", ", holderLink(holder)]),
-  );
+  ]);
 }
 
 /** @type {typeof OBJECT_PAGES} */

@@ -5,7 +5,8 @@
 import { field, textInput } from "../forms/controls.js";
 import { onSubmit, partsOf, tagsOf } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
-import { announce, h, replace, setAttribute, setText, showDialog } from "../page/dom.js";
+import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
+import { showDialog } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 import { scopeChoice } from "./scope.js";
 
@@ -25,9 +26,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   const known = h("datalist", { id: "known-projects" });
   const outcome = h("div", { "aria-live": "polite" });
   const save = h("button.primary", { type: "submit" });
-  const form = h(
-    "form.form",
-    { novalidate: true, input: edited },
+  const form = h("form.form", { novalidate: true, input: edited }, [
     question,
     h("div.summary", { hidden: true }),
     scope.node,
@@ -43,9 +42,8 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     known,
     outcome,
     h("div.actions.end", h("button.quiet", { click: () => dialog.close() }, "Cancel"), save),
-  );
-  /** @type {HTMLDialogElement} */
-  const dialog = h("dialog.form-dialog", form);
+  ]);
+  /** @type {HTMLDialogElement} */ const dialog = h("dialog.form-dialog", form);
   /** The previewed request as text; only the same request is sent. @type {string | null} */
   let previewed = null;
 
@@ -59,9 +57,8 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   }
 
   /** @param {Json} payload @param {boolean} dry @returns {Promise<Schemas["Labelled"]>} */
-  async function post(payload, dry) {
-    return (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(payload), dry_run: dry } })).body;
-  }
+  const post = async (payload, dry) =>
+    (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(payload), dry_run: dry } })).body;
 
   /** @param {number | null} number of the objects that match, null before it is known */
   function showQuestion(number) {
@@ -88,8 +85,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
       return;
     }
     let changed = 0;
-    /** @type {Schemas["Labelled"]} */
-    let latest;
+    /** @type {Schemas["Labelled"]} */ let latest;
     // A request runs for a limited time; repeat it as long as it makes progress.
     do {
       latest = await post(payload, false);

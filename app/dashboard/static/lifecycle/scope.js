@@ -27,12 +27,11 @@ export function scopeChoice(kind, ids, filters, changed) {
   return {
     node:
       filters &&
-      h(
-        "fieldset.inner",
+      h("fieldset.inner", [
         h("legend", "Selection"),
         h("label.check", selected, ` ${count(ids.length)} selected`),
         h("label.check", all, matching),
-      ),
+      ]),
     /** Return the part of the request that selects the objects. @returns {Scope} */
     payload: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
     /** "3 jobs", "all jobs that match" @param {number | null} number of those that match, null before it is known */

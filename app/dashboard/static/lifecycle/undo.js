@@ -6,9 +6,8 @@ import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
 
 /**
- * A deletion: `words` such as "3 jobs deleted.", and the ids of the objects in the trash, empty if they are
- * not there.
- * `create` recreates an object that was not moved to the trash, and returns a sentence about the result.
+ * A deletion: `words` such as "3 jobs deleted.", and the ids of the objects in the trash, empty if they are not
+ * there. `create` recreates an object that was not moved to the trash, and returns a sentence about the result.
  * @typedef {{words: string, ids: string[], create?: () => Promise<string>}} Deleted
  */
 

@@ -9,25 +9,21 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { jobPage, modelApi, modelPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
+import { announce, h, replace, setText } from "../page/dom.js";
 import {
-  announce,
   confirmed,
   dataTable,
   disclosure,
   emptyState,
   factList,
-  h,
   hint,
   numberHeads,
-  replace,
-  setText,
   statusBadge,
-} from "../page/dom.js";
+} from "../page/parts.js";
 import { count, metric, pValue, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
-/** @type {Record<string, string>} */
-const KINDS = {
+/** @type {Record<string, string>} */ const KINDS = {
   moved: "moved",
   promoted: "promoted",
   refused: "refused",
@@ -70,44 +66,37 @@ function aliasHistory(name, alias) {
 function entry(name, { kind, from_version: from, to_version: to, key_id: key, job_id: job, report, at }) {
   /** @param {number | null} number */
   const version = (number) => (number === null ? "none" : h("a", { href: modelPage(`${name}:${number}`) }, number));
-  return h(
-    "li",
-    { "data-kind": kind },
+  return h("li", { "data-kind": kind }, [
     statusBadge(STATUSES[kind] || "running", KINDS[kind] || kind),
-    h(
-      "div",
-      h(
-        "p",
+    h("div", [
+      h("p", [
         version(from),
         " → ",
         version(to),
-        h(
-          "small",
+        h("small", [
           " · ",
           timeElement(at),
           key && [" · by ", h("code", key)],
           job && [" · ", h("a", { href: jobPage(job) }, "job")],
-        ),
-      ),
+        ]),
+      ]),
       report && hint(`${report.sentence}.`),
       report?.paired && comparedMeans({ ...report, paired: report.paired }),
       report?.counterfactual &&
         disclosure(
           `Estimated from clicks, ${report.counterfactual.metric}`,
-          ...estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
+          estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
         ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /**
  * Show the means of the champion (before) and of the challenger (after), and the segments that the gate compared.
- *
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
 function comparedMeans({ paired, slices, rule }) {
-  return disclosure(
-    `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`,
+  return disclosure(`In numbers${rule?.metric ? `, ${rule.metric}` : ""}`, [
     factList("figures", [
       ["before", metric(paired.mean_a)],
       ["after", metric(paired.mean_b)],
@@ -117,7 +106,7 @@ function comparedMeans({ paired, slices, rule }) {
       ["queries", count(paired.queries)],
     ]),
     !!slices?.length && segmentTable(slices),
-  );
+  ]);
 }
 
 /** @param {NonNullable<GateReport["slices"]>} slices */
@@ -135,7 +124,6 @@ function segmentTable(slices) {
 
 /**
  * Return the panel of one alias: target, actions, gate and history.
- *
  * @param {Schemas["Model"]} model the version of this page
  * @param {Schemas["Alias"]} assignment of the alias to a version
  * @param {() => void} changed called after the alias was moved or removed
@@ -156,12 +144,9 @@ function aliasCard(model, assignment, changed) {
   }
 
   async function rollBack() {
-    const sure = await confirmed(
-      `Roll ${name}@${alias} back?`,
+    const sure = await confirmed(`Roll ${name}@${alias} back?`, "Roll back", [
       `The alias returns to the version before its last move, immediately, ignoring its gate. From then on, that version serves all requests to the alias.`,
-      "Roll back",
-      "Leave it",
-    );
+    ]);
     if (!sure) return;
     const { version: restored } = await postOnce(aliasApi(name, alias, "/rollback"), undefined);
     announce(`${name}@${alias} is version ${restored} again.`);
@@ -169,11 +154,9 @@ function aliasCard(model, assignment, changed) {
   }
 
   async function remove() {
-    const sure = await confirmed(
-      `Remove ${name}@${alias}?`,
+    const sure = await confirmed(`Remove ${name}@${alias}?`, "Remove", [
       "From then on, requests to the alias are refused. Its history and its gate are kept.",
-      "Remove",
-    );
+    ]);
     if (!sure) return;
     await request(aliasApi(name, alias), { method: "DELETE" });
     offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: recreate });
@@ -187,38 +170,31 @@ function aliasCard(model, assignment, changed) {
     return status === 202 ? "The alias was set in the meantime, so a job checks its gate first." : "Restored.";
   }
 
-  return h(
-    "article.panel.alias",
-    { "data-alias": alias },
-    h(
-      "div.panel-head",
-      h(
-        "h2",
+  return h("article.panel.alias", { "data-alias": alias }, [
+    h("div.panel-head", [
+      h("h2", [
         h("span.alias-name", `@${alias}`),
         " is ",
         version === model.version
           ? "this version"
           : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
         h("small", " since ", timeElement(updated)),
-      ),
-      h(
-        "div.actions",
+      ]),
+      h("div.actions", [
         version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
-      ),
-    ),
+      ]),
+    ]),
     container,
     gatePanel(name, assignment),
     history.node,
-  );
+  ]);
 }
 
 /**
  * Show the gate of an alias that points at no version.
- *
- * @param {Schemas["Model"]} model
- * @param {string} alias
+ * @param {Schemas["Model"]} model @param {string} alias
  * @param {() => void} changed called when the alias was set
  */
 function gatedCard(model, alias, changed) {
@@ -226,17 +202,14 @@ function gatedCard(model, alias, changed) {
   const move = async () => {
     if (await setAlias(model, alias, container)) changed();
   };
-  return h(
-    "article.panel.alias",
-    { "data-alias": alias },
-    h(
-      "div.panel-head",
+  return h("article.panel.alias", { "data-alias": alias }, [
+    h("div.panel-head", [
       h("h2", h("span.alias-name", `@${alias}`), " has no version"),
       h("div.actions", actionButton(`Promote version ${model.version}`, "small", move, container, { needs: "write" })),
-    ),
+    ]),
     container,
     gatePanel(model.name, { alias, gated: true }),
-  );
+  ]);
 }
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
@@ -267,18 +240,16 @@ const DEFAULT_ALIAS = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAliasForm(model, done) {
-  const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
+  const name = textInput({ "data-pointer": "/alias" });
   const heading = h("h2");
   const container = h("div", { hidden: true });
-  const form = h(
-    "form.panel.form.alias-form",
-    { novalidate: true },
+  const form = h("form.panel.form.alias-form", { novalidate: true }, [
     heading,
     h("div.summary", { hidden: true }),
     field(["Name ", h("small", "lower case letters, digits, . _ -")], name),
     h("div.actions", h("button.primary", { type: "submit" }, `Promote version ${model.version}`)),
     container,
-  );
+  ]);
   onSubmit(form, async () => {
     if (!name.value.trim()) return name.focus();
     if (!(await setAlias(model, name.value.trim(), container))) return;
@@ -290,6 +261,7 @@ function newAliasForm(model, done) {
     /** Propose the default name where the model has no alias. @param {boolean} none */
     propose(none) {
       setText(heading, none ? "First alias" : "Another alias");
+      name.placeholder = none ? DEFAULT_ALIAS : "staging";
       if (none && !name.value) name.value = DEFAULT_ALIAS;
     },
   };

@@ -15,28 +15,25 @@ function champion({ name, version, updated_at: moved, metrics, trend }) {
   const reference = `${name}:${version}`;
   const [main] = Object.entries(metrics ?? {});
   const newer = newest(trend, version);
-  return h(
-    "li.champion",
+  return h("li.champion", [
     h("a.job-title.quiet-link", { href: modelPage(reference) }, reference),
-    h(
-      "p.job-meta",
+    h("p.job-meta", [
       "In use since ",
       timeElement(moved),
       newer && [
         ` · Version ${newer.version} has ${metric(newer.value)}: `,
         h("a", { href: comparisonFormPage([reference, `${name}:${newer.version}`]) }, "compare"),
       ],
-    ),
+    ]),
     trend && sparkline(trend, version),
     main
       ? h("span.job-figure", h("strong", metric(main[1])), h("small", `${main[0]} test`))
       : h("span.hint", "Not tested"),
-  );
+  ]);
 }
 
 /**
  * Return the newest version and its metric value, or null if it is not newer than the champion.
- *
  * @param {Trend | null | undefined} trend
  * @param {number} champion version of the champion
  */
@@ -53,11 +50,9 @@ function sparkline({ metric: name, versions, values }, version) {
   const points = values.map((value, index) => [SPARK.margin + index * stepX, SPARK.margin + (high - value) * scaleY]);
   const words = `${name} on the same test data: ${metric(values[0])} of version ${versions[0]} to ${metric(values.at(-1))} of version ${versions.at(-1)}`;
   const [x, y] = points[versions.indexOf(version)] ?? [];
-  return svg(
-    "svg.sparkline",
-    { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": words },
+  return svg("svg.sparkline", { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": words }, [
     svg("title", words),
     svg("polyline", { points: points.map((point) => point.map((each) => each.toFixed(1)).join(",")).join(" ") }),
     x !== undefined && svg("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 3 }),
-  );
+  ]);
 }

@@ -2,16 +2,15 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberHeads, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { count, percent, score, short } from "../page/format.js";
 
 const HEIGHT = 340;
 
 /**
  * Return the range from the 1st to the 99th percentile if the tails outside it would take most of the axis.
- *
- * @param {number[]} percentiles
- * @returns {[number, number] | undefined}
+ * @param {number[]} percentiles @returns {[number, number] | undefined}
  */
 function rangeWithoutTails(percentiles) {
   const [low, high] = [percentiles[1], percentiles.at(-2) ?? NaN];
@@ -35,7 +34,6 @@ const featureValue = ({ value, text }) => text ?? short(value);
 
 /**
  * Return the figure of one feature.
- *
  * @param {Dependence} dependence
  * @param {string} axis `values` or `ranks`
  * @param {[number, number]} scores range of the score axis, which all features share
@@ -89,16 +87,20 @@ function missingMark({ mean, lower, upper, share }) {
 }
 
 /** Draw one stroke for each percentile of the values; equal percentiles share a stroke. @param {number[]} percentiles @returns {Series} */
-function percentileStrokes(percentiles) {
-  return { name: "values", kind: "strokes", colour: "muted", x: [...new Set(percentiles)], y: [], unnamed: true };
-}
+const percentileStrokes = (percentiles) => ({
+  name: "values",
+  kind: "strokes",
+  colour: "muted",
+  x: [...new Set(percentiles)],
+  y: [],
+  unnamed: true,
+});
 
 const AXES = ["values", "ranks"];
 
 /**
  * Show partial dependence: the mean score by the value of one feature, with the band of most documents, the distribution
  * of values, and the score where the feature is missing. All features share one scale of scores.
- *
  * @param {HTMLElement} node
  * @param {string | null} wanted the feature that is shown first, if the inspection has it
  * @param {(changed: Record<string, string>) => void} remember called with the shown feature
@@ -106,22 +108,18 @@ const AXES = ["values", "ranks"];
 export function dependencePanel(node, wanted, remember) {
   const picker = h("select", { "aria-label": "Feature", change: () => void choose(picker.value) });
   const tabs = metricTabs(AXES, chooseAxis, "Scale of the feature axis");
-  const controls = h(
-    "div.dependence-controls",
-    { hidden: true },
+  const controls = h("div.dependence-controls", { hidden: true }, [
     h("label", "Feature ", picker),
     h("span.axis-choice", "by ", tabs.node),
-  );
+  ]);
   const figure = figureView();
   figure.node.hidden = true;
-  const note = h(
-    "p.plot-note",
+  const note = h("p.plot-note", [
     "Inspect the model on a dataset below to see how its scores depend on the most important features.",
-  );
+  ]);
   const words = hint();
   const numbers = h("details.more", { hidden: true });
-  /** @type {Schemas["Inspection"] | null} */
-  let inspection = null;
+  /** @type {Schemas["Inspection"] | null} */ let inspection = null;
   let axis = AXES[0];
 
   node.firstElementChild?.append(controls);

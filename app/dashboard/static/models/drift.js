@@ -5,7 +5,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
-import { h, hint, numberHeads, replace, statusBadge } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { hint, numberHeads, statusBadge } from "../page/parts.js";
 import { count, timeElement } from "../page/format.js";
 
 const PAGE_SIZE = 20;
@@ -46,16 +47,14 @@ function driftForm(model, done) {
   const container = h("div", { hidden: true });
   const create = creator();
   const days = textInput({ inputmode: "numeric", "data-pointer": "/days", "data-type": "number", placeholder: "7" });
-  const form = h(
-    "form.form",
-    { novalidate: true },
+  const form = h("form.form", { novalidate: true }, [
     hint(
       "Compares features and scores of the sampled scoring requests with the training data, and with the days before.",
     ),
     h("div.summary", { hidden: true }),
     field("Days of samples", days),
     h("div.actions", h("button.primary", { type: "submit" }, "Look for drift")),
-  );
+  ]);
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });
     replace(container, noResultNotice(await followJob(container, job)));

@@ -8,7 +8,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
 import { downloadFile, helpLink, withCode } from "../page/content.js";
-import { dataTable, disclosure, h, hint, numberHeads, problemBox, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, disclosure, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -16,23 +17,17 @@ const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, plac
 
 /**
  * Return a field with the choices no and yes: yes sends true, and no sends nothing.
- *
- * @param {string} name
- * @param {string} words
- * @param {string} hint
+ * @param {string} name @param {string} words @param {string} hint
  */
 function yesNoField(name, words, hint) {
-  const box = h(
-    "select",
-    { "data-pointer": `/${name}`, "data-type": "boolean" },
+  const box = h("select", { "data-pointer": `/${name}`, "data-type": "boolean" }, [
     h("option", { value: "" }, "no (default)"),
     h("option", { value: "true" }, "yes"),
-  );
+  ]);
   return field(words, box, hint);
 }
 
-/** @type {Record<string, () => HTMLElement>} */
-const FIELDS = {
+/** @type {Record<string, () => HTMLElement>} */ const FIELDS = {
   target_version: () =>
     field("Engine version", text("/target_version", "the newest"), "It determines how missing values are handled."),
   model_name: () => field("Name in the engine", text("/model_name", "the model's own")),
@@ -66,19 +61,16 @@ function featureNamesField(features) {
     "data-type": "lines",
     placeholder: `${features[0]} = bm25(title)`,
   });
-  return h(
-    "label.field.wide",
+  return h("label.field.wide", [
     "Feature names in the engine ",
     h("small", `one per line, “${features[0]} = engine name”; other features keep their names`),
     control,
-  );
+  ]);
 }
 
 /**
  * Show how an export differs from its model in the arithmetic of each engine, and offer the files.
- *
- * @param {Schemas["ExportParity"]} report
- * @param {{filename: string}} format
+ * @param {Schemas["ExportParity"]} report @param {{filename: string}} format
  * @param {{file: () => Promise<void>, archive: () => Promise<void>}} downloads
  */
 function parityReport(report, { filename }, { file, archive }) {
@@ -88,14 +80,11 @@ function parityReport(report, { filename }, { file, archive }) {
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
   const box = h("div");
-  return h(
-    "section.panel.parity",
-    { "aria-label": "Parity of the export with the model" },
-    h(
-      "div.panel-head",
+  return h("section.panel.parity", { "aria-label": "Parity of the export with the model" }, [
+    h("div.panel-head", [
       h("h2", verdicts[exact ? 0 : 1]),
       h("span.verdict", { "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
-    ),
+    ]),
     hint(
       dataset
         ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset)), " and "]
@@ -105,23 +94,20 @@ function parityReport(report, { filename }, { file, archive }) {
     ),
     ...engines.map(engine),
     notes.length > 0 && h("div.notes", h("h3", "Notes"), h("ul", ...notes.map((note) => h("li", ...withCode(note))))),
-    h(
-      "div.actions",
+    h("div.actions", [
       actionButton(`Download ${filename}`, "primary", file, box),
       actionButton("Download with parity files (zip)", "", archive, box),
-      h(
-        "span.hint",
+      h("span.hint", [
         "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
-      ),
-    ),
+      ]),
+    ]),
     box,
-  );
+  ]);
 }
 
 /** @param {Schemas["EngineParity"]} engine */
 function engine({ engine: name, arithmetic, data, neighbours, slack_residue: slack, edge_cases: edges }) {
-  return h(
-    "section.engine",
+  return h("section.engine", [
     h("h3", name),
     hint(arithmetic),
     data && h("dl.figures", ...dataFacts(data).map(fact)),
@@ -133,7 +119,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
         title: "Remaining differences",
         detail: `${counted(slack.splits, "threshold")} cannot be written exactly for Solr, which adds 1e-6 to each threshold: values within ${short(slack.widest_range)} of such a threshold take the other branch.`,
       }),
-  );
+  ]);
 }
 
 /** @typedef {[name: string, value: string, differs?: boolean]} Fact */
@@ -145,8 +131,7 @@ const fact = ([name, value, differs]) => h("div", h("dt", name), h("dd", { class
 function dataFacts(data) {
   /** @param {number} some @param {number} all */
   const part = (some, all) => `${count(some)} of ${count(all)}`;
-  /** @type {(Fact | false)[]} */
-  const facts = [
+  /** @type {(Fact | false)[]} */ const facts = [
     ["mismatched scores", part(data.differing_documents, data.documents), data.differing_documents > 0],
     data.leaves > 0 && ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
     ["adjacent documents swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
@@ -198,25 +183,23 @@ export async function exportView(model) {
   const format = h(
     "select",
     { "data-pointer": "/format" },
-    ...formats.map(({ name, reader }) => h("option", { value: name }, `${name}: ${reader}`)),
+    formats.map(({ name, reader }) => h("option", { value: name }, `${name}: ${reader}`)),
   );
   const dataset = h("select", { "data-pointer": "/dataset_id" });
   const words = h("div.export-words");
   const options = h("div.grid");
   const report = h("div", { "aria-live": "polite" });
-  const form = h(
-    "form.panel.form",
-    { novalidate: true },
+  const form = h("form.panel.form", { novalidate: true }, [
     h("div.panel-head", h("h2", "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
-      "Before the download, the export is read back and evaluated as the engine does it. Inputs are judged documents, and values around the thresholds of trees or edge cases of other models.",
+      `The export is read back and scored as the engine does it: on judged documents, and on ${model.kind === "trees" ? "values around the thresholds of the trees" : "edge cases"}. Then you can download it.`,
     ),
     h("div.summary", { hidden: true }),
     h("div.row", field("Format", format), field("Compared with the model on ", dataset)),
     words,
     options,
     h("div.actions", h("button.primary", { type: "submit" }, "Export and compare")),
-  );
+  ]);
 
   function choose() {
     const chosen = formats.find(({ name }) => name === format.value);
@@ -234,14 +217,13 @@ export async function exportView(model) {
       const requested = payloadOf(form);
       try {
         const parity = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
-        replace(
-          report,
+        replace(report, [
           parityReport(
             parity,
             formats.find(({ name }) => name === requested.format) ?? formats[0],
             downloads(model, requested),
           ),
-        );
+        ]);
       } catch (error) {
         replace(report);
         throw error;
@@ -263,7 +245,6 @@ export async function exportView(model) {
 
 /**
  * Offer to train a forest on the scores of a model.
- *
  * @param {Schemas["Model"]} model
  * @param {HTMLSelectElement} dataset choice of the data, empty for the model's own
  */
@@ -274,20 +255,17 @@ function distillation(model, dataset) {
     const job = await create(modelApi(model.id, "/distil"), dataset.value ? { dataset_id: dataset.value } : {});
     openPage(jobPage(job.id));
   }
-  return h(
-    "section.panel",
-    { "aria-label": "Distillation" },
-    h(
-      "div.panel-head",
+  return h("section.panel", { "aria-label": "Distillation" }, [
+    h("div.panel-head", [
       h("h2", "For other engines: a forest"),
       helpLink("how-to/networks/#distillation", "Distillation"),
-    ),
+    ]),
     hint(
       "Elasticsearch and OpenSearch read only trees and some linear scorers; Solr reads no sums of models. Distillation trains a forest on the scores of this model, and compares both on test queries.",
     ),
     h("div.actions", actionButton("Distil into a forest", "", distil, refused, { needs: "write" })),
     refused,
-  );
+  ]);
 }
 
 /** @param {string[]} limits */
@@ -297,9 +275,7 @@ const limitList = (limits) =>
 /**
  * Return the functions that download the export and its archive. They send POST requests, because feature names
  * can be too long for a URL.
- *
- * @param {Schemas["Model"]} model
- * @param {Record<string, Json>} requested
+ * @param {Schemas["Model"]} model @param {Record<string, Json>} requested
  */
 function downloads(model, requested) {
   const { dataset_id: dataset, ...withoutData } = requested;

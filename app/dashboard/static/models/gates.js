@@ -7,14 +7,13 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, replace } from "../page/dom.js";
+import { announce, h, replace } from "../page/dom.js";
+import { confirmed } from "../page/parts.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 
 /**
- * @template {string} [Below=""]
- * @param {string} name
- * @param {string} alias
+ * @template {string} [Below=""] @param {string} name @param {string} alias
  * @param {Below} [below] the rest of the path, such as `/gate`
  */
 export function aliasApi(name, alias, below) {
@@ -24,9 +23,7 @@ export function aliasApi(name, alias, below) {
 
 /**
  * Point an alias at a version. Where the alias has a gate, follow the job that checks the version first.
- *
- * @param {{name: string, version: number}} model
- * @param {string} alias
+ * @param {{name: string, version: number}} model @param {string} alias
  * @param {HTMLElement} container shows the job, and the reason where the gate refuses
  * @returns {Promise<boolean>} whether the alias has moved
  */
@@ -61,32 +58,26 @@ export function gatePanel(name, { alias, gated }) {
     if (!gate)
       return [
         h("p", h("strong", "No gate: "), "the alias moves to any version immediately."),
-        h(
-          "div.actions",
-          button("Set a gate", () => edit(null)),
-        ),
+        h("div.actions", [button("Set a gate", () => edit(null))]),
       ];
     return [
       h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
-      h(
-        "div.actions",
+      h("div.actions", [
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",
           () => remove(gate).catch((error) => node.append(failureBox(error, () => show(gate)))),
           "quiet small danger",
         ),
-      ),
+      ]),
     ];
   }
 
   /** @param {Schemas["Gate"]} gate */
   async function remove(gate) {
-    const sure = await confirmed(
-      `Delete the gate of ${name}@${alias}?`,
+    const sure = await confirmed(`Delete the gate of ${name}@${alias}?`, "Delete", [
       "The alias then moves to any version immediately.",
-      "Delete",
-    );
+    ]);
     if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name: _name, alias: _alias, key_id: _key, updated_at: _at, contract, ...rule } = gate;
@@ -132,8 +123,8 @@ export function gatePanel(name, { alias, gated }) {
       const offer = offerEvaluationDatasets(dataset, gate?.dataset_id);
       // If the alias does not exist yet, offer the datasets that suit the latest version.
       await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
-      // Propose no dataset for a gate without judgments.
-      if (gate && !gate.dataset_id) dataset.value = "";
+      // Keep the dataset of the gate even if it does not suit the version; propose none for a gate without judgments.
+      if (gate) dataset.value = gate.dataset_id ?? "";
       await offerClicks();
     }
   }

@@ -13,15 +13,15 @@ import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/paths.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
+import { hint, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
 /** @typedef {Schemas["InspectionEntry"]} Entry */
 
 const FIRST_ROWS = 20;
 const KINDS = ["gain", "split", "permutation"];
-/** @type {Record<string, string>} */
-const WORDS = {
+/** @type {Record<string, string>} */ const WORDS = {
   gain: "Sum of the gains of a feature's splits in the training loss. It favours features with many values and is measured on training data only.",
   split: "Number of splits that use a feature.",
 };
@@ -29,14 +29,12 @@ const WORDS = {
 /**
  * Show the importance of features by gain, splits or permutation, the most important first. Features after the
  * first `FIRST_ROWS` are shown on request.
- *
  * @param {HTMLElement} node
  * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no
  *   trees
  * @param {{by: string | null, choose: (inspection: string) => void, remember: (changed: Record<string, string>) =>
- *   void}} options
- *   by: the kind that is shown first; choose: called with the id of the inspection that the user selects; remember: called
- *   with the kind of importance that is shown
+ *   void}} options by: the kind that is shown first; choose: called with the id of the inspection that the user
+ *   selects; remember: called with the kind of importance that is shown
  * @returns {{show: (inspection: Schemas["Inspection"], inspections: Entry[], isNew: boolean) => void}}
  */
 function importancePanel(node, importance, { by, choose, remember }) {
@@ -45,8 +43,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
   const picker = h("div.inspection-choice");
   const body = h("div.importance");
   let current = importance ? (by && KINDS.includes(by) ? by : "gain") : "permutation";
-  /** @type {Schemas["Inspection"] | null} */
-  let inspection = null;
+  /** @type {Schemas["Inspection"] | null} */ let inspection = null;
   let all = false;
 
   /** @param {string} kind */
@@ -82,10 +79,9 @@ function importancePanel(node, importance, { by, choose, remember }) {
   function byPermutation() {
     if (!inspection)
       return [
-        h(
-          "p.hint.nothing",
+        h("p.hint.nothing", [
           "Not measured yet. Inspect the model on a dataset below: each feature is shuffled alone, and the drop of the metric is its importance.",
-        ),
+        ]),
       ];
     const { importance: all, metric: spelling, baseline, repeats, within } = inspection;
     const inTheTrees = new Set(features.filter(({ split }) => split > 0).map(({ feature }) => feature));
@@ -120,11 +116,10 @@ function importancePanel(node, importance, { by, choose, remember }) {
       all = true;
       draw();
     };
-    return h(
-      "p.folded",
+    return h("p.folded", [
       `${counted(rest.length, "more feature")}${together} `,
       h("button.quiet.small", { click: open }, `Show all ${count(shares.length)}`),
-    );
+    ]);
   }
 
   if (importance) node.firstElementChild?.append(tabs.node);
@@ -133,12 +128,11 @@ function importancePanel(node, importance, { by, choose, remember }) {
   return {
     show(shownInspection, inspections, isNew) {
       inspection = shownInspection;
-      replace(
-        picker,
+      replace(picker, [
         inspections.length > 1
           ? chooser(inspections, inspection, choose)
           : hint("On ", h("a", { href: datasetPage(inspection.dataset_id) }, datasetName(inspection.dataset_id))),
-      );
+      ]);
       if (isNew) current = "permutation";
       draw();
     },
@@ -146,37 +140,31 @@ function importancePanel(node, importance, { by, choose, remember }) {
 }
 
 /** @param {number} number */
-function unusedLabel(number) {
-  return number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
-}
+const unusedLabel = (number) =>
+  number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
 
 /** @param {string} feature @param {string} [title] */
 const name = (feature, title = feature) => h("span.name", { title }, feature);
 
 /** @param {Entry[]} inspections @param {{id: string}} shown @param {(inspection: string) => void} choose */
 function chooser(inspections, { id }, choose) {
-  /** @param {Entry} entry */
-  const words = ({ metric: spelling, within, repeats }) =>
+  const words = (/** @type {Entry} */ { metric: spelling, within, repeats }) =>
     `${spelling}, ${within === "query" ? "within queries" : "over the dataset"}, ${counted(repeats, "shuffle")}`;
-  /** @param {Entry} each */
-  const option = (each) =>
-    h(
-      "option",
-      { value: each.id, selected: each.id === id },
+  const option = (/** @type {Entry} */ each) =>
+    h("option", { value: each.id, selected: each.id === id }, [
       `${new Date(each.created_at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })} · ${words(each)} · `,
       datasetName(each.dataset_id),
-    );
+    ]);
   const select = h(
     "select",
     { "aria-label": "Inspection", change: () => void choose(select.value) },
-    ...inspections.map(option),
+    inspections.map(option),
   );
   return select;
 }
 
 /**
  * Bind the form that inspects a model, and show the progress of its job until the result exists.
- *
  * @param {Schemas["Model"]} model
  * @param {(inspection: string) => void} found called with the id of each inspection that the form makes
  */
@@ -201,8 +189,7 @@ async function inspectionForm(model, found) {
   /** Follow a job until it ends, and hide the form meanwhile. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
-    /** @type {HTMLElement | null} */
-    let words;
+    /** @type {HTMLElement | null} */ let words;
     try {
       const ended = await followJob(container, job);
       words = noResultNotice(ended);
@@ -220,9 +207,7 @@ async function inspectionForm(model, found) {
 /**
  * Offer the datasets and the metric conventions. The model's test data comes first, because importance is
  * best measured on unseen data.
- *
- * @param {HTMLFormElement} form
- * @param {string} reference
+ * @param {HTMLFormElement} form @param {string} reference
  */
 async function offerChoices(form, reference) {
   const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement));
@@ -244,10 +229,8 @@ export async function insideView(model, view) {
 async function fillInside(model, view) {
   /** @param {Record<string, string | number>} changed */
   const remember = (changed) => setHashValues({ view: "inside", ...changed });
-  /** @type {Schemas["ModelImportance"] | null} */
-  let importance;
-  /** @type {Entry[]} */
-  let items;
+  /** @type {Schemas["ModelImportance"] | null} */ let importance;
+  /** @type {Entry[]} */ let items;
   try {
     [importance, { items }] = await Promise.all([
       isTrees(model) ? get(modelApi(model.id, "/importance")) : null,

@@ -1,11 +1,11 @@
 /** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
-import { factList, h, svg } from "../page/dom.js";
+import { h, svg } from "../page/dom.js";
+import { factList } from "../page/parts.js";
 import { count, counted, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
-/** @type {Record<string, string>} */
-const INPUTS = {
+/** @type {Record<string, string>} */ const INPUTS = {
   standard: "scaled to mean 0 and deviation 1",
   "rank-gauss": "scaled by rank to a normal distribution",
   none: "unscaled",
@@ -56,9 +56,7 @@ function inputLabel({ scorer }) {
 
 /** @param {Model} model a linear scorer or a network */
 export function networkPanel(model) {
-  return h(
-    "section.panel",
-    { "aria-labelledby": "network-title" },
+  return h("section.panel", { "aria-labelledby": "network-title" }, [
     h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
     picture([model.feature_names.length, ...hiddenOf(model), 1]),
     h("p.layer-words", layerLabel(model)),
@@ -66,7 +64,7 @@ export function networkPanel(model) {
       ["inputs", inputLabel(model)],
       ["parameters", parameterCount(model)],
     ]),
-  );
+  ]);
 }
 
 const WIDTH = 320;
@@ -90,10 +88,8 @@ function picture(sizes) {
     ];
     return svg("polygon", { points: corners.map((corner) => corner.join(",")).join(" ") });
   });
-  return svg(
-    "svg.layers",
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
+  return svg("svg.layers", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, [
     ...bands,
     ...bars.map(({ x, top, height }) => svg("rect", { x, y: top, width: BAR, height, rx: 3 })),
-  );
+  ]);
 }

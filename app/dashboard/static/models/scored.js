@@ -3,7 +3,8 @@ import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/paths.js";
 import { get, Problem, request } from "../page/api.js";
-import { columnHead, h, rowHead, svg } from "../page/dom.js";
+import { h, svg } from "../page/dom.js";
+import { columnHead, rowHead } from "../page/parts.js";
 import { count } from "../page/format.js";
 
 const FIRST_ROWS = 8;
@@ -13,8 +14,7 @@ const FIRST_ROWS = 8;
 /** @param {Explanation} explanation */
 export function contributions({ base, contributions: all }) {
   const [shown, rest] = [all.slice(0, FIRST_ROWS), all.slice(FIRST_ROWS)];
-  /** @type {(Row | false)[]} */
-  const entries = [
+  /** @type {(Row | false)[]} */ const entries = [
     ...shown.map(({ feature, value, contribution }) => ({
       name: feature,
       value: featureValue(value),
@@ -28,38 +28,32 @@ export function contributions({ base, contributions: all }) {
   ];
   const rows = entries.filter((each) => each !== false);
   const scale = Math.max(...rows.map(({ adds }) => Math.abs(adds)), Number.MIN_VALUE);
-  return h(
-    "table.contributions",
+  return h("table.contributions", [
     h("caption", "Contribution of each feature to the score"),
-    h(
-      "thead.visually-hidden",
+    h("thead.visually-hidden", [
       h("tr", ...["Feature", "Value", "Bar", "Contribution"].map((words) => columnHead(words))),
-    ),
+    ]),
     h("tbody", ...rows.map((each) => row(each, scale))),
-  );
+  ]);
 }
 
 /** @param {Row} row @param {number} scale */
 function row({ name, value = "", adds, kind }, scale) {
-  return h(
-    "tr",
-    { class: kind },
+  return h("tr", { class: kind }, [
     rowHead(h("span.name", { title: name }, name)),
     h("td.number", value),
     h("td.bar-cell", signedBar(adds / scale)),
     h("td.number", signed(adds, 4)),
-  );
+  ]);
 }
 
 /** Return a bar from the middle to the left for a negative share, to the right for a positive one. @param {number} share −1 to 1 */
 export function signedBar(share) {
   const width = 50 * Math.min(1, Math.abs(share));
-  return svg(
-    "svg.balance",
-    { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return svg("svg.balance", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, [
     svg("rect", { class: share < 0 ? "lowers" : "raises", x: share < 0 ? 50 - width : 50, y: 1, width, height: 6 }),
     svg("line", { x1: 50, x2: 50, y1: 0, y2: 8 }),
-  );
+  ]);
 }
 
 const PAGE_SIZE = 1000;
@@ -77,18 +71,13 @@ const LARGEST = 3e38;
 /**
  * Return the documents of a query as candidates for scoring: all of them, the first `most`, or those with
  * `wanted` ids.
- *
- * @param {string} datasetId
- * @param {string} queryId
- * @param {{most?: number, wanted?: Set<string>}} which
+ * @param {string} datasetId @param {string} queryId @param {{most?: number, wanted?: Set<string>}} which
  * @returns {Promise<{candidates: Candidate[], total: number, text: string | null}>} text: what the user searched for
  */
 export async function readCandidates(datasetId, queryId, { most = Infinity, wanted }) {
-  /** @type {Candidate[]} */
-  const candidates = [];
+  /** @type {Candidate[]} */ const candidates = [];
   let total = 1;
-  /** @type {string | null} */
-  let text = null;
+  /** @type {string | null} */ let text = null;
   for (let offset = 0; offset < Math.min(total, most); offset += PAGE_SIZE) {
     const page = await get(
       datasetApi(
@@ -107,10 +96,8 @@ export async function readCandidates(datasetId, queryId, { most = Infinity, want
 
 /**
  * Return a document as a candidate. Categories are texts, since codes of the dataset may differ from those of the model.
- *
  * @param {Schemas["JudgedDocument"]} document
- * @param {Pick<Schemas["JudgedQuery"], "feature_names" | "categories">} query
- * @returns {Candidate}
+ * @param {Pick<Schemas["JudgedQuery"], "feature_names" | "categories">} query @returns {Candidate}
  */
 export function candidateOf(
   { document_id: id, document_title: title, document_url: url, label, features },
@@ -129,18 +116,13 @@ export function candidateOf(
 
 /**
  * Return a request to rank candidates with only the features of the model.
- *
- * @param {{feature_names: string[]}} model
- * @param {string} queryId
- * @param {Candidate[]} candidates
+ * @param {{feature_names: string[]}} model @param {string} queryId @param {Candidate[]} candidates
  */
 export function rankRequest({ feature_names: names }, queryId, candidates) {
-  /** @param {Candidate["features"]} features */
-  const featuresOfModel = (features) =>
+  const featuresOfModel = (/** @type {Candidate["features"]} */ features) =>
     Object.fromEntries(
       names.flatMap((name) => {
-        /** @type {[string, number | string][]} */
-        const missing = [];
+        /** @type {[string, number | string][]} */ const missing = [];
         const value = features[name];
         if (typeof value === "string") return [[name, value]];
         return typeof value === "number" ? [[name, Math.max(-LARGEST, Math.min(LARGEST, value))]] : missing;
@@ -203,7 +185,6 @@ export const categoriesIn = (candidates) =>
 /**
  * Remove the texts that a model refused because its features are numbers, so that they count as missing, as in an
  * evaluation.
- *
  * @param {Candidate[]} candidates
  * @param {unknown} error the refusal of their ranking
  * @returns {string[]} the features, empty if the error has another reason
@@ -220,9 +201,7 @@ export function removeRefusedTexts(candidates, error) {
 
 /**
  * Return the value of a field: null if it is empty, the text of a category, else a number, NaN for other texts.
- *
- * @param {string} text
- * @param {boolean} isCategory
+ * @param {string} text @param {boolean} isCategory
  */
 export function valueOfField(text, isCategory) {
   const trimmed = text.trim();

@@ -1,6 +1,7 @@
 /** The members of a sum of models, with their weights. @module */
 import { modelPage } from "../page/paths.js";
-import { dataTable, h, hint, numberHeads } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { dataTable, hint, numberHeads } from "../page/parts.js";
 import { short } from "../page/format.js";
 
 /**
@@ -10,9 +11,7 @@ import { short } from "../page/format.js";
 
 /**
  * Return the members of a sum. Members that an automatic training made are not in the registry and have no id.
- *
- * @param {Pick<Model, "scorer" | "lineage">} model
- * @returns {Member[]}
+ * @param {Pick<Model, "scorer" | "lineage">} model @returns {Member[]}
  */
 export function membersOf({ scorer, lineage }) {
   const names = Array.isArray(scorer?.models) ? scorer.models.map(String) : [];
@@ -26,9 +25,7 @@ export function membersOf({ scorer, lineage }) {
 
 /** @param {Model} model a sum */
 export function membersPanel(model) {
-  return h(
-    "section.panel.members",
-    { "aria-labelledby": "members-title" },
+  return h("section.panel.members", { "aria-labelledby": "members-title" }, [
     h("h2", { id: "members-title" }, "Members"),
     dataTable("Members", ["Model", numberHeads("Weight")], membersOf(model), ({ name, weight, id }) => [
       id ? h("a.name", { href: modelPage(id) }, name) : name,
@@ -37,5 +34,5 @@ export function membersPanel(model) {
     hint(
       "The score is the sum of the members' raw scores, each times its weight. Their scales differ, so weights are no shares.",
     ),
-  );
+  ]);
 }

@@ -28,9 +28,8 @@ export function sideCondition(node, side) {
 }
 
 /** Return the score that a leaf adds: "+0.0451". @param {Schemas["TreeLeaf"]} leaf */
-export function scoreLabel({ value }) {
-  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
-}
+export const scoreLabel = ({ value }) =>
+  `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
 
 /** Return the text alternative of a node. @param {TreeNode} node */
 function sentence(node) {
@@ -46,8 +45,7 @@ function sentence(node) {
  * @param {number | null} all documents of the tree
  */
 export function facts(node, path, all) {
-  /** @type {[string, string] | false} */
-  const documents = node.documents !== null && [
+  /** @type {[string, string] | false} */ const documents = node.documents !== null && [
     "Training documents",
     `${count(node.documents)}${all ? ` (${percent(node.documents, all)})` : ""}`,
   ];
@@ -107,15 +105,13 @@ const keyOf = (node) => (node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${n
 
 /**
  * Return the positions of the visible nodes of a tree.
- *
  * @param {TreeNode} root
  * @param {Set<string>} open keys of the splits whose children are shown
  * @param {boolean} narrow whether there is no room for levels side by side
  * @returns {Layout}
  */
 export function treeLayout(root, open, narrow) {
-  /** @type {Placed[]} */
-  const nodes = [];
+  /** @type {Placed[]} */ const nodes = [];
 
   /** @param {TreeNode} node @param {number} level @param {Placed | null} parent @param {Placed["side"]} side */
   function place(node, level, parent, side) {
@@ -153,8 +149,7 @@ function centre(nodes) {
 
 /** Return the keys of the splits down to a level. @param {TreeNode} root @param {number} levels @returns {Set<string>} */
 export function openTo(root, levels) {
-  /** @type {Set<string>} */
-  const open = new Set();
+  /** @type {Set<string>} */ const open = new Set();
   /** @param {TreeNode | null | undefined} node @param {number} remaining levels */
   const visit = (node, remaining) => {
     if (!node || node.kind === "leaf" || remaining === 0) return;
@@ -175,7 +170,6 @@ const MAX_EDGE_WIDTH = 7;
 
 /**
  * Draw a tree as SVG: boxes for nodes, and lines that are thicker where more documents pass.
- *
  * @param {Layout} layout
  * @param {{label: string, current: string, open: Set<string>}} how current: key of the node with the keyboard focus
  * @returns {SVGElement}
@@ -186,12 +180,10 @@ export function treeDrawing({ nodes, outline, rows, levels }, { label, current, 
   const step = outline ? INDENT.step : BOX.width + GAP.x;
   const width = 2 * MARGIN + BOX.width + (levels - 1) * step;
   const height = 2 * MARGIN + rows * (BOX.height + GAP.y) - GAP.y;
-  return svg(
-    "svg.tree",
-    { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
+  return svg("svg.tree", { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` }, [
     ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all: root.documents })),
     ...nodes.map((each) => box(each, { step, current, most, open })),
-  );
+  ]);
 }
 
 /** @param {Placed} each @param {number} step */
@@ -209,12 +201,10 @@ function edge(each, parent, { outline, step, all }) {
   const width = all && node.documents ? Math.max(1, MAX_EDGE_WIDTH * Math.sqrt(node.documents / all)) : 1.5;
   const missing = parent.node.kind === "split" && parent.node.missing_goes === side;
   const words = `${side === "left" ? "yes" : "no"}${missing ? " ∅" : ""}`;
-  return svg(
-    "g.edge",
-    { "data-missing": missing, "aria-hidden": "true" },
+  return svg("g.edge", { "data-missing": missing, "aria-hidden": "true" }, [
     svg("path", { d: line, "stroke-width": width.toFixed(2) }),
     svg("text", { x: to.x - 5, y: outline || side === "left" ? y2 - 6 : y2 + 14, "text-anchor": "end" }, words),
-  );
+  ]);
 }
 
 /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
@@ -242,13 +232,15 @@ function box(each, { step, current, most, open }) {
       "aria-expanded": !leaf && String(!folded),
       "aria-label": `${each.side ? `${each.side === "left" ? "yes" : "no"}: ` : ""}${sentence(node)}`,
     },
-    folded && svg("rect.pile", { x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
-    svg("rect.box", { width: BOX.width, height: BOX.height, rx: 6 }),
-    leaf && svg("rect.tint", { width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
-    svg("text.first", { x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
-    svg("text.second", { x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
-    !leaf &&
-      svg("text.count", { x: BOX.width - 8, y: 30, "text-anchor": "end" }, folded ? `▸ ${count(node.leaves)}` : ""),
+    [
+      folded && svg("rect.pile", { x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
+      svg("rect.box", { width: BOX.width, height: BOX.height, rx: 6 }),
+      leaf && svg("rect.tint", { width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
+      svg("text.first", { x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
+      svg("text.second", { x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
+      !leaf &&
+        svg("text.count", { x: BOX.width - 8, y: 30, "text-anchor": "end" }, folded ? `▸ ${count(node.leaves)}` : ""),
+    ],
   );
 }
 

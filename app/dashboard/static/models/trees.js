@@ -4,14 +4,14 @@ import { scoreLabel, sideCondition, condition, facts, openTo, treeLayout, treeDr
 import { modelApi } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
-import { dataTable, factList, h, hint, numberHeads, replace, setAttribute } from "../page/dom.js";
+import { h, replace, setAttribute } from "../page/dom.js";
+import { dataTable, factList, hint, numberHeads } from "../page/parts.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
 const MAX_DEPTH = 64;
 const NARROW = 600; // pixels
-/** @type {Record<string, string>} */
-const KEYS = {
+/** @type {Record<string, string>} */ const KEYS = {
   ArrowRight: "in",
   ArrowLeft: "out",
   ArrowDown: "next",
@@ -26,7 +26,6 @@ const KEYS = {
 
 /**
  * Show one tree of a model, with controls that choose the tree and its open levels.
- *
  * @param {HTMLElement} node
  * @param {string} model id
  * @param {number} trees
@@ -54,8 +53,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   let index = Math.min(trees, Math.max(1, Number(wanted) || 1)) - 1;
   /** @type {import("./tree_drawing.js").TreeNode | null} */
   let root = null;
-  /** @type {Set<string>} */
-  let open = new Set();
+  /** @type {Set<string>} */ let open = new Set();
   /** @type {import("./tree_drawing.js").Layout | null} */
   let layout = null;
   let current = "";
@@ -68,13 +66,12 @@ export function treePanel(node, model, trees, wanted, remember) {
     h("div.tree-controls", before, h("label", "Tree ", field, ` of ${count(trees)}`), after),
   );
   node.append(
-    h(
-      "div.tree-bar",
+    h("div.tree-bar", [
       hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
       h("div.actions", fold, all),
-    ),
+    ]),
     h("div.tree-view", canvas, detail),
     numbers,
   );

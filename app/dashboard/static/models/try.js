@@ -18,20 +18,8 @@ import {
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
-import {
-  disclosure,
-  findAll,
-  h,
-  hint,
-  missingScope,
-  replace,
-  rowHead,
-  scrollRegion,
-  setAttribute,
-  setText,
-  tableHead,
-  panel,
-} from "../page/dom.js";
+import { findAll, h, missingScope, replace, setAttribute, setText } from "../page/dom.js";
+import { disclosure, hint, rowHead, scrollRegion, tableHead, panel } from "../page/parts.js";
 import { counted, featureText, fixed } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} requested */
@@ -55,7 +43,6 @@ function pythonQuery({ id, documents }) {
 
 /**
  * Show the candidate documents as the JSON of the request, which can be edited and replaced.
- *
  * @param {{feature_names: string[]}} model
  * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the candidates of an edited text
  */
@@ -66,13 +53,12 @@ function candidateText({ feature_names: names }, take) {
     "data-pointer": "/queries",
     "aria-label": "Documents as JSON",
   });
-  const node = disclosure(
-    "As JSON",
+  const node = disclosure("As JSON", [
     hint(
       "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),
     h("div.field", area),
-  );
+  ]);
   let shown = "";
 
   /** @param {import("./scored.js").RankRequest} requested */
@@ -91,33 +77,27 @@ function candidateText({ feature_names: names }, take) {
 
 /**
  * Return the table of candidate documents in the order of the model, with editable features and explanations.
- *
  * @param {string[]} shown names of the features to edit
  */
 function candidateTable(shown) {
   const body = h("tbody");
   const heads = ["Rank", "", "Document", "Label", "Score", ...shown, ""];
-  const node = scrollRegion(
-    "Documents in the order of the model",
+  const node = scrollRegion("Documents in the order of the model", [
     h("table.candidates", tableHead(...heads.map(head)), body),
-  );
-  /** @type {import("./scored.js").Candidate[]} */
-  let candidates = [];
+  ]);
+  /** @type {import("./scored.js").Candidate[]} */ let candidates = [];
   /** Features with categories given as text; their fields accept text even if empty. */
   let categories = categoriesIn([]);
   /** @type {Map<string, number>} ranks in the previous ranking */
   let before = new Map();
-  /** @type {Set<string>} */
-  const open = new Set();
+  /** @type {Set<string>} */ const open = new Set();
 
   /** @param {string} words @param {number} index */
   function head(words, index) {
     if (!words) return h("td");
-    return h(
-      "th",
-      { scope: "col", class: index > 3 && "number" },
+    return h("th", { scope: "col", class: index > 3 && "number" }, [
       index > 4 ? h("span.name", { title: words }, words) : words,
-    );
+    ]);
   }
 
   /** @param {import("./scored.js").Scored[]} ranking @param {number | undefined} largest label of the dataset */
@@ -127,7 +107,7 @@ function candidateTable(shown) {
     const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
     replace(
       body,
-      ...ranking.flatMap((scored) =>
+      ranking.flatMap((scored) =>
         rows(byId.get(scored.id) ?? { id: scored.id, label: null, features: {} }, scored, largest),
       ),
     );
@@ -139,16 +119,13 @@ function candidateTable(shown) {
   }
 
   /**
-   * @param {import("./scored.js").Candidate} candidate
-   * @param {import("./scored.js").Scored} scored
+   * @param {import("./scored.js").Candidate} candidate @param {import("./scored.js").Scored} scored
    * @param {number | undefined} largest
    */
   function rows(candidate, { id, rank, score, explanation }, largest) {
-    const reasons = h(
-      "tr.reasons",
-      { hidden: !open.has(id) },
+    const reasons = h("tr.reasons", { hidden: !open.has(id) }, [
       h("td", { colspan: heads.length }, h("div.in-sight", contributions(explanation))),
-    );
+    ]);
     const why = h(
       "button.quiet.small",
       { "aria-expanded": String(open.has(id)), "aria-label": `Why ${id} has its score`, click: toggle },
@@ -161,9 +138,7 @@ function candidateTable(shown) {
       setAttribute(why, "aria-expanded", String(open.has(id)));
     }
     const previousRank = before.get(id);
-    const row = h(
-      "tr",
-      { "data-document": id },
+    const row = h("tr", { "data-document": id }, [
       h("td.number", rank),
       h("td", previousRank !== undefined && rankShift(previousRank - rank)),
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
@@ -171,7 +146,7 @@ function candidateTable(shown) {
       h("td.number", fixed(score, 4)),
       ...shown.map((feature) => h("td.number", field(candidate, feature))),
       h("td", why),
-    );
+    ]);
     return [row, reasons];
   }
 
@@ -209,10 +184,7 @@ function candidateTable(shown) {
 /**
  * Store the value of a field in its candidate. Text that is not a number is a missing value, except for a category, and the
  * field is marked as invalid.
- *
- * @param {import("./scored.js").Candidate} candidate
- * @param {string} feature
- * @param {HTMLInputElement} input
+ * @param {import("./scored.js").Candidate} candidate @param {string} feature @param {HTMLInputElement} input
  * @param {boolean} isCategory
  */
 function storeValue(candidate, feature, input, isCategory) {
@@ -228,9 +200,7 @@ const MAX_SHOWN = 6;
 /**
  * Return the features that the table shows: those with the largest gain in trees, the most important ones of the latest
  * inspection, or the first ones of the model.
- *
- * @param {Schemas["Model"]} model
- * @returns {Promise<{features: string[], words: string}>}
+ * @param {Schemas["Model"]} model @returns {Promise<{features: string[], words: string}>}
  */
 async function shownFeatures(model) {
   if (isTrees(model)) {
@@ -269,18 +239,15 @@ export async function tryView(model) {
     table.take(candidates);
   });
   const code = h("div");
-  const form = h(
-    "form.try-form",
-    { novalidate: true, "aria-label": "Documents" },
+  const form = h("form.try-form", { novalidate: true, "aria-label": "Documents" }, [
     h("div.summary", { hidden: true }),
     table.node,
     text.node,
-    h(
-      "div.actions",
+    h("div.actions", [
       h("button.primary", { type: "submit" }, "Rank"),
       h("button.quiet", { click: () => choose(query.value.trim()) }, "Start over"),
-    ),
-  );
+    ]),
+  ]);
   /** Number of the last document change; responses for earlier documents are dropped. */
   let latestChoice = 0;
   /** Number of the last rank request; responses to earlier requests are dropped. */
@@ -310,7 +277,6 @@ export async function tryView(model) {
 
   /**
    * Rank documents of the chosen dataset, where a category may be a number of the model.
-   *
    * @param {import("./scored.js").Candidate[]} candidates
    * @returns {Promise<string[]>} features whose categories count as missing
    */
@@ -328,7 +294,6 @@ export async function tryView(model) {
 
   /**
    * Read the documents of a query in the chosen dataset, and rank them unchanged.
-   *
    * @param {string} wanted a query's ID, empty for the proposed query
    */
   async function choose(wanted) {
@@ -347,21 +312,17 @@ export async function tryView(model) {
           : counted(total, "document");
       const numbers = (await rankUnchanged(candidates)).join(", ");
       if (choice !== latestChoice) return;
-      replace(
-        words,
+      replace(words, [
         searched && [h("strong", searched), ": "],
         `${documents}.`,
         numbers && ` Categories of ${numbers} count as missing: the model has numbers there.`,
-      );
+      ]);
       form.hidden = false;
       replace(problem);
     } catch (error) {
       if (choice !== latestChoice) return;
       form.hidden = true;
-      replace(
-        problem,
-        failureBox(error, () => choose(wanted)),
-      );
+      replace(problem, [failureBox(error, () => choose(wanted))]);
     } finally {
       form.removeAttribute("aria-busy");
     }
@@ -375,11 +336,10 @@ export async function tryView(model) {
   }
 
   const problem = h("div");
-  const head = h(
-    "div.panel-head",
+  const head = h("div.panel-head", [
     h("h2", "Try the model on documents"),
     h("div.try-choice", h("label", "Dataset ", dataset), h("label", "Query ", query), known),
-  );
+  ]);
   const explanation = hint(
     `Edit feature values and rank again. The table shows ${shownLabel}; other features keep their values from the data.`,
   );

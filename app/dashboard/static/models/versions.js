@@ -4,12 +4,12 @@ import { datasetName } from "../datasets/dataset.js";
 import { kindName } from "./network.js";
 import { comparisonFormPage, modelPage } from "../page/paths.js";
 import { tagList } from "../page/content.js";
-import { findAll, h, numberHeads, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, setAttribute, setText } from "../page/dom.js";
+import { numberHeads } from "../page/parts.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /**
  * Collect the models that are selected for comparison on the page, and update the link that compares them.
- *
  * @param {HTMLAnchorElement} link
  * @returns {(reference: string, createdAt: string) => HTMLInputElement} makes the check box of a model from its reference and time of creation
  */
@@ -52,7 +52,6 @@ const PAGE_SIZE = 20;
 
 /**
  * Return the table of the versions of a name, newest first, with check boxes.
- *
  * @param {string} name
  * @param {{tick: (model: Schemas["Model"]) => HTMLElement, current?: string}} options
  *   tick: a box to choose a version by; current: the id of the version of this page
@@ -89,11 +88,9 @@ function metricLabel(metrics) {
   if (!entries.length) return h("span.missing", "not tested");
   const [[name, value], ...others] = entries;
   const all = entries.map(([each, number]) => `${each} ${metric(number)}`).join(", ");
-  return h(
-    "span",
-    { title: all },
+  return h("span", { title: all }, [
     h("strong", metric(value)),
     ` ${name}`,
     others.length > 0 && h("small", ` and ${others.length} more`),
-  );
+  ]);
 }

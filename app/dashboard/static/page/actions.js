@@ -1,11 +1,11 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
 import { apiError } from "./api.js";
 import { failureBox } from "./content.js";
-import { h, problemBox, replace } from "./dom.js";
+import { h, replace } from "./dom.js";
+import { problemBox } from "./parts.js";
 
 /**
  * Return a function that runs an action and shows a refusal of the API.
- *
  * @param {HTMLElement} outcome where a refusal is shown
  * @param {() => unknown} done called after each action
  * @returns {(act: () => Promise<unknown>) => Promise<void>}
@@ -24,7 +24,6 @@ export function actionRunner(outcome, done) {
 
 /**
  * Return a button that is disabled while its action runs.
- *
  * @param {string} words
  * @param {string} kind class of the button
  * @param {() => Promise<unknown>} act
@@ -61,7 +60,6 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
 
 /**
  * Return a function that makes buttons of actions that need the scope write; all show refusals in the same element.
- *
  * @param {HTMLElement} container
  * @param {() => unknown} done called after each action that was not refused
  * @returns {(words: string, act: () => Promise<unknown>, kind?: string) => HTMLButtonElement}

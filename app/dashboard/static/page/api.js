@@ -22,13 +22,11 @@ export class Problem extends Error {
 export class Unavailable extends Error {}
 
 /**
- * @param {string} path
- * @param {{method?: string, json?: unknown, headers?: Record<string, string>}} [options]
+ * @param {string} path @param {{method?: string, json?: unknown, headers?: Record<string, string>}} [options]
  * @returns {Promise<{status: number, etag: string | null, body: any}>}
  */
 export async function request(path, { method = "GET", json, headers = {} } = {}) {
-  /** @type {Record<string, string>} */
-  const all = { accept: "application/json", ...headers };
+  /** @type {Record<string, string>} */ const all = { accept: "application/json", ...headers };
   if (json !== undefined) all["content-type"] = "application/json";
   const body = json === undefined ? undefined : JSON.stringify(json);
   // The browser revalidates its copy; a caller with an ETag gets a 304, which needs no parsing.
@@ -61,9 +59,7 @@ export async function fetchPath(path, options) {
 
 /**
  * Send a request with progress events, which fetch lacks.
- *
- * @param {string} method
- * @param {string} path
+ * @param {string} method @param {string} path
  * @param {{body: FormData | Blob, headers: Record<string, string>, onProgress: (sent: number, total: number) => void,
  *   signal: AbortSignal}} options onProgress: called with numbers of bytes
  * @returns {Promise<XMLHttpRequest>} the answered request; rejects as `Unavailable` where there is no answer
@@ -94,8 +90,7 @@ export function signIn() {
 
 /** Return the error of a refused request. @param {number} status @param {string} text */
 export function failure(status, text) {
-  /** @type {{title?: string, detail?: string}} */
-  let body = {};
+  /** @type {{title?: string, detail?: string}} */ let body = {};
   try {
     body = JSON.parse(text);
   } catch {
@@ -109,9 +104,7 @@ export function failure(status, text) {
 
 /**
  * Check whether the API refused a request permanently. A caller above its rate limit (429) may send the request again.
- *
- * @param {unknown} error
- * @returns {error is Problem}
+ * @param {unknown} error @returns {error is Problem}
  */
 export const isFinal = (error) => error instanceof Problem && error.status < 500 && error.status !== 429;
 
@@ -126,17 +119,13 @@ export const messageOf = (error) => (error instanceof Error ? error.message : St
 
 /**
  * Return the body of the API's answer, whose type follows from the path.
- *
- * @template {string} Path
- * @param {Path} path
- * @returns {Promise<Answer<Path>>}
+ * @template {string} Path @param {Path} path @returns {Promise<Answer<Path>>}
  */
 export const get = async (path) => (await request(path)).body;
 
 /** Return a function that reads once, and again after a failure. @template Found @param {() => Promise<Found>} read */
 export function readOnce(read) {
-  /** @type {Promise<Found> | null} */
-  let result = null;
+  /** @type {Promise<Found> | null} */ let result = null;
   return () =>
     (result ??= read().catch((error) => {
       result = null;
@@ -144,15 +133,11 @@ export function readOnce(read) {
     }));
 }
 
-/** @type {Map<string, () => Promise<any>>} */
-const readers = new Map();
+/** @type {Map<string, () => Promise<any>>} */ const readers = new Map();
 
 /**
  * Return the answer for a path as `get` does, read once a page: for answers that change only with the version of the API.
- *
- * @template {string} Path
- * @param {Path} path
- * @returns {Promise<Answer<Path>>}
+ * @template {string} Path @param {Path} path @returns {Promise<Answer<Path>>}
  */
 export function getOnce(path) {
   const reader = readers.get(path) ?? readOnce(() => get(path));
@@ -162,14 +147,12 @@ export function getOnce(path) {
 
 /**
  * Read all pages of a list.
- *
  * @template {string} Path
  * @param {Path} path of the first page, with a query
  * @param {(path: Path) => Promise<any>} [read]
  */
 export async function getAll(path, read = get) {
-  /** @type {PageItem<Path>[]} */
-  const items = [];
+  /** @type {PageItem<Path>[]} */ const items = [];
   const [pathname, query] = path.split("?");
   const parameters = new URLSearchParams(query);
   for (let next = path; ;) {
@@ -206,7 +189,6 @@ export function conditionalReader() {
 
 /**
  * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection does so only once.
- *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */
 export function creator() {
@@ -222,13 +204,11 @@ export function creator() {
 /**
  * Return a function that sends a request with an Idempotency-Key. Requests with the same contents have the same key
  * until an answer has been read, or the request was refused permanently, also while others are sent.
- *
  * @returns {<Found>(contents: string, send: (key: string) => Promise<Found>) => Promise<Found>} the answer of `send`
  *   is null if the request was stopped
  */
 export function idempotentSender() {
-  /** @type {Map<string, string>} */
-  const keys = new Map();
+  /** @type {Map<string, string>} */ const keys = new Map();
   return async (contents, send) => {
     const key = keys.get(contents) ?? newIdempotencyKey();
     keys.set(contents, key);

@@ -1,6 +1,7 @@
 /** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
 import { failure, fetchPath, isFinal, Problem, apiError } from "./api.js";
-import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
+import { announce, h, replace, setText } from "./dom.js";
+import { emptyState, problemBox } from "./parts.js";
 
 /** Readers by container. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
 const readers = new WeakMap();
@@ -8,7 +9,6 @@ const readers = new WeakMap();
 /**
  * Read content once and show it: a skeleton while it loads, a retry button where it fails. Of several pending reads
  * into a container, only the last one is shown.
- *
  * @param {HTMLElement} container
  * @param {() => Promise<Child[]>} read what to show in the container
  */
@@ -22,9 +22,7 @@ export async function loadInto(container, read) {
 /**
  * Return a box with the problem and a button to try again, unless the key's scopes refuse it again. Errors that are not
  * answers of the API are thrown again.
- *
- * @param {unknown} error
- * @param {() => unknown} retry
+ * @param {unknown} error @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
   const problem = apiError(error);
@@ -36,7 +34,6 @@ export function failureBox(error, retry) {
 
 /**
  * Return a function that reads something and shows it in a container; of several pending reads, only the last one is shown.
- *
  * @param {HTMLElement} container marked as busy meanwhile
  * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the container
  */
@@ -74,13 +71,12 @@ export function latestReader(container, refused = (error, retry) => replace(cont
 export function showMissing(container, problem, { noun, id, list, sentence, action }) {
   const words = sentence ?? (id === undefined ? problem.message : `No ${noun} has the id ${id}.`);
   const all = action ?? `All ${list.slice(1).replaceAll("-", " ")}`;
-  showOnly(
-    container,
+  showOnly(container, [
     problem.status === 404 ? emptyState(`There is no such ${noun}`, words, list, all) : problemBox(problem),
-  );
+  ]);
 }
 
-/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} container @param {...(Child | Child[])} content */
+/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} container @param {...Children} content */
 export function showOnly(container, ...content) {
   container.removeAttribute("aria-busy");
   replace(container, ...content);
@@ -88,7 +84,6 @@ export function showOnly(container, ...content) {
 
 /**
  * Draw the page of an object that is read once, with a retry button where that fails.
- *
  * @param {HTMLElement} container
  * @param {() => Promise<unknown>} draw reads the object and draws the page
  * @param {Missing} missing
@@ -99,11 +94,7 @@ export async function openObject(container, draw, missing) {
     container.removeAttribute("aria-busy");
   } catch (error) {
     if (isFinal(error)) showMissing(container, error, missing);
-    else
-      showOnly(
-        container,
-        failureBox(error, () => openObject(container, draw, missing)),
-      );
+    else showOnly(container, [failureBox(error, () => openObject(container, draw, missing))]);
   }
 }
 
@@ -125,7 +116,6 @@ export function pythonLiteral(value, margin = "") {
 
 /**
  * Return a text with a button that copies it.
- *
  * @param {string} name language of the code, or the text's other heading
  * @param {string} code
  * @param {string} [what] the text in a sentence, such as "curl code"

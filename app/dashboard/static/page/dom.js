@@ -7,13 +7,12 @@ const URLS = new Set(["action", "href", "src"]);
 
 /**
  * Return an HTML element: `h("a.name", { href }, "Name")` is a link of the class `name`. Attributes that are functions
- * become listeners. Attributes and children that are false, null or undefined are left out. A button submits its form
- * only with the type submit. `needs` names the scope that the action of a button or link needs; it is the last attribute.
- *
+ * become listeners. Children may be in arrays. Attributes and children that are false, null or undefined are left out.
+ * A button submits its form only with the type submit. `needs` names the scope that the action of a button or link
+ * needs; it is the last attribute.
  * @template {Selector<keyof HTMLElementTagNameMap>} Given
  * @param {Given} selector the tag, and classes after dots
- * @param {Content} content
- * @returns {HTMLElementTagNameMap[TagOf<Given> & keyof HTMLElementTagNameMap]}
+ * @param {Content} content @returns {HTMLElementTagNameMap[TagOf<Given> & keyof HTMLElementTagNameMap]}
  */
 export function h(selector, ...content) {
   const [tag, ...classes] = selector.split(".");
@@ -24,10 +23,7 @@ export function h(selector, ...content) {
 
 /**
  * Return an SVG element, as `h` does for HTML.
- *
- * @template {Selector<keyof SVGElementTagNameMap>} Given
- * @param {Given} selector
- * @param {Content} content
+ * @template {Selector<keyof SVGElementTagNameMap>} Given @param {Given} selector @param {Content} content
  * @returns {SVGElementTagNameMap[TagOf<Given> & keyof SVGElementTagNameMap]}
  */
 export function svg(selector, ...content) {
@@ -44,8 +40,8 @@ function fill(node, classes, content) {
   return node;
 }
 
-/** Return the attributes and the children of a content. @param {Content} content @returns {[Attributes, (Child | Child[])[]]} */
-function divided(content) {
+/** Return the attributes and the children of a content. @param {Content} content @returns {[Attributes, Children[]]} */
+export function divided(content) {
   const [first, ...others] = content;
   const hasAttributes = typeof first === "object" && first && !(first instanceof Node) && !Array.isArray(first);
   return /** @type {any} */ (hasAttributes ? [first, others] : [{}, content]);
@@ -53,10 +49,7 @@ function divided(content) {
 
 /**
  * Set an attribute or add a listener; remove the attribute when the value is false, null or undefined.
- *
- * @param {Element} node
- * @param {string} name
- * @param {AttributeValue | Listener} value
+ * @param {Element} node @param {string} name @param {AttributeValue | Listener} value
  */
 export function setAttribute(node, name, value) {
   if (typeof value === "function") node.addEventListener(name, value);
@@ -89,52 +82,35 @@ export function requireScope(node, scope) {
 
 /**
  * Replace the text only when it differs: a selection is kept, and a live region is not announced again.
- *
- * @param {Element} node
- * @param {string} text
+ * @param {Element} node @param {string} text
  */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/**
- * Return a status in its colour.
- *
- * @param {string} status of a job; determines the colour
- * @param {string} [words] displayed text; default: the status
- * @param {string | null} [title] shown on hover
- */
-export const statusBadge = (status, words = status, title) => h("span.status", { "data-status": status, title }, words);
-
-/** @param {Element} node @param {...(Child | Child[])} children */
+/** @param {Element} node @param {...Children} children */
 export function replace(node, ...children) {
   node.replaceChildren(...flattened(children));
 }
 
-/** @param {(Child | Child[])[]} children */
+/** @param {Children[]} children */
 function flattened(children) {
-  return children
-    .flat()
+  return /** @type {any[]} */ (children)
+    .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : String(child)));
 }
 
 /**
  * Return the element of the page's template with an ID.
- *
- * @template {HTMLElement} [Kind=HTMLElement]
- * @param {string} id
- * @param {new () => Kind} [kind]
+ * @template {HTMLElement} [Kind=HTMLElement] @param {string} id @param {new () => Kind} [kind]
  * @throws {TypeError} where the template has no such element
  */
 export const elementById = (id, kind) => expected(document.getElementById(id), kind, `#${id}`);
 
 /**
  * Return the first descendant of a container that matches a selector.
- *
- * @template {HTMLElement} [Kind=HTMLElement]
- * @param {ParentNode} container
- * @param {string} selector
+ * @template {HTMLElement} [Kind=HTMLElement] @param {ParentNode} container @param {string} selector
  * @param {new () => Kind} [kind]
  * @throws {TypeError} where there is no such element
  */
@@ -142,20 +118,13 @@ export const find = (container, selector, kind) => expected(container.querySelec
 
 /**
  * Return all descendants of a container that match a selector; each of them must be of the kind.
- *
- * @template {HTMLElement} Kind
- * @param {ParentNode} container
- * @param {string} selector
- * @param {new () => Kind} kind
+ * @template {HTMLElement} Kind @param {ParentNode} container @param {string} selector @param {new () => Kind} kind
  */
-export function findAll(container, selector, kind) {
-  return [...container.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
-}
+export const findAll = (container, selector, kind) =>
+  [...container.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
 
 /**
- * @template {HTMLElement} Kind
- * @param {Element | null} node
- * @param {(new () => Kind) | undefined} kind
+ * @template {HTMLElement} Kind @param {Element | null} node @param {(new () => Kind) | undefined} kind
  * @param {string} name
  */
 function expected(node, kind, name) {
@@ -164,107 +133,11 @@ function expected(node, kind, name) {
 }
 
 /**
- * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
- *
- * @param {string} label
- * @param {...(Child | Child[])} children
- */
-export function scrollRegion(label, ...children) {
-  return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
-}
-
-/** Return a head of one row; texts become headings, except for empty ones. @param {Heads} cells */
-export function tableHead(...cells) {
-  const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
-  return h("thead", h("tr", ...cells.flat().map(cell)));
-}
-
-/** @param {Child | Child[]} words @param {Attributes} [attributes] */
-export function columnHead(words, attributes = {}) {
-  return words ? h("th", { scope: "col", ...attributes }, words) : h("td", attributes);
-}
-
-/** Return headings of columns of numbers. @param {Child[]} words */
-export const numberHeads = (...words) => words.map((each) => columnHead(each, { class: "number" }));
-
-/** @param {...(Child | Child[])} content */
-export const rowHead = (...content) => h("th", { scope: "row" }, ...content);
-
-/**
- * Return a table that scrolls sideways, with a row for each item.
- *
- * @template Item
- * @param {string} label
- * @param {Heads} heads
- * @param {Item[]} items
- * @param {(item: Item, index: number) => Content} cells as those of `bodyRows`
- * @param {Attributes} [attributes]
- */
-export function dataTable(label, heads, items, cells, attributes = {}) {
-  const rows = bodyRows(heads, items, cells);
-  return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", ...rows)));
-}
-
-/**
- * Return a row for each item, whose first cell is its heading. The others are numbers if their columns are. Elements of
- * cells are kept; those of columns whose heads are absent or false are left out.
- *
- * @template Item
- * @param {Heads} heads
- * @param {Item[]} items
- * @param {(item: Item, index: number) => Content} cells the contents of the cells, which attributes of the row may precede
- */
-export function bodyRows(heads, items, cells) {
-  const columns = heads.flat();
-  /** @param {Child | Child[]} content @param {number} index */
-  const cell = (content, index) => {
-    const column = columns[index];
-    if (column === undefined || column === null || column === false) return null;
-    if (content instanceof HTMLTableCellElement) return content;
-    if (index === 0) return rowHead(content);
-    return h("td", { class: column instanceof Element && column.matches(".number") && "number" }, content);
-  };
-  return items.map((item, index) => {
-    const [attributes, contents] = divided(cells(item, index));
-    return h("tr", attributes, ...contents.map(cell));
-  });
-}
-
-/** Return a section named by its heading. @param {string} heading @param {...(Child | Child[])} children */
-export function panel(heading, ...children) {
-  return h("section.panel", { "aria-label": heading }, h("h2", heading), ...children);
-}
-
-/** Return details that are closed at first. @param {Child} summary @param {...(Child | Child[])} children */
-export const disclosure = (summary, ...children) => h("details.more", h("summary", summary), ...children);
-
-/**
- * Return a list of names and values; entries that are false are left out.
- *
- * @param {string} kind class of the list
- * @param {(readonly [name: Child, value: Child | Child[]] | false | null | undefined | "")[]} facts
- */
-export function factList(kind, facts) {
-  return h("dl", { class: kind }, ...facts.map((each) => each && h("div", h("dt", each[0]), h("dd", each[1] ?? "–"))));
-}
-
-/** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
-export const hint = (...words) => h("p.hint", ...words);
-
-/** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */
-export function metaLine(...facts) {
-  const known = facts.filter(Boolean);
-  return h("p.job-meta", ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
-}
-
-/**
  * Return a function that checks whether a value differs, as JSON, from the value of its previous call.
- *
  * @returns {(value: unknown) => boolean}
  */
 export function changeDetector() {
-  /** @type {string | undefined} */
-  let last = "";
+  /** @type {string | undefined} */ let last = "";
   return (value) => {
     const now = JSON.stringify(value);
     const differs = now !== last;
@@ -273,75 +146,7 @@ export function changeDetector() {
   };
 }
 
-/** Return a message that screen readers announce. @param {string} words */
-export const alertText = (words) => h("span.error", { role: "alert" }, words);
-
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);
-}
-
-/**
- * Return a box for a list or page without content, with a link to create some.
- *
- * @param {string} title
- * @param {string} sentence
- * @param {string} [href]
- * @param {string} [action] text of the link
- * @param {string} [needs] scope that the action needs
- */
-export function emptyState(title, sentence, href, action, needs = "read") {
-  return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href, needs }, action));
-}
-
-/** Return a box with the title, detail and location of a problem. @param {ShownProblem} problem */
-export function problemBox(problem) {
-  const position = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
-  return h(
-    "div.problem",
-    { role: "group", "aria-label": "Problem" },
-    h("strong", problem.title || "Problem"),
-    h("p", problem.detail || problem.message || ""),
-    position.length > 0 && hint(position.map((name) => `${name} ${problem[name]}`).join(", ")),
-    problem.text && h("pre", problem.text),
-  );
-}
-
-/** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */
-export function showDialog(dialog) {
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve();
-    });
-  });
-}
-
-/**
- * Ask the user to confirm an action; resolve to whether the user confirmed it.
- *
- * @param {string} question
- * @param {string} consequence
- * @param {string} yes
- * @param {string} [no]
- */
-export function confirmed(question, consequence, yes, no = "Keep it") {
-  const dialog = h(
-    "dialog",
-    { "aria-label": question },
-    h(
-      "form",
-      { method: "dialog" },
-      h("h2", question),
-      hint(consequence),
-      h(
-        "div.actions.end",
-        h("button.quiet", { type: "submit", value: "no" }, no),
-        h("button.danger", { type: "submit", value: "yes" }, yes),
-      ),
-    ),
-  );
-  return showDialog(dialog).then(() => dialog.returnValue === "yes");
 }

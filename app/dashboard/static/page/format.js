@@ -13,9 +13,7 @@ export const withMinus = (text) => text.replace(/^-/, "−");
 
 /**
  * Return a number with a fixed count of decimals and a minus sign as wide as a plus; a number that rounds to zero has no sign.
- *
- * @param {number} value
- * @param {number} digits
+ * @param {number} value @param {number} digits
  */
 export function fixed(value, digits) {
   const text = value.toFixed(digits);
@@ -23,13 +21,11 @@ export function fixed(value, digits) {
 }
 
 /** Return a metric with four decimals; from 10, such as ranks, with two. @param {number | null | undefined} value */
-export function metric(value) {
-  return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
-}
+export const metric = (value) =>
+  value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
 
 /**
  * Return a score with four decimals, whatever its size, because documents may differ in the fourth.
- *
  * @param {number | null | undefined} value
  */
 export const score = (value) => (typeof value === "number" && !Number.isNaN(value) ? fixed(value, 4) : "–");
@@ -45,7 +41,6 @@ export function pValue(value) {
 
 /**
  * Return the value of a loss, whatever its scale, with five significant digits.
- *
  * @param {number | null | undefined} value
  */
 export function lossValue(value) {
@@ -81,9 +76,7 @@ export function featureText(value) {
 
 /**
  * Return a share such as "6.4%". A part above zero is never 0%, an incomplete one never 100%.
- *
- * @param {number} part
- * @param {number} whole
+ * @param {number} part @param {number} whole
  */
 export function percent(part, whole) {
   const share = (100 * part) / whole;
@@ -95,10 +88,7 @@ export function percent(part, whole) {
 
 /**
  * Return a count with its noun: "1 query", "1,204 queries".
- *
- * @param {number} number
- * @param {string} one
- * @param {string} [many]
+ * @param {number} number @param {string} one @param {string} [many]
  */
 export const counted = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
@@ -119,7 +109,6 @@ export function size(value) {
 
 /**
  * Return the files of a source with their size and format: "train.txt.gz, 1.2 GB, LETOR text", "s3://clicks/part-*, table".
- *
  * @param {Record<string, any> | null | undefined} source of a dataset or click log
  * @param {number | null | undefined} bytes
  * @param {Record<string, string>} formats labels
@@ -187,7 +176,6 @@ setInterval(() => {
 
 /**
  * Return the label of a JSON pointer: `/hyperparameters/num_leaves` is "num leaves", `/metrics/1` "metrics 2".
- *
  * @param {string} pointer a JSON pointer
  */
 export function pointerLabel(pointer) {

@@ -4,8 +4,7 @@ import { urlOf } from "./paths.js";
 /** @typedef {{path: string, title: string, page: string}} Heading */
 
 const MAX_HITS = 5;
-/** @type {Promise<Heading[]> | null} */
-let headings = null;
+/** @type {Promise<Heading[]> | null} */ let headings = null;
 
 /** Check whether every word of a text begins a word of a name. @param {string} name @param {string} text */
 export function matches(name, text) {
@@ -18,9 +17,7 @@ export function matches(name, text) {
 
 /**
  * Return the pages and headings of the guide that match a text, pages first.
- *
- * @param {Heading[]} all
- * @param {string} text
+ * @param {Heading[]} all @param {string} text
  */
 export function guideHits(all, text) {
   return all

@@ -1,7 +1,6 @@
 /**
  * Menus of the header's sections, which open under the pointer and by the arrow keys. Closed menus are not in the tab
- * order.
- * @module
+ * order. @module
  */
 import { find, findAll, setAttribute } from "./dom.js";
 

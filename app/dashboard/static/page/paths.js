@@ -2,27 +2,21 @@
  * Paths of pages and of the API, and the state of a page in the hash of its URL.
  *
  * All paths are application paths, such as `/jobs`, without the host path below which the application is served.
- * `h`, `request` and `openPage` add the host path, and `pagePath` removes it from the page's URL.
- * @module
+ * `h`, `request` and `openPage` add the host path, and `pagePath` removes it from the page's URL. @module
  */
 
 /** The path of the host below which the application is served, such as `/rankery`; empty at its root. */
 const ROOT = document.body.dataset.root || "";
 
 /** Return the URL of an application path; other URLs are returned unchanged. @param {string} path */
-export function urlOf(path) {
-  return /^\/(?!\/)/.test(path) ? ROOT + path : path;
-}
+export const urlOf = (path) => (/^\/(?!\/)/.test(path) ? ROOT + path : path);
 
 /** Return the base URL of the service for programs. */
-export function serviceUrl() {
-  return location.origin + ROOT;
-}
+export const serviceUrl = () => location.origin + ROOT;
 
 /** Return the application path of a URL, percent-encoded. @param {{pathname: string}} [url] by default this page's */
-export function pagePath({ pathname } = location) {
-  return ROOT && `${pathname}/`.startsWith(`${ROOT}/`) ? pathname.slice(ROOT.length) || "/" : pathname;
-}
+export const pagePath = ({ pathname } = location) =>
+  ROOT && `${pathname}/`.startsWith(`${ROOT}/`) ? pathname.slice(ROOT.length) || "/" : pathname;
 
 /** Open a page. @param {string} path */
 export function openPage(path) {
@@ -47,9 +41,7 @@ export const studyPage = pagesOf("studies");
 /**
  * Return a function that makes the API path of an object from its id or reference, and an optional further
  * path such as `/queries`. The path is typed so that `get` infers the type of the response.
- *
- * @template {string} Collection
- * @param {Collection} collection
+ * @template {string} Collection @param {Collection} collection
  * @returns {<Below extends string = "">(id: string, below?: Below) => `/v1/${Collection}/${string}${Below}`}
  */
 function apiOf(collection) {
@@ -69,9 +61,7 @@ export const rankingApi = apiOf("rankings");
 export const studyApi = apiOf("studies");
 
 /** Return the path of a job's page, which opens its result as soon as there is one. @param {string} id */
-export function resultPage(id) {
-  return `${jobPage(id)}#result`;
-}
+export const resultPage = (id) => `${jobPage(id)}#result`;
 
 /** Open the page of a new job, which shows its result as soon as there is one. @param {{id: string}} job */
 export function openResult({ id }) {
@@ -79,24 +69,16 @@ export function openResult({ id }) {
 }
 
 /** Return the path of the page that compares trainings. @param {string[]} ids */
-export function compareJobsPage(ids) {
-  return `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;
-}
+export const compareJobsPage = (ids) => `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;
 
 /** @param {string} id @param {string} [view] */
-export function datasetPage(id, view = "") {
-  return `/datasets/${encodeURIComponent(id)}${view && `#${view}`}`;
-}
+export const datasetPage = (id, view = "") => `/datasets/${encodeURIComponent(id)}${view && `#${view}`}`;
 
 /** @param {string} id @param {string} queryId */
-export function queryPage(id, queryId) {
-  return `/datasets/${encodeURIComponent(id)}/queries/${encodeURIComponent(queryId)}`;
-}
+export const queryPage = (id, queryId) => `/datasets/${encodeURIComponent(id)}/queries/${encodeURIComponent(queryId)}`;
 
 /** Return the path of a dataset's feature table, filtered by a name. @param {string} id @param {string} name */
-export function featureTablePage(id, name) {
-  return datasetPage(id, `features=${encodeURIComponent(name)}`);
-}
+export const featureTablePage = (id, name) => datasetPage(id, `features=${encodeURIComponent(name)}`);
 
 /** Return a part of a URL as text; a malformed percent encoding is returned unchanged. @param {string} part */
 export function decoded(part) {
@@ -111,14 +93,11 @@ export function decoded(part) {
 const TRAINING_KINDS = ["train", "auto-train"];
 
 /** Return the path of the form filled in from a job, null where its kind has no form. @param {{kind: string, id: string}} job */
-export function trainingFormPage({ kind, id }) {
-  return TRAINING_KINDS.includes(kind) ? `/train?from=${encodeURIComponent(id)}` : null;
-}
+export const trainingFormPage = ({ kind, id }) =>
+  TRAINING_KINDS.includes(kind) ? `/train?from=${encodeURIComponent(id)}` : null;
 
 /** @param {string} ref id or `name:version` */
-export function modelPage(ref) {
-  return `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;
-}
+export const modelPage = (ref) => `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;
 
 /** Pages of objects by the API's names of their kinds, in the order of search results. @type {Record<string, (id: string) => string>} */
 export const OBJECT_PAGES = {
@@ -142,9 +121,7 @@ export function comparisonFormPage(systems, dataset = "") {
 }
 
 /** Return a value of the state in the URL's hash. @param {string} name @returns {string | null} */
-export function hashValue(name) {
-  return new URLSearchParams(location.hash.slice(1)).get(name);
-}
+export const hashValue = (name) => new URLSearchParams(location.hash.slice(1)).get(name);
 
 /** Change the state in the URL's hash; empty values are removed. @param {Record<string, string | number>} changed */
 export function setHashValues(changed) {
@@ -157,6 +134,4 @@ export function setHashValues(changed) {
 }
 
 /** Return the id or name in this page's path: `web:3` for `/models/web%3A3`. */
-export function pageObjectId() {
-  return decoded(pagePath().split("/")[2]);
-}
+export const pageObjectId = () => decoded(pagePath().split("/")[2]);

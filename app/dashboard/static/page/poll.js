@@ -1,7 +1,6 @@
 /**
  * Keep pages current by the stream of events, or by polling without a stream; and show a banner while the API
- * cannot be reached.
- * @module
+ * cannot be reached. @module
  */
 import { isFinal, newAnswers, Problem, Unavailable } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
@@ -9,7 +8,6 @@ import { follow, isConnected } from "./stream.js";
 
 /**
  * Show the banner under the header while the API is unreachable.
- *
  * @param {string} reason
  * @param {number} seconds until the next attempt
  * @param {() => void} retry
@@ -17,11 +15,10 @@ import { follow, isConnected } from "./stream.js";
 function showUnavailable(reason, seconds, retry) {
   const strip = elementById("connection");
   strip.hidden = false;
-  replace(
-    strip,
+  replace(strip, [
     h("span", `${reason.replace(/\.?$/, ".")} The page may be out of date. Retrying in ${seconds} s.`),
     h("button.quiet.small", { click: retry }, "Try now"),
-  );
+  ]);
 }
 
 function hideUnavailable() {
@@ -43,7 +40,6 @@ const MAX_RETRY_SECONDS = 15;
 
 /**
  * Polls of this page: each key is a function that polls now, its value a function that pauses the poll.
- *
  * @type {Map<() => void, () => Promise<unknown>>}
  */
 const polls = new Map();
@@ -61,7 +57,6 @@ export function resumePolling() {
 /**
  * Call a task whenever something may have changed: often while something is active, rarely otherwise, and never in a
  * hidden tab.
- *
  * @param {(changed: boolean, hasEvent: boolean) => Promise<boolean | null>} task reads once and resolves to whether
  *   something is still active; null ends the polling. Its first argument is false if only time has passed since the last
  *   call, its second one is true if the stream has sent an event, such as the end of a job
@@ -77,8 +72,7 @@ export function poll(task, onProblem) {
   let changedMeanwhile = false;
   let ended = false;
   let paused = false;
-  /** @type {Promise<unknown>} */
-  let pending = Promise.resolve();
+  /** @type {Promise<unknown>} */ let pending = Promise.resolve();
   /** Whether something may have changed since the task was called last. */
   let changed = true;
   let hasEvent = false;

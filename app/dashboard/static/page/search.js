@@ -21,8 +21,7 @@ const PAGES = [
   { name: "API reference", href: "/docs" },
 ];
 
-/** @type {Choice[]} */
-const FORMS = [
+/** @type {Choice[]} */ const FORMS = [
   { name: "New training", href: "/train" },
   { name: "Train with one loss", href: "/train?goal=loss" },
   { name: "New study", href: "/studies/new" },
@@ -37,8 +36,7 @@ const FORMS = [
   { name: "Upload a run", href: "/rankings#run" },
 ];
 
-/** @type {Choice[]} */
-const COMMANDS = [
+/** @type {Choice[]} */ const COMMANDS = [
   { name: "Keyboard shortcuts", act: openShortcuts },
   { name: "Light theme", act: () => chooseTheme("light") },
   { name: "Dark theme", act: () => chooseTheme("dark") },
@@ -47,8 +45,7 @@ const COMMANDS = [
 
 const list = h("div.results", { id: "search-results", role: "listbox", "aria-label": "Results" });
 const status = h("p.hint", { role: "status" });
-/** @type {HTMLInputElement} */
-const field = h("input", {
+/** @type {HTMLInputElement} */ const field = h("input", {
   type: "search",
   role: "combobox",
   "aria-label": "Search",
@@ -63,13 +60,10 @@ const field = h("input", {
   keydown: onKey,
 });
 const close = h("button.quiet.small", { click: () => dialog.close() }, "Close");
-/** @type {HTMLDialogElement} */
-const dialog = h(
+/** @type {HTMLDialogElement} */ const dialog = h(
   "dialog.search",
   { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
-  h("div.search-head", field, close),
-  list,
-  status,
+  [h("div.search-head", field, close), list, status],
 );
 document.body.append(dialog);
 
@@ -96,8 +90,7 @@ function find() {
   const text = field.value.trim();
   const number = ++latestRequest;
   const downloads = tablesOfPage().map(({ name, act }) => ({ name: `Download CSV: ${name}`, act }));
-  /** @type {[string, Choice[]][]} */
-  const local = [
+  /** @type {[string, Choice[]][]} */ const local = [
     [
       "Actions",
       [...(missingScope("write") ? [] : FORMS), ...COMMANDS, ...downloads].filter(({ name }) => matches(name, text)),
@@ -153,12 +146,10 @@ function show(groups, emptyText) {
 
 /** @param {string} heading @param {Choice[]} choices @param {string} id of the heading */
 function group(heading, choices, id) {
-  return h(
-    "div",
-    { role: "group", "aria-labelledby": id },
+  return h("div", { role: "group", "aria-labelledby": id }, [
     h("p.hint", { id, role: "presentation" }, heading),
     ...choices.map(option),
-  );
+  ]);
 }
 
 /** @param {Choice} choice */
@@ -189,8 +180,7 @@ function activate(index) {
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
-  /** @type {Record<string, number>} */
-  const steps = { ArrowDown: 1, ArrowUp: -1 };
+  /** @type {Record<string, number>} */ const steps = { ArrowDown: 1, ArrowUp: -1 };
   if (event.key in steps && options.length) {
     event.preventDefault();
     activate((active + steps[event.key] + options.length) % options.length);

@@ -1,6 +1,7 @@
 /** Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page. @module */
 import { openPage } from "./paths.js";
-import { factList, h, showDialog } from "./dom.js";
+import { h } from "./dom.js";
+import { factList, showDialog } from "./parts.js";
 
 /** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */
 const PAGES = {
@@ -21,7 +22,6 @@ let pressedAt = -Infinity;
 
 /**
  * Remember that G was pressed, or open the page of the key that follows it shortly.
- *
  * @param {KeyboardEvent} event without modifiers, and not in a field
  * @returns {boolean} whether a page was opened
  */
@@ -37,12 +37,8 @@ export function openShortcuts() {
   const close = h("button.quiet", { type: "submit" }, "Close");
   /** @param {string} words @param {string[]} keys @param {string} [between] @returns {[string, Child[]]} */
   const line = (words, keys, between = " ") => [words, keys.flatMap((key, at) => [at > 0 && between, h("kbd", key)])];
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "shortcuts-title" },
-    h(
-      "form",
-      { method: "dialog" },
+  const dialog = h("dialog", { "aria-labelledby": "shortcuts-title" }, [
+    h("form", { method: "dialog" }, [
       h("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
       factList("shortcuts", [
         line("Search", ["/", "Ctrl K"], " or "),
@@ -53,7 +49,7 @@ export function openShortcuts() {
         line("Close a dialog or menu", ["Esc"]),
       ]),
       h("div.actions.end", close),
-    ),
-  );
+    ]),
+  ]);
   showDialog(dialog);
 }

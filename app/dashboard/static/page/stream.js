@@ -10,10 +10,8 @@ const REOPEN_SECONDS = 60;
 
 /** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `IMMEDIATE_KINDS`; lost: the stream is closed */
 
-/** @type {Set<(signal: Signal) => void>} */
-const listeners = new Set();
-/** @type {EventSource | null} */
-let source = null;
+/** @type {Set<(signal: Signal) => void>} */ const listeners = new Set();
+/** @type {EventSource | null} */ let source = null;
 let connected = false;
 
 /** Return whether the stream is open. */

@@ -67,8 +67,7 @@ async function nextRunsLabel(cron, timezone) {
   }
 }
 
-/** @type {Intl.DateTimeFormatOptions} */
-const MINUTE = {
+/** @type {Intl.DateTimeFormatOptions} */ const MINUTE = {
   weekday: "short",
   day: "numeric",
   month: "short",
@@ -80,9 +79,7 @@ const MINUTE = {
 /**
  * Format a moment in the local time of a time zone: "Tue 6 Jan 2026, 03:00". The service may have zones that the
  * browser does not have: their moments are in UTC.
- *
- * @param {string} moment
- * @param {string} timeZone
+ * @param {string} moment @param {string} timeZone
  */
 export function localTime(moment, timeZone) {
   const date = new Date(moment);

@@ -43,7 +43,6 @@ const isWithin = (text, largest) => /^\d{1,2}$/.test(text ?? "") && Number(text)
 /**
  * Return an expression in words, such as "Every day at 03:30". An expression that no choice encodes is
  * returned unchanged.
- *
  * @param {string} cron
  */
 export function cronWords(cron) {

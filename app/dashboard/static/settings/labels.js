@@ -1,12 +1,12 @@
 /** Settings with readable units, and entries of the audit log as sentences. @module */
 import { decoded } from "../page/paths.js";
 import { count, counted } from "../page/format.js";
-import { hint, announce, elementById, replace, h } from "../page/dom.js";
+import { announce, elementById, replace, h } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { snippet } from "../page/content.js";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
-/** @type {[seconds: number, one: string][]} */
-const SPANS = [
+/** @type {[seconds: number, one: string][]} */ const SPANS = [
   [86_400, "day"],
   [3600, "hour"],
   [60, "minute"],
@@ -14,7 +14,6 @@ const SPANS = [
 
 /**
  * Format the value of a setting with the unit from the end of its name: "32 GiB", "5 minutes", "500 per second".
- *
  * @param {string} name of the environment variable
  * @param {string | null} value value of the environment variable
  */
@@ -48,8 +47,7 @@ function span(seconds) {
 }
 
 /** Verbs for the last segment of a path that is an action on the object before it. */
-/** @type {Record<string, string>} */
-const ACTIONS = {
+/** @type {Record<string, string>} */ const ACTIONS = {
   batch: "Added",
   cancel: "Cancelled",
   clone: "Cloned",
@@ -79,7 +77,6 @@ const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|compariso
 /**
  * Return the texts that describe a request, such as "Set the alias", "champion" and " of the model web", and the
  * path of the changed object's page if it has one.
- *
  * @param {{method: string, path: string}} entry
  */
 export function changeOf({ method, path }) {
@@ -109,17 +106,13 @@ const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " "
 
 /**
  * Show a secret, which the API returns only once, in the element `new-secret` of the page.
- *
- * @param {string} title
- * @param {string} sentence
- * @param {string} secret
+ * @param {string} title @param {string} sentence @param {string} secret
  */
 export function showSecret(title, sentence, secret) {
   const container = elementById("new-secret");
-  replace(
-    container,
+  replace(container, [
     h("section.panel", { "aria-label": "Secret" }, h("h2", title), hint(sentence), snippet("secret", secret, "secret")),
-  );
+  ]);
   announce(`${title}. Its secret is shown only once.`);
   container.scrollIntoView({ block: "nearest" });
 }

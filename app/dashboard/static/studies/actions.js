@@ -6,7 +6,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/paths.js";
 import { creator, request } from "../page/api.js";
-import { announce, changeDetector, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
+import { announce, changeDetector, h, replace } from "../page/dom.js";
+import { confirmed, hint, showDialog } from "../page/parts.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 const CONSEQUENCE = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
@@ -16,26 +17,21 @@ export function studyActions(id, changed) {
   const node = h("div.actions");
   const failure = h("div.study-failure");
   const create = creator();
-  /** @type {Study | null} */
-  let study = null;
-  /** @type {Trial[]} */
-  let trials = [];
+  /** @type {Study | null} */ let study = null;
+  /** @type {Trial[]} */ let trials = [];
   const hasChanged = changeDetector();
 
   const button = actionButtons(failure, changed);
 
-  /** @param {"pause" | "resume" | "cancel"} what */
-  const change = async (what) => {
+  const change = async (/** @type {"pause" | "resume" | "cancel"} */ what) => {
     await request(studyApi(id, `/${what}`), { method: "POST" });
     announce(`Requested: ${what} the study.`);
   };
 
   async function cancel() {
-    const isSure = await confirmed(
-      "Cancel this study?",
+    const isSure = await confirmed("Cancel this study?", "Cancel the study", [
       "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
-      "Cancel the study",
-    );
+    ]);
     if (isSure) await change("cancel");
   }
 
@@ -85,8 +81,7 @@ export function studyActions(id, changed) {
       "Add",
       (payload, form) => {
         const values = /** @type {Record<string, Json>} */ (payload.parameters ?? {});
-        /** @type {Record<string, Json>} */
-        const parameters = Object.fromEntries(
+        /** @type {Record<string, Json>} */ const parameters = Object.fromEntries(
           Object.entries(values).map(([name, value]) => [name.replaceAll("~1", "/"), value]),
         );
         for (const select of form.querySelectorAll("select"))
@@ -124,8 +119,7 @@ export function studyActions(id, changed) {
       const { status } = newStudy;
       if (!hasChanged(status)) return;
       const open = status === "running" || status === "paused";
-      replace(
-        node,
+      replace(node, [
         status === "running" && button("Pause", () => change("pause")),
         status === "paused" && button("Resume", () => change("resume"), "primary"),
         open && button("Change budget", extend),
@@ -133,7 +127,7 @@ export function studyActions(id, changed) {
         button("Clone", clone),
         isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
         !isOpen(newStudy) && confirmedDeleteButton("studies", newStudy, CONSEQUENCE),
-      );
+      ]);
     },
   };
 }
@@ -153,23 +147,19 @@ function textField(pointer, label, type, value) {
 
 /**
  * Show fields in a dialog and send them; the dialog stays open if the API refuses them.
- *
  * @param {string} title
  * @param {string} words above the fields
- * @param {HTMLElement[]} fields
- * @param {string} yes
+ * @param {HTMLElement[]} fields @param {string} yes
  * @param {(payload: Record<string, Json>, form: HTMLFormElement) => Promise<unknown>} send
  * @returns {Promise<void>} when the dialog closes
  */
 function submitDialog(title, words, fields, yes, send) {
-  const form = h(
-    "form.form",
-    { novalidate: true },
+  const form = h("form.form", { novalidate: true }, [
     hint(words),
     h("div.summary", { hidden: true }),
     h("div.grid", ...fields),
     h("div.actions", h("button.primary", { type: "submit" }, yes)),
-  );
+  ]);
   const dialog = h("dialog.form-dialog", { "aria-label": title });
   const close = h("button.quiet.small", { "aria-label": "Close", click: () => dialog.close() }, "×");
   dialog.append(h("div.dialog-head", h("h2", title), close), form);

@@ -1,6 +1,7 @@
 /** Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials. @module */
 import { figureView } from "../figures/figure.js";
-import { h, hint, replace, setText } from "../page/dom.js";
+import { h, replace, setText } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { briefDuration, counted, metric } from "../page/format.js";
 import {
   isBetterFor,
@@ -16,7 +17,6 @@ import {
 
 /**
  * Return a panel with one or several figures, which are drawn again when the study changes.
- *
  * @param {string} title
  * @param {string} words below the heading
  * @param {(study: Study, trials: Trial[]) => Figure[] | string} make returns the figures, or the reason why there are none
@@ -25,8 +25,7 @@ function figurePanel(title, words, make) {
   const note = h("p.plot-note", { hidden: true });
   const container = h("div.study-figures");
   const node = h("section.panel.study-figure", { "aria-label": title }, h("h2", title), hint(words), container, note);
-  /** @type {ReturnType<typeof figureView>[]} */
-  let views = [];
+  /** @type {ReturnType<typeof figureView>[]} */ let views = [];
 
   /** @param {Study} study @param {Trial[]} trials */
   function update(study, trials) {
@@ -54,8 +53,7 @@ export function historyFigure() {
       const done = finished(trials);
       if (!done.length) return isOpen(study) ? "Waiting for the first trial to end." : "No trial has finished.";
       const pruned = trials.filter(({ status, value }) => status === "pruned" && value !== null);
-      /** @type {number[]} */
-      const best = [];
+      /** @type {number[]} */ const best = [];
       for (const { value } of done) {
         const last = best.at(-1);
         best.push(last === undefined || better(Number(value), last) ? Number(value) : last);
@@ -86,9 +84,12 @@ export function historyFigure() {
 }
 
 /** @param {Trial[]} trials @param {Pick<Series, "name" | "colour" | "symbol" | "size">} style @returns {Series} */
-function points(trials, style) {
-  return { kind: "points", x: trials.map(({ number }) => number), y: trials.map(({ value }) => value), ...style };
-}
+const points = (trials, style) => ({
+  kind: "points",
+  x: trials.map(({ number }) => number),
+  y: trials.map(({ value }) => value),
+  ...style,
+});
 
 const MAX_LINES = 300;
 
@@ -174,13 +175,8 @@ function axisOf(pointer, dimension, trials) {
 }
 
 /**
- * @param {string} label
- * @param {(number | null)[]} values
- * @param {number} low
- * @param {number} high
- * @param {(value: number) => string} shown
- * @param {boolean} [log]
- * @returns {ParallelAxis}
+ * @param {string} label @param {(number | null)[]} values @param {number} low @param {number} high
+ * @param {(value: number) => string} shown @param {boolean} [log] @returns {ParallelAxis}
  */
 function numericAxis(label, values, low, high, shown, log = false) {
   const transform = log && low > 0 ? Math.log : Number;
@@ -213,9 +209,7 @@ export function slicesFigure() {
 }
 
 /**
- * @param {Study} study
- * @param {string} pointer
- * @param {import("./labels.js").Dimension} dimension
+ * @param {Study} study @param {string} pointer @param {import("./labels.js").Dimension} dimension
  * @param {Trial[]} done
  * @param {number} largestNumber the highest trial number
  * @returns {Figure}

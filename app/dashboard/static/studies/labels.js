@@ -38,9 +38,8 @@ export function dimensionsOf({ search_space: space }) {
 }
 
 /** Check whether a dimension is drawn on a numeric axis. @param {Dimension} dimension */
-export function isNumeric({ type, choices }) {
-  return type !== "choice" || (choices ?? []).every((choice) => typeof choice === "number");
-}
+export const isNumeric = ({ type, choices }) =>
+  type !== "choice" || (choices ?? []).every((choice) => typeof choice === "number");
 
 /** @param {Trial} trial @param {string} pointer @returns {Json | undefined} */
 export const valueAt = ({ parameters }, pointer) => parameters?.[pointer];
@@ -58,9 +57,7 @@ export function validationLabel({ objective }) {
 
 /**
  * Return the size of a study: "50 trials over 2 parameters: at most 250 trainings, …".
- *
- * @param {number} trials
- * @param {number} parameters
+ * @param {number} trials @param {number} parameters
  * @param {number | null} folds of each trial, null if unknown
  */
 export function sizeLabel(trials, parameters, folds) {
@@ -80,7 +77,6 @@ export const finished = (trials) => trials.filter(({ status, value }) => status 
 
 /**
  * Return the best value and its trial: "0.4711 (trial 9)".
- *
  * @param {{number: number, value: number} | null | undefined} best
  */
 export const bestLabel = (best) => (best ? `${metric(best.value)} (trial ${best.number})` : "–");

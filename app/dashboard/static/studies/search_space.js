@@ -1,7 +1,8 @@
 /** The editor of a search space: a row for each parameter, with its bounds or choices. @module */
 import { checkBox, field, textInput } from "../forms/controls.js";
 import { parameterOf } from "../forms/schema_fields.js";
-import { findAll, h, hint, replace } from "../page/dom.js";
+import { findAll, h, replace } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { numberText } from "../page/format.js";
 import { parameterName } from "./labels.js";
 
@@ -64,17 +65,13 @@ const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
 /**
  * @param {HTMLElement} container
  * @param {HTMLSelectElement} more the parameters that can be added
- * @param {HTMLElement} add
- * @param {SchemasByName} schemas
- * @param {Schemas["LossDescription"][]} losses
+ * @param {HTMLElement} add @param {SchemasByName} schemas @param {Schemas["LossDescription"][]} losses
  * @returns {{value: () => Record<string, Json>, offer: (scorer: string) => void}} value: the search space as it is
  *   sent; offer: proposes the parameters of another scorer
  */
 export function searchSpace(container, more, add, schemas, losses) {
-  /** @type {Proposal[]} */
-  let known = [];
-  /** @type {Proposal} */
-  const loss = {
+  /** @type {Proposal[]} */ let known = [];
+  /** @type {Proposal} */ const loss = {
     pointer: "/loss",
     type: "choice",
     choices: losses.map(({ name }) => name),
@@ -125,7 +122,6 @@ export function searchSpace(container, more, add, schemas, losses) {
 
 /**
  * Return the proposed search range of a declared parameter, null where it has none.
- *
  * @param {import("../forms/parameter_fields.js").Parameter} parameter
  * @param {string} path of the parameters
  * @returns {Proposal | null}
@@ -173,19 +169,15 @@ function row({ pointer, type, low, high, log, choices, selected, unselected, wor
   const inside =
     type === "choice"
       ? h("div.choices", ...(choices ?? []).map(choice))
-      : h(
-          "div.search-bounds",
+      : h("div.search-bounds", [
           bound("low", low),
           bound("high", high),
           checkBox({ "data-part": "log", checked: Boolean(log) }, "log scale"),
-        );
+        ]);
   const node = h(
     "fieldset.inner.search-parameter",
     { "data-parameter": pointer, "data-kind": type, "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}` },
-    h("legend.visually-hidden", name),
-    h("label.check.search-name", searched, h("strong", name)),
-    inside,
-    hint(words),
+    [h("legend.visually-hidden", name), h("label.check.search-name", searched, h("strong", name)), inside, hint(words)],
   );
   const showIfSearched = () => {
     for (const part of findAll(node, ".search-bounds, .choices", HTMLElement)) part.hidden = !searched.checked;
@@ -209,10 +201,8 @@ function dimensionOf(row) {
     const typed = values.map((value) => typedChoice(value, parameter));
     return { type: kind, choices: parameter === "/loss" ? values.map((name) => ({ name })) : typed };
   }
-  /** @param {string} part */
-  const input = (part) => findAll(row, `[data-part="${part}"]`, HTMLInputElement)[0];
-  /** @param {string} part */
-  const number = (part) => {
+  const input = (/** @type {string} */ part) => findAll(row, `[data-part="${part}"]`, HTMLInputElement)[0];
+  const number = (/** @type {string} */ part) => {
     const text = input(part).value.trim();
     return text === "" || Number.isNaN(Number(text)) ? text : Number(text);
   };

@@ -3,7 +3,8 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
-import { changeDetector, h, hint, replace, statusBadge } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
+import { hint, statusBadge } from "../page/parts.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -22,16 +23,14 @@ export function trialsPanel(study) {
     order: { by: "value", descending: study.higher_is_better },
     attributes: ({ number }) => ({ "data-trial": number, "data-best": current.best?.number === number }),
   });
-  const node = h(
-    "section.panel.trials",
-    { "aria-labelledby": "trials-title" },
+  const node = h("section.panel.trials", { "aria-labelledby": "trials-title" }, [
     h("h2", { id: "trials-title" }, "Trials"),
     table.node,
     hint(
       `The value is the mean ${name} by ${validationLabel(study)}. The value of a pruned trial is that of its finished folds, or of its first fold so far.`,
     ),
     chosen,
-  );
+  ]);
 
   /** @param {Trial} trial */
   async function choose(trial) {
@@ -39,15 +38,13 @@ export function trialsPanel(study) {
     if (open < 0) return replace(chosen);
     const curve = learningCurve();
     const read = historyReader(trial.job_id);
-    replace(
-      chosen,
-      h(
-        "div.panel-head",
+    replace(chosen, [
+      h("div.panel-head", [
         h("h3", `Trial ${trial.number}: learning curve`),
         h("a.quiet-link", { href: jobPage(trial.job_id) }, "Job"),
-      ),
+      ]),
       curve.node,
-    );
+    ]);
     const job = await get(jobApi(trial.job_id));
     curve.update(job, await read(job));
     chosen.scrollIntoView({ block: "nearest" });

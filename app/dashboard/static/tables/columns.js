@@ -2,22 +2,25 @@
 import { severityCounts } from "../figures/marks.js";
 import { datasetPage, jobPage } from "../page/paths.js";
 import { projectTag } from "../page/content.js";
-import { h, statusBadge } from "../page/dom.js";
+import { h } from "../page/dom.js";
+import { statusBadge } from "../page/parts.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
 /**
  * Return a column of a field.
- *
- * @param {string} field
- * @param {string} label
- * @param {(value: any, item: any) => Child | Child[]} [cell] formats the value; default: as it is
+ * @param {string} field @param {string} label
+ * @param {(value: any, item: any) => Children} [cell] formats the value; default: as it is
  * @param {Partial<ListColumn>} [others] such as further fields, which replace the field
  * @returns {ListColumn}
  */
-export function fieldColumn(field, label, cell = (value) => value, others = {}) {
-  return { key: field, label, fields: [field], cell: (item) => cell(item[field], item), ...others };
-}
+export const fieldColumn = (field, label, cell = (value) => value, others = {}) => ({
+  key: field,
+  label,
+  fields: [field],
+  cell: (item) => cell(item[field], item),
+  ...others,
+});
 
 /** @param {string} id @param {{dataset_name: string | null}} item */
 const datasetLink = (id, { dataset_name: name }) =>
@@ -31,11 +34,7 @@ export const DATASET = fieldColumn("dataset_id", "Dataset", datasetLink, {
 
 /**
  * Return a column of the times in `<key>_at`, latest first.
- *
- * @param {string} key
- * @param {string} label
- * @param {Partial<ListColumn>} [others]
- * @returns {ListColumn}
+ * @param {string} key @param {string} label @param {Partial<ListColumn>} [others] @returns {ListColumn}
  */
 export function timeColumn(key, label, others) {
   const cell = (/** @type {string | null} */ time) => time && timeElement(time);
@@ -54,7 +53,6 @@ export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail",
 
 /**
  * Return columns of uploaded data: name, status of the ingestion, and counts of the statistics.
- *
  * @param {(id: string) => string} page returns the path of an item's page
  * @param {string[]} counts names of the statistics
  * @returns {ListColumn[]}
@@ -92,11 +90,10 @@ export function sourceColumn(label) {
 }
 
 /** @param {string} list page that is filtered by the project */
-export function projectColumn(list) {
-  return fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
-}
+export const projectColumn = (list) =>
+  fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
 
-/** Return a column of the status, which can be sorted by. @param {(status: string, item: any) => Child | Child[]} [cell] @param {string[]} [fields] */
+/** Return a column of the status, which can be sorted by. @param {(status: string, item: any) => Children} [cell] @param {string[]} [fields] */
 export function statusColumn(cell = (status) => statusBadge(status), fields = []) {
   return fieldColumn("status", "Status", cell, { sort: "status", fields: ["status", ...fields] });
 }
@@ -112,10 +109,7 @@ export const ID = fieldColumn("id", "ID", (id) => h("code", id), { fields: [], o
 
 /**
  * Return columns of the metrics that items have: the first two are shown, the others can be selected.
- *
- * @param {any[]} items
- * @param {(item: any, metric: string) => any} cell
- * @returns {ListColumn[]}
+ * @param {any[]} items @param {(item: any, metric: string) => any} cell @returns {ListColumn[]}
  */
 export function metricColumns(items, cell) {
   const names = [...new Set(items.flatMap(({ metrics }) => Object.keys(metrics ?? {})))];

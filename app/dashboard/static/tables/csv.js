@@ -1,6 +1,5 @@
 /**
- * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown.
- * @module
+ * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown. @module
  */
 import { saveFile } from "../page/content.js";
 import { apiError } from "../page/api.js";
@@ -64,7 +63,6 @@ export const cellsOf = (row) => [...row.cells].flatMap((cell) => [plain(cell), .
 /**
  * Return the text of a cell for programs: the exact time instead of "3 min ago", numbers without separators, and the
  * id of a dataset whose name is not read yet.
- *
  * @param {HTMLTableCellElement} cell
  */
 function plain(cell) {

@@ -1,12 +1,12 @@
 /**
  * Lists of the API, each from one declaration: filters, a table that is sorted and paged by the URL and kept current,
- * columns to choose, rows to select for bulk actions, row details, and the text of an empty list.
- * @module
+ * columns to choose, rows to select for bulk actions, row details, and the text of an empty list. @module
  */
 import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";
 import { conditionalReader, getAll, Problem } from "../page/api.js";
-import { changeDetector, elementById, emptyState, findAll, h, problemBox, replace, scrollRegion } from "../page/dom.js";
+import { changeDetector, elementById, findAll, h, replace } from "../page/dom.js";
+import { emptyState, problemBox, scrollRegion } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 import { columnChooser } from "./column_chooser.js";
 import { ID } from "./columns.js";
@@ -78,7 +78,6 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
 
 /**
  * Set parameters of the URL. Commas and colons, which separate columns and metrics, are legal in a query.
- *
  * @param {Record<string, string | null>} values null removes a parameter
  */
 function setParameters(values) {
@@ -107,9 +106,8 @@ export function showList(list) {
 const filterParameters = ({ filters }) => [...filters, "project", "prefix"];
 
 /** Check whether the URL has filters besides dataset and project; then no rows are folded. */
-export function unfolds() {
-  return [...parameters().keys()].some((name) => ["kind", "status", "text", "tag", "prefix"].includes(name));
-}
+export const unfolds = () =>
+  [...parameters().keys()].some((name) => ["kind", "status", "text", "tag", "prefix"].includes(name));
 
 /** Return the text of an empty list. @param {List} list */
 function emptyList(list) {
@@ -145,8 +143,7 @@ function listTable(container, form, list) {
   form.append(h("span.list-tools", csvButton(table, label), chooser.node));
   const rows = keyedList(table, (/** @type {any} */ item) => listRow(item, list, selection, () => reload()), 1);
   let columns = list.columns;
-  /** @type {Page | null} */
-  let shownPage = null;
+  /** @type {Page | null} */ let shownPage = null;
   const isNewHead = changeDetector();
 
   /** Return the columns that the URL selects, else the default columns. @returns {ListColumn[]} */
@@ -240,12 +237,11 @@ function listTable(container, form, list) {
     const sort = sortedBy(columns);
     if (isNewHead([visible.map(({ key }) => key), sort])) {
       const focused = head.contains(document.activeElement) && document.activeElement?.closest("th")?.dataset.column;
-      replace(
-        head,
+      replace(head, [
         selection && h("td.tick", selection.all),
         list.details && h("td.tick"),
         ...visible.map((column) => heading(column, sort, resort)),
-      );
+      ]);
       findAll(head, `[data-column="${CSS.escape(String(focused))}"] button`, HTMLElement)[0]?.focus();
     }
     chooser.offer(columns.slice(1), new Set(visible.map(({ key }) => key)));
@@ -289,8 +285,7 @@ function sortedBy(columns) {
 }
 
 /**
- * @param {ListColumn} column
- * @param {{key: string, descending: boolean}} sort
+ * @param {ListColumn} column @param {{key: string, descending: boolean}} sort
  * @param {(column: ListColumn) => void} resort
  */
 function heading(column, { key, descending }, resort) {
@@ -303,6 +298,6 @@ function heading(column, { key, descending }, resort) {
       "data-column": column.key,
       "aria-sort": column.key === key && (descending ? "descending" : "ascending"),
     },
-    sort ? h("button.sort", { click: () => resort(column) }, label) : label,
+    [sort ? h("button.sort", { click: () => resort(column) }, label) : label],
   );
 }

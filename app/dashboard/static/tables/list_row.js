@@ -3,9 +3,7 @@ import { announce, changeDetector, h, replace, setAttribute } from "../page/dom.
 
 /**
  * Return a row that keeps unchanged cells, and the details that were opened below it.
- *
- * @param {any} first
- * @param {import("./list.js").List} list
+ * @param {any} first @param {import("./list.js").List} list
  * @param {import("./ticked_rows.js").TickedRows | undefined} selection
  * @param {() => void} reload reads the list again
  */
@@ -13,8 +11,7 @@ export function listRow(first, list, selection, reload) {
   const row = h("tr");
   const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
   const open = list.details && h("button.quiet.open-row", { "aria-expanded": "false", click: toggle }, "▸");
-  /** @type {Map<string, HTMLElement>} */
-  let cells = new Map();
+  /** @type {Map<string, HTMLElement>} */ let cells = new Map();
   const hasChanged = changeDetector();
   let item = first;
   /** @type {import("./list.js").Details | undefined} */
@@ -63,17 +60,14 @@ export function listRow(first, list, selection, reload) {
 
 /**
  * Return the known cell, with new content only where the content has changed.
- *
- * @param {HTMLElement | null | undefined} known
- * @param {ListColumn} column
- * @param {any} item
+ * @param {HTMLElement | null | undefined} known @param {ListColumn} column @param {any} item
  * @param {number} [index] 0 for the row header
  */
 export function cellOf(known, { number, cell, key }, item, index) {
   const fresh = h(
     index === 0 ? "th" : "td",
     { scope: index === 0 && "row", class: number && "number", "data-column": key },
-    cell(item),
+    [cell(item)],
   );
   if (!known) return fresh;
   if (!isSame(known, fresh)) known.replaceChildren(...fresh.childNodes);

@@ -13,7 +13,6 @@ export const parameters = () => new URLSearchParams(location.search);
 /**
  * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared. The browser's Back
  * returns to the list before a choice; typed text adds no entry to the history.
- *
  * @param {HTMLFormElement} form its controls name their parameter: `data-filter="prefix"`
  * @param {() => void} changed called after the URL has changed
  */
@@ -67,13 +66,11 @@ export async function offerProjectFilter(form) {
   const requested = parameters().get("project");
   if (requested && requested !== NO_PROJECT && !names.includes(requested)) names.push(requested);
   if (!names.length) return;
-  const select = h(
-    "select",
-    { "data-filter": "project", "aria-label": "Filter by project" },
+  const select = h("select", { "data-filter": "project", "aria-label": "Filter by project" }, [
     h("option", { value: "" }, "All projects"),
     !bound && h("option", { value: NO_PROJECT }, "No project"),
     ...names.map((name) => h("option", name)),
-  );
+  ]);
   form.querySelector(".list-tools")?.before(select);
   showFilters(form);
 }
@@ -92,7 +89,6 @@ const valueInUrl = (control) => parameters().get(control.dataset.filter ?? "") ?
 
 /**
  * Return the filters that apply to the list.
- *
  * @param {HTMLFormElement} form of the filters, whose options contain the readable values
  * @param {string[]} names of the parameters
  * @returns {ActiveFilter[]}
@@ -140,8 +136,7 @@ export const onFirstPage = () => !parameters().has("cursor");
 /** @param {string | null} nextCursor */
 export function showPager(nextCursor) {
   const node = elementById("pager");
-  /** @param {string | null} cursor */
-  const link = (cursor) => {
+  const link = (/** @type {string | null} */ cursor) => {
     const query = parameters();
     query.delete("cursor");
     if (cursor) query.set("cursor", cursor);
@@ -149,9 +144,8 @@ export function showPager(nextCursor) {
   };
   const sorted = parameters().has("sort");
   node.hidden = !nextCursor && onFirstPage();
-  replace(
-    node,
+  replace(node, [
     !onFirstPage() && h("a.button.quiet", { href: link(null) }, sorted ? "First" : "Newest"),
     nextCursor && h("a.button.quiet", { href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
-  );
+  ]);
 }

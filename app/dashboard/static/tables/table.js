@@ -1,22 +1,20 @@
 /** Tables that are sortable or paged, and lists keyed by id. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { bodyRows, changeDetector, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { changeDetector, h, replace, setAttribute } from "../page/dom.js";
+import { bodyRows, hint, scrollRegion, tableHead } from "../page/parts.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
 /**
  * Return a list whose entries keep their elements across updates, so that focus and open details stay.
- *
  * @template {{id: string}} Item
- * @template {{node: HTMLElement, update: (item: Item, ...more: any[]) => unknown}} Entry
- * @param {HTMLElement} list
+ * @template {{node: HTMLElement, update: (item: Item, ...more: any[]) => unknown}} Entry @param {HTMLElement} list
  * @param {(item: Item) => Entry} make
  * @param {number} [first] number of children before the entries
  */
 export function keyedList(list, make, first = 0) {
-  /** @type {Map<string, Entry>} */
-  let entries = new Map();
+  /** @type {Map<string, Entry>} */ let entries = new Map();
   /** @type {WeakMap<Entry, (item: Item) => boolean>} */
   const checks = new WeakMap();
 
@@ -63,31 +61,27 @@ export function keyedList(list, make, first = 0) {
  * @property {string} [title] description, shown on hover
  * @property {boolean} [number] whether it is aligned right and first sorted descending
  * @property {(row: Row) => number | string | null} value sort value; null is last
- * @property {(row: Row) => Child | Child[]} [cell] content of the cell; default: the value
+ * @property {(row: Row) => Children} [cell] content of the cell; default: the value
  * @property {Part<Row>[]} [parts] columns of the downloaded file, for cells of several values; default: the value
  * @property {(rows: Row[]) => Child} [foot] content of the footer
  */
 
 /**
  * Return a column of numbers.
- *
- * @template Row
- * @param {string} label
- * @param {(row: Row) => number | null} value
- * @param {(value: any) => Child | Child[]} format
- * @param {Partial<Column<Row>>} [others]
- * @returns {Column<Row>}
+ * @template Row @param {string} label @param {(row: Row) => number | null} value
+ * @param {(value: any) => Children} format @param {Partial<Column<Row>>} [others] @returns {Column<Row>}
  */
-export function numberColumn(label, value, format, others) {
-  return { label, number: true, value, cell: (row) => format(value(row)), ...others };
-}
+export const numberColumn = (label, value, format, others) => ({
+  label,
+  number: true,
+  value,
+  cell: (row) => format(value(row)),
+  ...others,
+});
 
 /**
  * Return the rows of the downloaded file, with the labels first.
- *
- * @template Row
- * @param {Column<Row>[]} columns
- * @param {Row[]} rows
+ * @template Row @param {Column<Row>[]} columns @param {Row[]} rows
  */
 export function tableRows(columns, rows) {
   const parts = columns.flatMap((column) => column.parts ?? [column]);
@@ -96,9 +90,7 @@ export function tableRows(columns, rows) {
 
 /**
  * Return the columns of the downloaded file for a mean with its interval.
- *
- * @template Row
- * @param {string} label
+ * @template Row @param {string} label
  * @param {(row: Row) => (number | null | undefined)[]} values mean, lower end and upper end
  * @returns {Part<Row>[]}
  */
@@ -112,7 +104,6 @@ export const intervalParts = (label, values) =>
 
 /**
  * Return a table that sorts by the clicked heading, and shows the first rows until the user requests all rows.
- *
  * @template Row
  * @param {Column<Row>[]} columns the first one is the row header
  * @param {{label: string, first?: number, order?: Order | null, attributes?: (row: Row) => Attributes}} options
@@ -120,8 +111,7 @@ export const intervalParts = (label, values) =>
  * @returns {{node: HTMLElement, show: (rows: Row[]) => void, order: () => Order | null}}
  */
 export function sortableTable(columns, { label, first = Infinity, order = null, attributes = () => ({}) }) {
-  /** @type {Row[]} */
-  let rows = [];
+  /** @type {Row[]} */ let rows = [];
   let most = first;
   const headings = columns.map((column) => heading(column, () => sort(column)));
   const body = h("tbody");
@@ -158,7 +148,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
     const shown = inOrder().slice(0, most);
     replace(
       body,
-      ...shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
+      shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
     );
     if (foot) replace(foot, h("tr", ...columns.map((column) => h("td", column.foot?.(rows)))));
     all.hidden = rows.length <= most;
@@ -180,9 +170,8 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
 const keyOf = ({ key, label }) => key ?? label;
 
 /** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
-function heading({ label, title, number }, click) {
-  return h("th", { scope: "col", class: number && "number", title }, h("button.sort", { click }, label));
-}
+const heading = ({ label, title, number }, click) =>
+  h("th", { scope: "col", class: number && "number", title }, h("button.sort", { click }, label));
 
 /** @template Row @param {Column<Row>} column @param {Row} row @param {number} index */
 function cell({ number, value, cell: content }, row, index) {
@@ -193,11 +182,7 @@ function cell({ number, value, cell: content }, row, index) {
 
 /**
  * Sort rows by a column. Equal values keep their order; null is last either way.
- *
- * @template Row
- * @param {Row[]} rows
- * @param {Column<Row> | undefined} column
- * @param {boolean} descending
+ * @template Row @param {Row[]} rows @param {Column<Row> | undefined} column @param {boolean} descending
  */
 function sorted(rows, column, descending) {
   if (!column) return rows;
@@ -225,7 +210,6 @@ function focusFirst(row) {
 
 /**
  * Return a table that loads further pages of the API on request.
- *
  * @template {string} Path
  * @param {string} label name of the table for screen readers
  * @param {Heads} heads
@@ -248,11 +232,10 @@ export function pagedTable(label, heads, address, cells, empty = "") {
         const { items, next_cursor: next } = /** @type {Page<Path>} */ (answer);
         const before = body.rows.length;
         body.append(...bodyRows(heads, items, cells));
-        replace(
-          below,
+        replace(below, [
           next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more"),
           !body.rows.length && empty && hint(empty),
-        );
+        ]);
         region.hidden = foot.hidden = !body.rows.length && empty !== "";
         if (before) focusFirst(body.rows[before]);
       },
@@ -260,9 +243,7 @@ export function pagedTable(label, heads, address, cells, empty = "") {
   }
 
   /** Read all rows, including pages that are not loaded yet. */
-  async function readAll() {
-    return [table.rows[0], ...bodyRows(heads, await getAll(address), cells)].map(cellsOf);
-  }
+  const readAll = async () => [table.rows[0], ...bodyRows(heads, await getAll(address), cells)].map(cellsOf);
 
   const table = h("table", tableHead(...heads), body);
   const region = scrollRegion(label, table);

@@ -7,17 +7,13 @@ import { parameters } from "./paged_list.js";
 
 /**
  * Keep the ids of the selected rows in the URL across pages, and show the actions of the list for them.
- *
- * @param {HTMLElement} container
- * @param {import("./list.js").List} list
+ * @param {HTMLElement} container @param {import("./list.js").List} list
  * @param {{redraw: () => void} & Pick<Ticked, "filters" | "reload">} table
  */
 export function tickedRows(container, { kind, actions = [] }, { redraw, filters, reload }) {
   const ids = new Set(parameters().getAll("tick"));
-  /** @type {Map<string, any>} */
-  const items = new Map();
-  /** @type {any[]} */
-  let page = [];
+  /** @type {Map<string, any>} */ const items = new Map();
+  /** @type {any[]} */ let page = [];
   const bar = h("div.selection-bar", { role: "region", "aria-label": `Selected ${kind}`, hidden: true });
   const words = h("span", { role: "status" });
   const hasChanged = changeDetector();

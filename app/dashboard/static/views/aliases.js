@@ -1,11 +1,11 @@
 /**
- * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them.
- * @module
+ * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them. @module
  */
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
-import { changeDetector, dataTable, elementById, emptyState, h, hint, problemBox } from "../page/dom.js";
+import { changeDetector, elementById, h } from "../page/dom.js";
+import { dataTable, emptyState, hint, problemBox } from "../page/parts.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -69,12 +69,10 @@ function emptyTable(alias) {
 /** @param {Schemas["AliasedModel"][]} items */
 function table(items) {
   const heads = ["Model", "Alias", "Metric", "Gate", "Since", "Next step"];
-  return h(
-    "div.panel.list-panel",
-    { "data-wide": true },
+  return h("div.panel.list-panel", { "data-wide": true }, [
     dataTable("Aliases", heads, items, cells, { class: "list" }),
     items.length === LIMIT && hint(`Only the ${LIMIT} models whose alias moved last are shown.`),
-  );
+  ]);
 }
 
 /** @param {Schemas["AliasedModel"]} aliased */

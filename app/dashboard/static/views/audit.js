@@ -1,6 +1,5 @@
 /**
- * `/settings/audit`: requests that changed or tried to change data. `?key=` shows the requests of one API key.
- * @module
+ * `/settings/audit`: requests that changed or tried to change data. `?key=` shows the requests of one API key. @module
  */
 import { pagedTable } from "../tables/table.js";
 import { getAll } from "../page/api.js";
@@ -15,8 +14,7 @@ const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 const container = elementById("audit");
 const filters = elementById("filters");
 const select = elementById("key", HTMLSelectElement);
-/** @type {Map<string, string>} */
-const names = new Map();
+/** @type {Map<string, string>} */ const names = new Map();
 
 select.addEventListener("change", () => {
   history.pushState(null, "", select.value ? `?key=${encodeURIComponent(select.value)}` : location.pathname);

@@ -9,7 +9,8 @@ import { trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, hint, metaLine, panel, problemBox, replace, statusBadge } from "../page/dom.js";
+import { announce, elementById, h, replace } from "../page/dom.js";
+import { hint, metaLine, panel, problemBox, statusBadge } from "../page/parts.js";
 import { timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -29,8 +30,7 @@ const container = elementById("click-log");
 const read = conditionalReader();
 const readJob = conditionalReader();
 const bar = progressBar();
-/** @type {ClickLog | null} */
-let shown = null;
+/** @type {ClickLog | null} */ let shown = null;
 
 bindForms(id);
 poll(refresh, (problem) => showMissing(container, problem, { noun: "click log", id, list: "/click-logs" }));
@@ -50,20 +50,17 @@ function draw(log) {
   document.title = `${name} · Rankery`;
   container.removeAttribute("aria-busy");
   container.dataset.status = status;
-  replace(
-    container,
-    h(
-      "div.page-head",
+  replace(container, [
+    h("div.page-head", [
       h("div.job-heading", h("h1", name), statusBadge(status)),
-      h(
-        "div.actions",
+      h("div.actions", [
         log.job_id && h("a.button.quiet", { href: jobPage(log.job_id) }, "Job"),
         status !== "pending" && confirmedDeleteButton("click-logs", log, CONSEQUENCE),
-      ),
-    ),
+      ]),
+    ]),
     metaLine(logSource(log), timeElement(log.created_at), h("code", id)),
     ...contents(log),
-  );
+  ]);
 }
 
 /** @param {ClickLog} log @returns {Child[]} */
@@ -99,7 +96,7 @@ function faults(problem, kind) {
     box.append(
       h(
         "ul",
-        ...errors.map(({ line, unit = "line", column, detail }) =>
+        errors.map(({ line, unit = "line", column, detail }) =>
           h("li", joined([line != null && `${unit} ${line}`, column, detail], ", ")),
         ),
       ),
@@ -110,13 +107,12 @@ function faults(problem, kind) {
 }
 
 function steps() {
-  return panel(
-    "Next steps",
+  return panel("Next steps", [
     h(
       "ul.next-steps",
-      ...STEPS.map(([form, words, detail]) =>
+      STEPS.map(([form, words, detail]) =>
         h("li", hint(detail), h("a.button.small", { href: `#${form}`, needs: "write" }, words)),
       ),
     ),
-  );
+  ]);
 }

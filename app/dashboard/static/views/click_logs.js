@@ -23,8 +23,7 @@ import { showList } from "../tables/list.js";
 /** Bytes that are read from a file for its header and first rows. */
 const HEADER_BYTES = 65_536;
 
-/** @type {ListColumn[]} */
-const COLUMNS = [
+/** @type {ListColumn[]} */ const COLUMNS = [
   ...dataColumns(clickLogPage, ["lists", "impressions", "clicks"]),
   fieldColumn("statistics", "Clicked", (all) => all?.impressions > 0 && percent(all.clicks, all.impressions), {
     key: "rate",

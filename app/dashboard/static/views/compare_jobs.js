@@ -17,7 +17,8 @@ import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { comparisonFormPage, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/paths.js";
 import { conditionalReader, creator, get, getOnce, readOnce, apiError } from "../page/api.js";
-import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
+import { emptyState, hint, problemBox } from "../page/parts.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -168,7 +169,6 @@ function absentLabel(absent) {
 
 /**
  * Offer comparisons: the best training by validation against the champion, and all models if there are at least two.
- *
  * @param {Schemas["TrainingRanking"]} ranking
  */
 async function showActions(ranking) {
@@ -179,18 +179,15 @@ async function showActions(ranking) {
   const [best] = trained;
   const champion = best?.validation && (await championOf(best.job.spec.model_name ?? ""));
   const active = ranking.items.some(({ job }) => isActive(job));
-  replace(
-    actions,
+  replace(actions, [
     best?.validation && againstChampion(best, champion || null, active, ranking.metric ?? ""),
     models.length > 1 &&
-      h(
-        "a.button",
-        { href: comparisonFormPage(models, dataset) },
+      h("a.button", { href: comparisonFormPage(models, dataset) }, [
         trained.length > models.length
           ? `Compare the ${best?.validation ? "best" : "first"} ${models.length} query by query`
           : "Compare query by query",
-      ),
-  );
+      ]),
+  ]);
   if (!actions.isConnected) find(document, ".page-head").append(actions);
 }
 
@@ -211,9 +208,7 @@ function championOf(name) {
 
 /**
  * Return the button that compares the best training with the champion, or the reason why it is not offered.
- *
- * @param {Schemas["RankedTraining"]} best
- * @param {string | null} champion
+ * @param {Schemas["RankedTraining"]} best @param {string | null} champion
  * @param {boolean} active whether a training is still active
  * @param {string} name of the metric
  */
@@ -233,9 +228,7 @@ function againstChampion(best, champion, active, name) {
 
 /**
  * Submit the comparison on the dataset that both models were tested on, or open the form if there is none.
- *
- * @param {Schemas["RankedTraining"]} best
- * @param {string} champion
+ * @param {Schemas["RankedTraining"]} best @param {string} champion
  * @param {string} name of the metric
  */
 async function compareWithChampion({ job, model }, champion, name) {
@@ -256,14 +249,13 @@ async function compareWithChampion({ job, model }, champion, name) {
 }
 
 function showEmpty() {
-  showOnly(
-    container,
+  showOnly(container, [
     emptyState(
       "Nothing to compare",
       "Tick two or more trainings in the list of jobs.",
       "/jobs?kind=train",
       "Trainings",
     ),
-  );
+  ]);
   return false;
 }

@@ -25,18 +25,8 @@ import {
 } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
-import {
-  dataTable,
-  disclosure,
-  elementById,
-  findAll,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  replace,
-  setAttribute,
-} from "../page/dom.js";
+import { elementById, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { dataTable, disclosure, hint, metaLine, numberHeads } from "../page/parts.js";
 import { count, counted, metric as fourDigits, timeElement, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
@@ -45,18 +35,14 @@ import { count, counted, metric as fourDigits, timeElement, joined } from "../pa
 
 /**
  * Show the queries that gain and lose most; each opens its two rankings.
- *
- * @param {Pair} pair
- * @param {[string, string]} names
- * @param {(queryId: string) => void} open
+ * @param {Pair} pair @param {[string, string]} names @param {(queryId: string) => void} open
  * @returns {{node: HTMLElement, show: (queryId: string) => void}}
  */
 function changedQueries({ most_improved: improved, most_harmed: harmed }, names, open) {
-  const node = h(
-    "div.columns.changed",
+  const node = h("div.columns.changed", [
     changedTable("Most improved", improved, names, open),
     changedTable("Most harmed", harmed, names, open),
-  );
+  ]);
   return {
     node,
     show(queryId) {
@@ -67,9 +53,7 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
 }
 
 /**
- * @param {string} title
- * @param {Schemas["ChangedQuery"][]} queries
- * @param {[string, string]} names
+ * @param {string} title @param {Schemas["ChangedQuery"][]} queries @param {[string, string]} names
  * @param {(queryId: string) => void} open
  */
 function changedTable(title, queries, names, open) {
@@ -88,9 +72,7 @@ function changedTable(title, queries, names, open) {
 
 /**
  * Return a button for a query that opens its two rankings.
- *
- * @param {{query_id: string, query_text?: string | null}} query
- * @param {(queryId: string) => void} open
+ * @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open
  */
 function openedQuery(query, open) {
   const { query_id: id } = query;
@@ -99,23 +81,17 @@ function openedQuery(query, open) {
 
 /**
  * Return all queries by their difference, the worst for B first.
- *
- * @param {Comparison} comparison
- * @param {Pair} pair
- * @param {string} metric
- * @param {(queryId: string) => void} open
+ * @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {(queryId: string) => void} open
  */
 function everyQuery({ id, systems }, pair, metric, open) {
   const higherIsBetter = systems[pair.a].metrics[metric].higher_is_better;
   /** @param {Schemas["ComparedQuery"]} row */
   const values = (row) => [pair.a, pair.b].map((system) => row.values[metric][system]);
-  /** @param {Schemas["ComparedQuery"]} row */
-  const difference = (row) => {
+  const difference = (/** @type {Schemas["ComparedQuery"]} */ row) => {
     const [a, b] = values(row);
     return a === null || b === null ? null : b - a;
   };
-  /** @param {number | null} value */
-  const words = (value) => (value === null ? "–" : signed(value));
+  const words = (/** @type {number | null} */ value) => (value === null ? "–" : signed(value));
   /** @param {number} index @returns {(row: Schemas["ComparedQuery"]) => number | null} */
   const valueAt = (index) => (row) => values(row)[index];
   const columns = [
@@ -124,17 +100,13 @@ function everyQuery({ id, systems }, pair, metric, open) {
     { label: systems[pair.b].name, sort: "b", higherIsBetter, value: valueAt(1) },
   ];
   const parameters = { a: String(pair.a), b: String(pair.b), metric };
-  /** @param {Schemas["ComparedQuery"]} row */
-  const query = (row) => openedQuery(row, open);
+  const query = (/** @type {Schemas["ComparedQuery"]} */ row) => openedQuery(row, open);
   return queryTable({ path: comparisonApi(id, "/queries"), parameters, query, columns });
 }
 
 /**
  * One pair of a comparison: conclusion, tests, changed queries, and the moved documents of one query.
- *
- * @param {Comparison} comparison
- * @param {Pair} pair
- * @param {{metric: string, query: string}} shown
+ * @param {Comparison} comparison @param {Pair} pair @param {{metric: string, query: string}} shown
  * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} callbacks of the user's choices
  * @returns {Node[]}
  */
@@ -175,18 +147,16 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   showPlot(metric);
   if (query) showQuery(query, false);
   return [
-    h(
-      "section.panel",
+    h("section.panel", [
       h("div.panel-head", h("h2", "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
       differenceTable(comparison, [pair]),
-    ),
+    ]),
     h("section.panel.query-values", h("div.panel-head", h("h2", "Query by query"), tabs.node), plot, folded),
-    h(
-      "section.panel",
+    h("section.panel", [
       h("h2", "Queries that changed most ", h("small", `by ${comparison.metrics[0]}`)),
       changed.node,
       both.node,
-    ),
+    ]),
   ];
 }
 
@@ -239,32 +209,28 @@ function draw(comparison) {
     systems.map((system) => (system.ranking_id && !system.model_id ? system.ranking_id : system.name)),
     dataset,
   );
-  replace(
-    container,
-    h(
-      "div.page-head",
+  replace(container, [
+    h("div.page-head", [
       headingOn(title, "on", dataset),
-      h(
-        "div.actions",
+      h("div.actions", [
         h("a.button.quiet", { href: newComparison }, "New comparison"),
         h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
-      ),
-    ),
+      ]),
+    ]),
     metaLine("Comparison", timeElement(created), h("code", id)),
     finding(comparison),
     resultFindings(systems.flatMap((system) => system.findings || [])),
     means.node,
     cutoffs.node,
     matrix &&
-      h(
-        "section.panel",
+      h("section.panel", [
         h("div.panel-head", h("h2", "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
-      ),
+      ]),
     below,
-  );
+  ]);
   choosePair(current.pair);
 }
 
@@ -275,16 +241,14 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
   const corrected =
     correction === "none" ? "without correction for the number of tests" : `after Holm's correction${over}`;
   const folds = pooled ? " Each query is ranked by a model of a cross-validation that has not seen it." : "";
-  return h(
-    "section.finding-panel",
-    { "data-verdict": verdict || "several", "aria-label": "Conclusion" },
+  return h("section.finding-panel", { "data-verdict": verdict || "several", "aria-label": "Conclusion" }, [
     verdict && verdictChip(verdict),
     h("p.sentence", sentence),
     hint(
       `Decided by ${metrics[0]}: Fisher's randomisation test with ${count(permutations)} permutations, seed ${seed}, at 0.05 ${corrected}.${folds}`,
     ),
     hint(`${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`),
-  );
+  ]);
 }
 
 /** @param {Comparison} comparison @param {Pair} pair */
@@ -292,16 +256,16 @@ function pairHead({ systems }, pair) {
   return h(
     "section.finding-panel",
     { "data-verdict": pair.verdict, "aria-label": "Conclusion of the pair", "aria-live": "polite" },
-    h("h2", `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
-    h("p.sentence", pair.sentence),
+    [
+      h("h2", `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
+      h("p.sentence", pair.sentence),
+    ],
   );
 }
 
 /**
  * Return the panel of the systems' means by one metric, which the user chooses in the panel.
- *
- * @param {Comparison} comparison
- * @param {(metric: string) => void} chosen
+ * @param {Comparison} comparison @param {(metric: string) => void} chosen
  */
 function meansOf({ systems, metrics }, chosen) {
   const tabs = metricTabs(metrics, show, "Metric of the means");

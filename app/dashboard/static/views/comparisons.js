@@ -13,7 +13,8 @@ import { bindDialogs, onSubmit, payloadOf, showUnread } from "../forms/forms.js"
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator } from "../page/api.js";
-import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { count } from "../page/format.js";
 import { CREATED, DATASET, fieldColumn, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
@@ -31,7 +32,6 @@ const COLUMNS = [
 
 /**
  * Show the choice of systems to compare, in the chosen order: models, uploaded runs, or other references.
- *
  * @param {HTMLElement} container
  * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
  */
@@ -50,11 +50,10 @@ async function systemPicker(container, changed) {
   function show() {
     const text = field.value.trim().toLowerCase();
     const matching = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
-    replace(
-      options,
+    replace(options, [
       ...matching.map(option),
       text && !matching.length && hint(`Press Enter to add “${field.value.trim()}”.`),
-    );
+    ]);
     showOrder();
   }
 
@@ -67,8 +66,7 @@ async function systemPicker(container, changed) {
   }
 
   function showOrder() {
-    /** @param {string} reference */
-    const remove = (reference) =>
+    const remove = (/** @type {string} */ reference) =>
       h(
         "button.quiet.small",
         { "aria-label": `Leave out ${names.get(reference) ?? reference}`, click: () => toggle(reference, false) },
@@ -76,7 +74,7 @@ async function systemPicker(container, changed) {
       );
     replace(
       order,
-      ...[...chosen].map((reference) =>
+      [...chosen].map((reference) =>
         h("li", h("span.name", { title: reference }, names.get(reference) ?? reference), remove(reference)),
       ),
     );

@@ -1,6 +1,5 @@
 /**
- * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file.
- * @module
+ * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file. @module
  */
 import { DATASET_ROLES, datasetActions, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
@@ -12,22 +11,8 @@ import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { loadInto, showMissing } from "../page/content.js";
-import {
-  announce,
-  columnHead,
-  dataTable,
-  elementById,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  problemBox,
-  replace,
-  setAttribute,
-  setText,
-  statusBadge,
-  panel,
-} from "../page/dom.js";
+import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { columnHead, dataTable, hint, metaLine, numberHeads, problemBox, statusBadge, panel } from "../page/parts.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -63,17 +48,14 @@ const COLUMNS = [
 
 /**
  * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.
- *
- * @param {FaultyFile} problem
- * @param {Schemas["ProblemCause"][]} causes
+ * @param {FaultyFile} problem @param {Schemas["ProblemCause"][]} causes
  * @param {() => unknown} begun called when the upload is being read again
  */
 function problemCauses(problem, causes, begun) {
   const { title, errors } = problem;
   // A single problem has one row with its detail; a list by location would show it again.
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
-  /** @type {Set<string>} */
-  const ignored = new Set();
+  /** @type {Set<string>} */ const ignored = new Set();
   const refused = h("div");
   const button = actionButton("Ignore and read again", "primary", readAgain, refused, { needs: "write" });
 
@@ -110,9 +92,7 @@ function problemCauses(problem, causes, begun) {
 
   const canIgnore = causes.some((cause) => cause.can_ignore);
   choose("", false);
-  return h(
-    "section.panel.faults.rows",
-    { "aria-label": "Problems by cause" },
+  return h("section.panel.faults.rows", { "aria-label": "Problems by cause" }, [
     h("h2", title, " ", h("span.severity", { "data-severity": "error" }, totalLabel(causes))),
     only?.file && hint("In ", h("code", only.file), "."),
     canIgnore && hint("The file can be read again without the columns that you ignore."),
@@ -125,13 +105,11 @@ function problemCauses(problem, causes, begun) {
     canIgnore && [h("div.actions", button), refused],
     errors.length > 0 &&
       !only &&
-      h(
-        "details.more",
-        { open: errors.length <= MAX_OPEN_ERRORS },
+      h("details.more", { open: errors.length <= MAX_OPEN_ERRORS }, [
         h("summary", "Problems by location"),
         ...locationTable(problem),
-      ),
-  );
+      ]),
+  ]);
 }
 
 /** The list of problems by location is open up to this number. */
@@ -146,21 +124,16 @@ function totalLabel(causes) {
 /** @param {FaultyFile} problem */
 function problemTable(problem) {
   const { title, errors, more } = problem;
-  return h(
-    "section.panel.faults",
-    { "aria-label": "Problems" },
-    h(
-      "h2",
+  return h("section.panel.faults", { "aria-label": "Problems" }, [
+    h("h2", [
       title,
       " ",
-      h(
-        "span.severity",
-        { "data-severity": "error" },
+      h("span.severity", { "data-severity": "error" }, [
         `${counted(errors.length, "problem")}${more ? " and more" : ""}`,
-      ),
-    ),
+      ]),
+    ]),
     ...locationTable(problem),
-  );
+  ]);
 }
 
 /** @param {FaultyFile} problem @returns {Child[]} */
@@ -210,12 +183,10 @@ function datasetViews(dataset) {
     { name: "queries", label: "Queries", number: statistics.queries, fill: queries },
   ].map((view) => ({
     ...view,
-    link: h(
-      "a",
-      { href: datasetPage(id, view.name) },
+    link: h("a", { href: datasetPage(id, view.name) }, [
       view.label,
       !!view.number && h("small", " ", count(view.number)),
-    ),
+    ]),
     node: h("div.view", { "data-view": view.name || "overview", hidden: true }),
   }));
 
@@ -269,8 +240,7 @@ function overview(container, { id, statistics, findings }) {
 
 /** @param {HTMLElement} container @param {ReadDataset} dataset @param {string} wanted */
 function features(container, { id, statistics }, wanted) {
-  /** @param {string} name */
-  const search = (name) => remember("features", name);
+  const search = (/** @type {string} */ name) => remember("features", name);
   loadInto(container, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
 }
 
@@ -284,8 +254,7 @@ const container = elementById("dataset");
 const read = conditionalReader();
 const readJob = conditionalReader();
 const create = creator();
-/** @type {Dataset | null} */
-let shown = null;
+/** @type {Dataset | null} */ let shown = null;
 const bar = progressBar();
 
 const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "dataset", id, list: "/datasets" }));
@@ -305,8 +274,7 @@ function draw(dataset) {
   document.title = `${name} · Rankery`;
   container.removeAttribute("aria-busy");
   container.dataset.status = status;
-  replace(
-    container,
+  replace(container, [
     h("div.page-head", h("div.job-heading", h("h1", name), statusBadge(status)), datasetActions(dataset)),
     metaLine(
       sourceLabel(dataset),
@@ -316,7 +284,7 @@ function draw(dataset) {
     ),
     parts && siblings(parts),
     ...contents(dataset),
-  );
+  ]);
 }
 
 /** @param {Dataset} dataset @returns {Child[]} */
@@ -347,10 +315,8 @@ function resultLinks() {
 function siblings(parts) {
   /** @param {string} part */
   const link = (part) => h("a", { href: datasetPage(parts[part]), "aria-current": parts[part] === id && "page" }, part);
-  return h(
-    "nav.tabs.small.siblings",
-    { "aria-label": "Datasets of this upload" },
+  return h("nav.tabs.small.siblings", { "aria-label": "Datasets of this upload" }, [
     h("span", "Same upload:"),
     ...DATASET_ROLES.filter((part) => parts[part]).map(link),
-  );
+  ]);
 }

@@ -6,7 +6,8 @@ import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/paths.js";
 import { creator, apiError, request } from "../page/api.js";
-import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
+import { announce, elementById, find, findAll, h } from "../page/dom.js";
+import { alertText, confirmed } from "../page/parts.js";
 import { count, counted, short, size } from "../page/format.js";
 import {
   DATA_FIELDS,
@@ -19,8 +20,7 @@ import {
 } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {ListColumn[]} */
-const COLUMNS = [
+/** @type {ListColumn[]} */ const COLUMNS = [
   ...dataColumns(datasetPage, ["queries", "documents", "features"]),
   fieldColumn("statistics", "Documents per query", (all) => lengthLabel(all?.documents_per_query), {
     key: "length",
@@ -60,12 +60,9 @@ function deleteTicked({ ids, items, clear, reload }) {
   const button = h("button.danger.quiet", { click, needs: "write" }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {
     const only = ids.length === 1 && items.get(ids[0])?.name;
-    const sure = await confirmed(
-      `Delete ${only || counted(ids.length, "dataset")}?`,
+    const sure = await confirmed(`Delete ${only || counted(ids.length, "dataset")}?`, "Delete", [
       `${trashLabel()} Models trained on it are kept.`,
-      "Delete",
-      "Keep",
-    );
+    ]);
     if (!sure) {
       button.focus();
       return;
@@ -79,7 +76,6 @@ function deleteTicked({ ids, items, clear, reload }) {
   }
   /**
    * Report the deleted datasets. Datasets in use stay selected, with the reason.
-   *
    * @param {{id: string, outcome: string, detail?: string | null}[]} outcomes
    */
   function report(outcomes) {
@@ -96,9 +92,7 @@ function deleteTicked({ ids, items, clear, reload }) {
 
 /**
  * Bind the form that uploads judged data: one file, or the parts of a split, with reading options.
- *
- * @param {HTMLFormElement} form
- * @param {(dataset: Schemas["Dataset"]) => void} uploaded
+ * @param {HTMLFormElement} form @param {(dataset: Schemas["Dataset"]) => void} uploaded
  */
 function uploadForm(form, uploaded) {
   previewFiles(form);

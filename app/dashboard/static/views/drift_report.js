@@ -4,7 +4,8 @@ import { VERDICTS } from "../models/drift.js";
 import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
-import { elementById, h, hint, metaLine, replace, statusBadge } from "../page/dom.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { hint, metaLine, statusBadge } from "../page/parts.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
@@ -24,26 +25,27 @@ function show(report) {
   const { model, model_id: modelId, job_id: job, since, until, sentence, verdict, queries, documents } = report;
   const [status, words] = VERDICTS[verdict];
   document.title = `Drift of ${model} · Rankery`;
-  replace(
-    container,
-    h(
-      "div.page-head",
-      h(
-        "div.job-heading",
+  replace(container, [
+    h("div.page-head", [
+      h("div.job-heading", [
         h("h1", h("span.kind", "Drift of "), h("a.quiet-link", { href: modelPage(modelId) }, model)),
         statusBadge(status, words),
-      ),
+      ]),
       job && h("div.actions", h("a.button.quiet", { href: jobPage(job) }, "Job")),
-    ),
+    ]),
     metaLine(
       ["Samples from ", timeElement(since), " to ", timeElement(until)],
-      `${counted(queries, "query", "queries")}, ${counted(documents, "document")}`,
+      counts({ queries, documents }),
       h("code", id),
     ),
     h("p.verdict-line", { "data-verdict": { drift: "worse", none: "better", too_few: "same" }[verdict] }, sentence),
     ...report.comparisons.map(comparison),
-  );
+  ]);
 }
+
+/** @param {{queries: number, documents: number}} of samples or of their reference */
+const counts = ({ queries, documents }) =>
+  `${counted(queries, "query", "queries")} and ${counted(documents, "document")}`;
 
 /** @param {Compared} compared */
 function comparison(compared) {
@@ -65,23 +67,18 @@ function comparison(compared) {
 
   const worst = [...rows].sort((one, two) => (two.psi ?? -1) - (one.psi ?? -1))[0];
   if (worst) pick(worst);
-  return h(
-    "section.panel",
+  return h("section.panel", [
     h("h2", title),
-    hint(
-      `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
-    ),
+    hint(sentence, reference.queries > 0 && ` The reference has ${counts(reference)}.`),
     picture,
     rows.length > 0 && table.node,
-  );
+  ]);
 }
 
 /** @param {(feature: Feature) => void} pick @returns {Column<Feature>[]} */
 function columns(pick) {
-  /** @param {number | null} value */
-  const number = (value) => (value === null ? "–" : fixed(value, 3));
-  /** @param {number | null} value */
-  const share = (value) => (value === null ? "–" : percent(value, 1));
+  const number = (/** @type {number | null} */ value) => (value === null ? "–" : fixed(value, 3));
+  const share = (/** @type {number | null} */ value) => (value === null ? "–" : percent(value, 1));
   return [
     {
       label: "Feature",

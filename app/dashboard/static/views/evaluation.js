@@ -25,28 +25,27 @@ import {
 } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
-import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace } from "../page/dom.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { dataTable, factList, hint, metaLine, numberHeads } from "../page/parts.js";
 import { count, metric, timeElement, joined } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */
 function evaluationActions(evaluation) {
   const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
-  const files = h(
-    "div.menu-items",
+  const files = h("div.menu-items", [
     file(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
     file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
-  );
+  ]);
   const compared = ranking || evaluation.system;
   if (ranking) offerRanking(files, ranking);
   else if (job) offerRankingOfJob(files, job);
-  return h(
-    "div.actions",
+  return h("div.actions", [
     h("a.button", { href: comparisonFormPage([compared], dataset) }, "Compare"),
     model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     h("details.menu", h("summary.button.quiet", "Download"), files),
     deleteButton("evaluations", id),
-  );
+  ]);
 }
 
 /** @param {string} href @param {string} words @param {string} name */
@@ -56,8 +55,7 @@ function file(href, words, name) {
 
 /** @param {HTMLElement} files @param {string} ranking */
 function offerRanking(files, ranking) {
-  /** @param {string} format */
-  const address = (format) => rankingApi(ranking, `?format=${format}`);
+  const address = (/** @type {string} */ format) => rankingApi(ranking, `?format=${format}`);
   files.prepend(
     h("a", { href: rankingPage(ranking) }, "Open the ranking"),
     file(address("trec"), "Ranking (TREC run)", `${ranking}.run`),
@@ -83,8 +81,7 @@ const QUANTILES = [
 /** @param {Evaluation} evaluation */
 function metricNumbers({ metrics, contract }) {
   const numbers = numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out");
-  return h(
-    "section.panel.numbers",
+  return h("section.panel.numbers", [
     h("div.panel-head", h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     dataTable("Numbers", ["Metric", numbers], Object.entries(metrics), ([name, summary]) => [
       [name, !summary.higher_is_better && h("span.tag.plain", "lower is better")],
@@ -96,13 +93,12 @@ function metricNumbers({ metrics, contract }) {
     ]),
     h("h3", "Metric definitions ", contract && h("small", presetLabel(contract))),
     factList("conventions", conventionEntries(metrics)),
-  );
+  ]);
 }
 
 /** Describe the conventions of metrics; metrics with the same conventions share an entry. @param {Evaluation["metrics"]} metrics */
 function conventionEntries(metrics) {
-  /** @type {Map<string, string[]>} */
-  const together = new Map();
+  /** @type {Map<string, string[]>} */ const together = new Map();
   for (const [name, { contract }] of Object.entries(metrics)) {
     const words = contractLabel(contract) || "needs no convention";
     together.set(words, [...(together.get(words) || []), name]);
@@ -137,8 +133,7 @@ function draw(evaluation) {
   const { system, dataset_id: dataset, created_at: created, metrics, diagnostics, findings } = evaluation;
   const names = Object.keys(metrics);
   document.title = `${system} · Rankery`;
-  replace(
-    container,
+  replace(container, [
     h("div.page-head", headingOn(system, "on", dataset), evaluationActions(evaluation)),
     metaLine("Evaluation", timeElement(created), h("code", id)),
     resultFindings(findings),
@@ -148,7 +143,7 @@ function draw(evaluation) {
     clickEstimates(evaluation),
     diagnostics && diagnosticsPanel(diagnostics),
     queryValues(evaluation),
-  );
+  ]);
 }
 
 /** Draw the metrics against their cutoffs, with the baselines. @param {Evaluation} evaluation */
@@ -210,9 +205,7 @@ function againstBaselines({ system, metrics, baselines }) {
 
 /**
  * Return a sort function that puts the best baseline first.
- *
- * @param {string} metric
- * @param {{higher_is_better: boolean}} summary
+ * @param {string} metric @param {{higher_is_better: boolean}} summary
  */
 function byMean(metric, { higher_is_better: higher }) {
   /** @param {Schemas["Baseline"]} baseline */

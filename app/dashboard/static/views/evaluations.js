@@ -70,8 +70,7 @@ async function offerChoices() {
   const wanted = urlParameters.get("dataset_id");
   const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), wanted);
   let datasetOffered = Promise.resolve();
-  /** @param {string[]} references */
-  const chosen = (references) => {
+  const chosen = (/** @type {string[]} */ references) => {
     datasetOffered = offer(references).catch((error) => showUnread(form, error));
   };
   const offered = Promise.all([offerSystems(input, { runs: true, chosen }), offerContracts(form)]);

@@ -1,6 +1,5 @@
 /**
- * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration.
- * @module
+ * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration. @module
  */
 import { actionButtons } from "../page/actions.js";
 import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
@@ -11,20 +10,8 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/paths.js";
 import { conditionalReader, request } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
-import {
-  announce,
-  changeDetector,
-  confirmed,
-  elementById,
-  h,
-  metaLine,
-  panel,
-  problemBox,
-  replace,
-  setAttribute,
-  setText,
-  statusBadge,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { confirmed, metaLine, panel, problemBox, statusBadge } from "../page/parts.js";
 import { count, duration, metric, short, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
@@ -40,10 +27,8 @@ const readTrainings = conditionalReader();
 /** @type {((experiment: Experiment, trainings: Training[]) => void) | null} */
 let view = null;
 let lastStatus = "";
-/** @type {Experiment | null} */
-let shown = null;
-/** @type {Training[]} */
-let trainings = [];
+/** @type {Experiment | null} */ let shown = null;
+/** @type {Training[]} */ let trainings = [];
 
 const pollNow = poll(refresh, (problem) =>
   showMissing(container, problem, { noun: "experiment", id, list: "/experiments" }),
@@ -70,20 +55,18 @@ function build(first) {
   const report = reportPanels();
   const trainings = trainingsPanel(first);
   const [hasChanged, isNewOutcome] = [changeDetector(), changeDetector()];
-  showOnly(
-    container,
-    h(
-      "div.page-head",
+  showOnly(container, [
+    h("div.page-head", [
       h("div.job-heading", h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")),
       actions.node,
-    ),
+    ]),
     metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", first.id)),
     actions.failure,
     progress,
     outcome,
     report.node,
     trainings.node,
-  );
+  ]);
   return (/** @type {Experiment} */ experiment, /** @type {Training[]} */ items) => {
     document.title = `${experiment.paper}: ${experiment.status} · Rankery`;
     setText(status, experiment.status);
@@ -92,12 +75,11 @@ function build(first) {
     if (hasChanged(experiment)) showProgress(progress, experiment);
     const { problem, sentence, report: found, estimate } = experiment;
     if (isNewOutcome([problem, sentence, found, estimate]))
-      replace(
-        outcome,
+      replace(outcome, [
         problem && problemBox(problem),
         (sentence || found) && resultPanel(experiment),
         estimatePanel(estimate),
-      );
+      ]);
     report.update(found);
     trainings.update(items);
   };
@@ -109,10 +91,8 @@ function showProgress(node, experiment) {
   const all = trainingCount(counts);
   const ended = counts.succeeded + counts.failed + counts.cancelled;
   const waiting = counts.planned + counts.queued;
-  replace(
-    node,
-    h(
-      "div.study-tiles",
+  replace(node, [
+    h("div.study-tiles", [
       progressTile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
@@ -123,10 +103,10 @@ function showProgress(node, experiment) {
       progressTile("Scale", scale, dry ? "dry run" : null),
       progressTile("Data", experiment.data, dataDetail(experiment)),
       progressTile("Tables", count(tables.length), tables.map(tableName).join(", ")),
-    ),
+    ]),
     isRunning(experiment) &&
       h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),
-  );
+  ]);
 }
 
 /** @param {Experiment} experiment */
@@ -143,13 +123,11 @@ function resultPanel({ paper, sentence, report }) {
   /** @param {string} format @param {string} words @param {string} suffix */
   const link = (format, words, suffix) =>
     h("a.button.quiet", { href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` }, words);
-  return h(
-    "section.finding-panel",
-    { "aria-label": "Result" },
+  return h("section.finding-panel", { "aria-label": "Result" }, [
     h("p.sentence", sentence ?? "Tables so far."),
     report &&
       h("p.actions", link("markdown", "Markdown", "md"), link("csv", "CSV", "csv"), link("latex", "LaTeX", "tex")),
-  );
+  ]);
 }
 
 /** @param {ExperimentEstimate | null} estimate */
@@ -179,8 +157,7 @@ function estimatePanel(estimate) {
   ];
   const table = sortableTable(columns, { label: "Measured trainings" });
   table.show(estimate.measured);
-  return panel(
-    "Estimate",
+  return panel("Estimate", [
     tileList([
       ["Trainings", count(estimate.runs)],
       ["Trees at most", count(estimate.trees)],
@@ -188,7 +165,7 @@ function estimatePanel(estimate) {
       ["On one worker", estimate.hours ? duration(estimate.hours * 3600) : "under 2 s"],
     ]),
     table.node,
-  );
+  ]);
 }
 
 /** @param {number | null} value */
@@ -198,8 +175,7 @@ function seconds(value) {
 
 /** @param {Experiment} experiment */
 function trainingsPanel({ folds }) {
-  /** @type {Column<Training>[]} */
-  const columns = [
+  /** @type {Column<Training>[]} */ const columns = [
     { label: "Method", value: ({ method }) => method },
     ...(folds.length ? [{ label: "Fold", number: true, value: (/** @type {Training} */ { fold }) => fold }] : []),
     {
@@ -223,8 +199,7 @@ function trainingsPanel({ folds }) {
       cell: ({ job_id: job }) => job && h("a", { href: jobPage(job), title: job }, "Open job page"),
     },
   ];
-  /** @type {string[]} */
-  let varied = [];
+  /** @type {string[]} */ let varied = [];
   /** Return the settings that differ between the trainings. @param {Training} training */
   const settings = (training) =>
     varied
@@ -254,9 +229,7 @@ function trainingsPanel({ folds }) {
 
 /**
  * Return the hyperparameters of trees, or those of another scorer.
- *
- * @param {Pick<Training, "hyperparameters" | "scorer">} training
- * @returns {Record<string, Json>}
+ * @param {Pick<Training, "hyperparameters" | "scorer">} training @returns {Record<string, Json>}
  */
 function hyperparametersOf({ hyperparameters, scorer }) {
   return { ...Object(hyperparameters), ...Object(scorer) };
@@ -278,11 +251,9 @@ function experimentActions() {
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
-    const sure = await confirmed(
-      "Cancel this experiment?",
+    const sure = await confirmed("Cancel this experiment?", "Cancel the experiment", [
       "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
-      "Cancel the experiment",
-    );
+    ]);
     if (sure) await request(experimentApi(id, "/cancel"), { method: "POST" });
   }
 
@@ -295,12 +266,11 @@ function experimentActions() {
       const isIncomplete = counts.succeeded < trainingCount(counts);
       if (!hasChanged([status, isIncomplete])) return;
       const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
-      replace(
-        node,
+      replace(node, [
         resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
         isRunning(experiment) && button("Cancel", cancel, "danger quiet"),
         !isRunning(experiment) && remove,
-      );
+      ]);
     },
   };
 }

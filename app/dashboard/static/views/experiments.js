@@ -6,7 +6,8 @@ import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
-import { elementById, find, findAll, h, replace, setText, statusBadge } from "../page/dom.js";
+import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
+import { statusBadge } from "../page/parts.js";
 import { CREATED, fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 

@@ -9,7 +9,8 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/paths.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
-import { announce, elementById, h, hint, metaLine, panel, replace } from "../page/dom.js";
+import { announce, elementById, h, replace } from "../page/dom.js";
+import { hint, metaLine, panel } from "../page/parts.js";
 import { count, counted, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -20,8 +21,7 @@ const container = elementById("interleaving");
 const read = conditionalReader();
 const readVerdict = conditionalReader();
 const result = h("div.view");
-/** @type {Interleaving | null} */
-let shown = null;
+/** @type {Interleaving | null} */ let shown = null;
 /** @type {Schemas["InterleavingVerdict"] | null} */
 let shownVerdict = null;
 
@@ -45,13 +45,11 @@ async function refresh() {
 function draw(interleaving) {
   shown = interleaving;
   document.title = `${interleaving.name} · Rankery`;
-  showOnly(
-    container,
-    h(
-      "div.page-head",
+  showOnly(container, [
+    h("div.page-head", [
       h("h1", interleaving.name),
       h("div.actions", clickLogButton(), confirmedDeleteButton("interleavings", interleaving, CONSEQUENCE)),
-    ),
+    ]),
     metaLine(
       interleaving.method.replaceAll("_", " "),
       ["created ", timeElement(interleaving.created_at)],
@@ -60,7 +58,7 @@ function draw(interleaving) {
     result,
     rankers(interleaving),
     clientCode(interleaving),
-  );
+  ]);
 }
 
 /** @param {Interleaving} interleaving @param {Schemas["InterleavingVerdict"]} verdict @returns {Child[]} */
@@ -69,8 +67,7 @@ function verdictParts({ unit, difference }, verdict) {
   const decided = Math.max(0, ...pairs.map((pair) => pair.decided));
   const figures = pairs.map((pair) => preferenceFigure(pair, unit)).filter((figure) => figure !== null);
   return [
-    panel(
-      "Verdict",
+    panel("Verdict", [
       h("p.sentence", sentence),
       tileList([
         ["Lists shown", count(lists)],
@@ -78,23 +75,21 @@ function verdictParts({ unit, difference }, verdict) {
         [`Decided ${unit}s`, count(decided), neededLabel(pairs, unit)],
         ["Fixed sample size", count(size), `if ${differenceLabel(difference, pairs)}`],
       ]),
-    ),
+    ]),
     figures.length > 0 &&
-      panel(
-        "The test so far",
+      panel("The test so far", [
         ...figures,
         hint(
           "The test ends where the share is far enough from one half, or where a difference of interest is excluded. Frequent checks do not increase its error.",
         ),
-      ),
+      ]),
     clicked > 0 &&
-      panel(
-        "Credit",
+      panel("Credit", [
         creditTable(pairs),
         h("h3", "Share of the first ranker above one half"),
         deltaFigure(pairs),
         hint("Over all lists with a click; 95% intervals by bootstrap over users."),
-      ),
+      ]),
   ];
 }
 
@@ -106,11 +101,10 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
     window > 0 ? `clicks count for ${duration(window)}` : "clicks always count",
     `error ${error}, miss ${miss}`,
   ];
-  return panel(
-    "Rankers",
+  return panel("Rankers", [
     h(
       "ul.rankers",
-      ...names.map((name) =>
+      names.map((name) =>
         h(
           "li",
           models ? h("a", { href: modelPage(name) }, name) : name,
@@ -119,7 +113,7 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
       ),
     ),
     hint(`Lists ${settings.join("; ")}.`),
-  );
+  ]);
 }
 
 /** Show client code for a search engine, which requests lists and sends clicks. @param {Interleaving} interleaving */
@@ -133,11 +127,10 @@ client = rankery.Client(${JSON.stringify(serviceUrl())})
 shown = client.interleaved_list(${JSON.stringify(id)}, "red shoes", user="u-17", ${input})
 client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 `;
-  return h(
-    "details.panel.as-code",
+  return h("details.panel.as-code", [
     h("summary", h("h2", "Show lists and send clicks")),
     h("div", snippet("Python", code)),
-  );
+  ]);
 }
 
 /** Return the button that makes a click log of the lists and opens it. */

@@ -22,23 +22,8 @@ import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing, showOnly } from "../page/content.js";
-import {
-  announce,
-  bodyRows,
-  changeDetector,
-  elementById,
-  find,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  replace,
-  scrollRegion,
-  setAttribute,
-  setText,
-  statusBadge,
-  tableHead,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, find, h, replace, setAttribute, setText } from "../page/dom.js";
+import { bodyRows, hint, metaLine, numberHeads, scrollRegion, statusBadge, tableHead } from "../page/parts.js";
 import { briefDuration, count, elapsed, momentLabel, size, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -64,13 +49,11 @@ function hasHistory({ attempts = [] }) {
 function attemptsPanel() {
   const words = hint();
   const table = h("table");
-  const node = h(
-    "section.panel.attempts",
-    { hidden: true },
+  const node = h("section.panel.attempts", { hidden: true }, [
     h("h2", "Attempts"),
     words,
     scrollRegion("Attempts of the job", table),
-  );
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -114,11 +97,7 @@ function timesLabel(times) {
 
 /**
  * Return the cells of an attempt. Its end comes first, so that it stays visible where the table is cut off.
- *
- * @param {Attempt} attempt
- * @param {number} number
- * @param {Job} job
- * @returns {Content}
+ * @param {Attempt} attempt @param {number} number @param {Job} job @returns {Content}
  */
 function attemptCells({ worker, started_at: started, ended_at: ended, ending, detail, ...attempt }, number, job) {
   const from = attempt.resumed_from;
@@ -143,13 +122,11 @@ function phasesPanel() {
   const [took, memory] = numberHeads("Took", "Peak memory");
   const heads = ["Phase", took, h("td.bar-cell"), memory];
   const note = hint();
-  const node = h(
-    "section.panel.phases",
-    { hidden: true },
+  const node = h("section.panel.phases", { hidden: true }, [
     h("h2", "Phases"),
     h("table", tableHead(...heads), rows),
     note,
-  );
+  ]);
   const hasChanged = changeDetector();
 
   /** @param {Job} job */
@@ -163,7 +140,7 @@ function phasesPanel() {
     const shown = most > 0 ? heads : heads.slice(0, -1);
     replace(
       rows,
-      ...bodyRows(shown, phases, ({ phase, seconds, peak_memory_bytes: bytes }) => [
+      bodyRows(shown, phases, ({ phase, seconds, peak_memory_bytes: bytes }) => [
         h("span.beside-bar", phase),
         briefDuration(seconds),
         h("td.bar-cell", bar(seconds / longest)),
@@ -181,8 +158,7 @@ function noteLabel(attempts, most) {
   return joined([whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]);
 }
 
-/** @type {Record<string, string>} */
-const LOGGED_ENDINGS = {
+/** @type {Record<string, string>} */ const LOGGED_ENDINGS = {
   succeeded: "succeeded",
   refused: "refused",
   failed: "failed",
@@ -210,26 +186,25 @@ function jobLog() {
 
 /** @param {LogEntry} entry */
 function line([at, words, detail]) {
-  return h(
-    "li",
+  return h("li", [
     h("span.moment", { title: at }, at ? momentLabel(new Date(at)) : "now"),
     h("span", words, detail && h("small", ` ${detail}`)),
-  );
+  ]);
 }
 
 /** @param {Job} job @returns {LogEntry[]} */
 function eventsOf(job) {
   const { attempts = [], created_at: created, finished_at: finished, key_id: key, status, progress } = job;
-  /** @type {LogEntry[]} */
-  const events = [
+  /** @type {LogEntry[]} */ const events = [
     [
       created,
       key ? `submitted with the key ${key}` : "submitted",
       job.priority === "normal" ? null : `${job.priority} priority`,
     ],
   ];
-  for (const { number, worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } of attempts) {
-    const start = number > 1 ? `attempt ${number}` : "started";
+  for (const [index, attempt] of attempts.entries()) {
+    const { worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } = attempt;
+    const start = index > 0 ? `attempt ${index + 1}` : "started";
     events.push([
       started,
       from ? `${start}, resumed from ${iterationWord(job)} ${count(from)}` : start,
@@ -271,9 +246,7 @@ async function refresh() {
 
 /**
  * Draw the page without its changing parts, and return the function that updates them.
- *
- * @param {Job} first
- * @returns {Promise<(job: Job) => Promise<void>>}
+ * @param {Job} first @returns {Promise<(job: Job) => Promise<void>>}
  */
 async function build(first) {
   const heading = h("h1", first.title);

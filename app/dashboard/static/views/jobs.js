@@ -11,7 +11,8 @@ import { compareJobsPage, datasetPage, jobApi, jobPage, modelPage, studyPage } f
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
-import { alertText, announce, h } from "../page/dom.js";
+import { announce, h } from "../page/dom.js";
+import { alertText } from "../page/parts.js";
 import { count, counted, elapsed, metric } from "../page/format.js";
 import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
@@ -48,11 +49,7 @@ const COLUMNS = [
     "started_at",
     "Duration",
     (started, { finished_at: ended }) => started && ended && elapsed(started, ended),
-    {
-      key: "duration",
-      sort: "duration",
-      number: true,
-    },
+    { key: "duration", sort: "duration", number: true },
   ),
   fieldColumn("spec", "Scorer", scorerName, { key: "scorer", fields: ["spec.scorer"], optional: true }),
   timeColumn("started", "Started", { optional: true }),
@@ -120,13 +117,9 @@ function details(job, changed) {
 
 /**
  * Return the ids of the selected jobs that an action applies to, including jobs of other pages, whose state is unknown.
- *
- * @param {Ticked} ticked
- * @param {(job: Job) => boolean} wanted
+ * @param {Ticked} ticked @param {(job: Job) => boolean} wanted
  */
-function tickedIds({ ids, items }, wanted) {
-  return ids.filter((id) => !items.has(id) || wanted(items.get(id)));
-}
+const tickedIds = ({ ids, items }, wanted) => ids.filter((id) => !items.has(id) || wanted(items.get(id)));
 
 /** @param {Ticked} ticked */
 function compareTrainings(ticked) {
@@ -145,8 +138,7 @@ function cancelActive(ticked) {
   const ids = tickedIds(ticked, isActive);
   if (!ids.length) return null;
   async function cancel() {
-    /** @type {{outcome: string}[]} */
-    const items = [];
+    /** @type {{outcome: string}[]} */ const items = [];
     for (let at = 0; at < ids.length; at += MAX_CANCELLED) {
       const json = { ids: ids.slice(at, at + MAX_CANCELLED) };
       items.push(...(await request("/v1/jobs/cancel", { method: "POST", json })).body.items);

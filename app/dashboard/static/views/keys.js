@@ -2,7 +2,8 @@
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { apiError, getAll, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, hint, replace, alertText } from "../page/dom.js";
+import { announce, elementById, find, h, replace } from "../page/dom.js";
+import { confirmed, hint, alertText } from "../page/parts.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { showSecret } from "../settings/labels.js";
@@ -18,7 +19,7 @@ const form = elementById("key-form", HTMLFormElement);
 const expires = elementById("expires", HTMLInputElement);
 
 create.addEventListener("click", () => dialog.showModal());
-find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 onSubmit(form, send);
 
 /** @type {ReturnType<typeof sortableTable<Schemas["Key"]>>} */
@@ -71,7 +72,7 @@ function revokeButton(key) {
   async function revoke() {
     const consequence =
       "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.";
-    if (!(await confirmed(`Revoke ${key.name}?`, consequence, "Revoke"))) return;
+    if (!(await confirmed(`Revoke ${key.name}?`, "Revoke", consequence))) return;
     await request(`/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" });
     announce(`${key.name} was revoked.`);
     await show();
@@ -81,8 +82,7 @@ function revokeButton(key) {
 }
 
 async function send() {
-  /** @type {Record<string, unknown>} */
-  const payload = { ...payloadOf(form) };
+  /** @type {Record<string, unknown>} */ const payload = { ...payloadOf(form) };
   // The key expires at the end of the chosen day in the time zone of the browser.
   if (expires.value) payload.expires_at = new Date(`${expires.value}T23:59:59`).toISOString();
   const { body } = await request("/v1/keys", { method: "POST", json: payload });

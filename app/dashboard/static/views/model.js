@@ -23,23 +23,11 @@ import {
 } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { loadInto, openObject } from "../page/content.js";
-import {
-  disclosure,
-  elementById,
-  factList,
-  find,
-  findAll,
-  h,
-  hint,
-  metaLine,
-  problemBox,
-  replace,
-  setAttribute,
-  panel,
-} from "../page/dom.js";
+import { elementById, find, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { disclosure, factList, hint, metaLine, problemBox, panel } from "../page/parts.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
-/** @typedef {readonly [name: string, value: Child | Child[]]} Fact */
+/** @typedef {readonly [name: string, value: Children]} Fact */
 
 /** @param {Model} model @returns {Node[]} */
 function modelHead(model) {
@@ -53,21 +41,17 @@ function modelHead(model) {
     "on the test data",
   ]);
   return [
-    h(
-      "div.page-head",
+    h("div.page-head", [
       h("h1", title ?? reference, ...aliases.map((alias) => h("span.tag", `@${alias}`))),
-      h(
-        "div.actions",
+      h("div.actions", [
         h("a.button", { href: comparisonFormPage([reference]) }, "Compare"),
-        h(
-          "a.button.quiet",
-          { href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
+        h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` }, [
           "Evaluations",
-        ),
+        ]),
         h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("models", id),
-      ),
-    ),
+      ]),
+    ]),
     metaLine(
       title && reference,
       [
@@ -128,14 +112,12 @@ function lineagePanel(model) {
   const imported = source === "imported";
   const automatic = isAutomatic(model);
   if (!lineage)
-    return h(
-      "section.panel",
+    return h("section.panel", [
       head,
       hint("The model was created before the lineage was recorded."),
       factList("facts wide", [checksum]),
-    );
-  return h(
-    "section.panel.lineage",
+    ]);
+  return h("section.panel.lineage", [
     h("div.panel-head", head, hint(lineageHint(imported, automatic))),
     factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
@@ -156,7 +138,7 @@ function lineagePanel(model) {
     ]),
     disclosure("Request as JSON", h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),
     !imported && !automatic && reproduction(model),
-  );
+  ]);
 }
 
 /** @param {boolean} imported @param {boolean} automatic */
@@ -194,13 +176,11 @@ function reproduction({ id }) {
 function reproductionResult(job) {
   const { equal, sha256 } = job.result ?? {};
   if (equal)
-    return h(
-      "p.verdict-line",
-      { "data-verdict": "better" },
+    return h("p.verdict-line", { "data-verdict": "better" }, [
       h("strong", "The model file is identical."),
       " ",
       h("code.digest", sha256),
-    );
+    ]);
   return problemBox({ title: "Comparison of the files", detail: outcomeDetail(job) });
 }
 
@@ -223,8 +203,7 @@ async function aboutView(model) {
 /** @param {Model} model */
 function settings({ loss, scorer, hyperparameters }) {
   if (!loss) return null;
-  /** @param {Record<string, Json> | null} values */
-  const facts = (values) => {
+  const facts = (/** @type {Record<string, Json> | null} */ values) => {
     const known = Object.entries(values || {}).filter(([, value]) => value !== null);
     return factList(
       "facts",
@@ -236,15 +215,9 @@ function settings({ loss, scorer, hyperparameters }) {
 }
 
 // The data of a view is read when the view is first shown.
-/**
- * @typedef {object} View
- * @property {string} name
- * @property {string} label
- * @property {(model: Model, view: HTMLElement) => Promise<Child[]>} fill
- */
+/** @typedef {{name: string, label: string, fill: (model: Model, view: HTMLElement) => Promise<Child[]>}} View */
 
-/** @type {View[]} */
-const VIEWS = [
+/** @type {View[]} */ const VIEWS = [
   { name: "about", label: "About", fill: aboutView },
   { name: "versions", label: "Versions", fill: versionsView },
   {
@@ -270,8 +243,7 @@ const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 const ref = pageObjectId();
 const container = elementById("model");
 const views = elementById("views");
-/** @type {Set<string>} */
-const filled = new Set();
+/** @type {Set<string>} */ const filled = new Set();
 
 openObject(container, open, { noun: "model", list: "/models", sentence: `No model has the id or name ${ref}.` });
 
@@ -304,12 +276,10 @@ function show(model) {
 async function versionsView({ id, name }) {
   const link = h("a.button", { role: "link", "aria-disabled": "true", title: "Tick two or more models" }, "Compare");
   const box = modelTicks(link);
-  /** @param {Model} model */
-  const tick = (model) => box(`${name}:${model.version}`, model.created_at);
-  const head = h(
-    "div.panel-head",
+  const tick = (/** @type {Model} */ model) => box(`${name}:${model.version}`, model.created_at);
+  const head = h("div.panel-head", [
     h("h2", `Versions of ${name}`),
     h("div.actions", link, h("a.button.quiet", { href: modelPage(name) }, "Latest")),
-  );
+  ]);
   return [h("section.panel", head, versionTable(name, { tick, current: id }))];
 }

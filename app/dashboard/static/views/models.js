@@ -9,7 +9,8 @@ import { kindName } from "../models/network.js";
 import { comparisonFormPage, modelPage, openPage } from "../page/paths.js";
 import { Problem } from "../page/api.js";
 import { tagList } from "../page/content.js";
-import { elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
+import { problemBox } from "../page/parts.js";
 import { count, metric, size } from "../page/format.js";
 import { CREATED, DATASET, fieldColumn, metricColumns, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
@@ -63,7 +64,6 @@ function tested({ metrics, job_id: job }, name) {
 
 /**
  * Bind the form that imports a model, and show the progress of its upload and of its job.
- *
  * @param {HTMLFormElement} form
  * @param {HTMLElement} container of the job
  * @param {(modelId: string) => void} imported

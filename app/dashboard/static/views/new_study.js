@@ -37,7 +37,7 @@ async function prepare() {
   const losses = [...items].sort((one, other) => one.name.localeCompare(other.name));
   replace(
     elementById("base-loss"),
-    ...losses.map(({ name }) => h("option", { value: name, selected: name === "lambdarank" }, name)),
+    losses.map(({ name }) => h("option", { value: name, selected: name === "lambdarank" }, name)),
   );
   const scorer = elementById("base-scorer", HTMLSelectElement);
   const newSpace = searchSpace(

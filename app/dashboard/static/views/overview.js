@@ -7,7 +7,8 @@ import { statusWord } from "../jobs/labels.js";
 import { championList } from "../models/champions.js";
 import { jobPage } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
-import { announce, elementById, h, hint, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { problemBox } from "../page/parts.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
@@ -26,25 +27,22 @@ function jobLine(first) {
       setText(status, statusWord(job));
       setAttribute(status, "data-status", job.status);
       setText(name, job.title);
-      replace(
-        meta,
+      replace(meta, [
         job.kind_label,
         " · ",
         job.started_at ? "begun " : "submitted ",
         timeElement(job.started_at || job.created_at),
-      );
+      ]);
       bar.update(job);
     },
   };
 }
 
-/** @type {Record<string, string>} */
-const LANES = { training: "training", quick: "short-job" };
+/** @type {Record<string, string>} */ const LANES = { training: "training", quick: "short-job" };
 
 /**
  * Return a banner if jobs wait and no worker of their lane runs, with the command that starts one, or if all workers of
  * their lane compile their kernels.
- *
  * @param {Record<string, number>} waiting queued jobs by lane
  * @param {Schemas["WorkerAtWork"][]} workers
  */
@@ -54,16 +52,14 @@ function waitingBanner(waiting, workers) {
     if (!jobs || ofLane.some(({ compiling }) => !compiling)) return null;
     const wait = `${counted(jobs, "job")} ${jobs === 1 ? "waits" : "wait"}`;
     if (ofLane.length)
-      return h(
-        "p",
+      return h("p", [
         h("strong", `The ${LANES[lane]} worker compiles its kernels, ${wait}`),
         h("span", `${ofLane[0].compiling}; this takes some minutes at its first start.`),
-      );
-    return h(
-      "p",
+      ]);
+    return h("p", [
       h("strong", `No ${LANES[lane]} worker, ${wait}`),
       h("span", "Start one on this or another machine: ", h("code", `rankery worker --lane ${lane}`)),
-    );
+    ]);
   });
   const shown = lines.filter(Boolean);
   return shown.length > 0 && h("div.problem.waiting", { role: "status" }, ...shown);
@@ -72,12 +68,10 @@ function waitingBanner(waiting, workers) {
 /** @param {Schemas["WorkerAtWork"][]} workers */
 function workerList(workers) {
   if (!workers.length) {
-    return h(
-      "p.problem",
-      { role: "status" },
+    return h("p.problem", { role: "status" }, [
       h("strong", "No worker is running"),
       h("span", "Jobs wait until one starts: ", h("code", "rankery worker"), " on this or another machine."),
-    );
+    ]);
   }
   return h("ul.plain-list", ...workers.map(worker));
 }
@@ -86,12 +80,9 @@ function workerList(workers) {
 function worker({ name, lane, processes, started_at: started, jobs }) {
   const free = processes - jobs.length;
   const at = h("span", "Started ", timeElement(started));
-  return h(
-    "li.worker",
-    { "data-worker": name },
+  return h("li.worker", { "data-worker": name }, [
     h("p", h("strong", lane === "training" ? "Trainings" : "Short jobs"), " ", h("code", name)),
-    h(
-      "p.job-meta",
+    h("p.job-meta", [
       ...jobs.flatMap(({ id, kind_label: label, worker: process, started_at: began }) => [
         h("a", { href: jobPage(id), title: `In the process ${process}` }, label),
         " begun ",
@@ -100,74 +91,18 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
       ]),
       free > 0 && `${jobs.length ? `${free} more can run` : `Free for ${counted(processes, "job")}`} · `,
       at,
-    ),
-  );
+    ]),
+  ]);
 }
 
-/** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
-
-/**
- * Return the panel of the first steps that are not done, or null if all are done.
- *
- * @param {Schemas["Counts"]} counts
- * @param {boolean} hasChampion
- * @param {boolean} hasClickLog
- */
-function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog) {
-  /** @type {Step[]} */
-  const steps = [
-    [
-      datasets > 0,
-      "Add data",
-      "Upload judged queries, or generate a synthetic dataset.",
-      "/datasets#add",
-      "Add a dataset",
-    ],
-    [
-      models > 0,
-      "Find the best model",
-      "Search within a time budget, or train with a loss of your choice.",
-      "/train",
-      "Find the best model",
-    ],
-    [
-      hasChampion,
-      "Put a model in use",
-      "The alias champion points at the version that your search engine uses.",
-      "/models",
-      "Choose a model",
-    ],
-    [
-      comparisons > 0,
-      "Compare two models",
-      "Query by query, with a test whether the difference is significant.",
-      "/comparisons#compare",
-      "Compare",
-    ],
-    [
-      hasClickLog,
-      "Learn from clicks",
-      "Make labels from a click log, or train on clicks without labels.",
-      "/guide/how-to/clicks/",
-      "Read how",
-    ],
-  ];
-  const left = steps.filter(([done]) => !done);
-  if (!left.length) return null;
-  /** @param {Step} step @param {number} index */
-  const item = ([, name, words, href, action], index) =>
-    h(
-      "li.step",
-      h("h3", name),
-      hint(words),
-      h("a", { class: index === 0 ? "button primary" : "button quiet", href }, action),
-    );
-  return h(
-    "section.panel",
-    { "aria-labelledby": "steps-title" },
-    h("h2", { id: "steps-title" }, left.length < steps.length ? "Next steps" : "First steps"),
-    h("ol.steps", ...left.map(item)),
-  );
+/** Show the first steps that are not done. @param {Record<string, boolean>} done by the name of the step */
+function showSteps(done) {
+  const steps = findAll(document, "[data-step]", HTMLElement);
+  for (const step of steps) step.hidden = done[step.dataset.step ?? ""];
+  const left = steps.filter((step) => !step.hidden);
+  for (const step of left) find(step, "a").className = step === left[0] ? "button primary" : "button quiet";
+  elementById("first").hidden = left.length === 0;
+  setText(elementById("steps-title"), left.length < steps.length ? "Next steps" : "First steps");
 }
 
 const MAX_ACTIVE_SHOWN = 8;
@@ -209,8 +144,7 @@ const readQueued = conditionalReader();
 /** @type {{items: Job[]}} */
 const NONE_QUEUED = { items: [] };
 const active = keyedList(elementById("active"), jobLine);
-/** @type {Record<string, any>} */
-let shown = {};
+/** @type {Record<string, any>} */ let shown = {};
 let rareReadAt = 0;
 /** Whether the rarely read paths may have changed since they were read. */
 let rareDue = true;
@@ -283,13 +217,12 @@ function showCounts(counts) {
 
 /** @param {{items: Job[], next_cursor: string | null}} failed */
 function showFailures({ items, next_cursor: next }) {
-  replace(
-    elementById("failures"),
+  replace(elementById("failures"), [
     failureLine(items, next !== null, () => {
       replace(elementById("failures"));
       announce("The failures were dismissed.");
     }),
-  );
+  ]);
 }
 
 /** Show champions, verdicts, and the first steps that are not done. @param {Record<string, any>} found */
@@ -299,7 +232,13 @@ function showDecisions({ champions, comparisons, promotions, clickLogs, counts }
   replace(elementById("results"), verdictList(verdicts));
   elementById("champions-panel").hidden = !champions.items.length;
   elementById("results-panel").hidden = !verdicts.length;
-  replace(elementById("first"), firstSteps(counts, champions.items.length > 0, clickLogs.items.length > 0));
+  showSteps({
+    data: counts.datasets > 0,
+    model: counts.models > 0,
+    champion: champions.items.length > 0,
+    comparison: counts.comparisons > 0,
+    clicks: clickLogs.items.length > 0,
+  });
 }
 
 /** @param {Job[]} jobs @param {{running: number, queued: number}} counts */

@@ -6,7 +6,8 @@ import { featureValue, grade } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/paths.js";
 import { get } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
-import { elementById, factList, h, replace, setAttribute, setText } from "../page/dom.js";
+import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { factList } from "../page/parts.js";
 import { count, counted, short } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 import { actionButton } from "../page/actions.js";
@@ -19,7 +20,6 @@ const FEW_FEATURES = 8;
 
 /**
  * Show the documents of a query: labels coloured by grade, and a few features or all of them.
- *
  * @param {Query} query
  * @param {string[]} ranked names of the features, the best single feature first
  * @param {{largestLabel: number | undefined, weighted: boolean}} options
@@ -34,8 +34,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
   const tabs = metricTabs([best, all], choose, "Features shown");
   const columnIndices = new Map(names.map((name, index) => [name, index]));
   let chosen = few ? best : all;
-  /** @type {Document[]} */
-  let documents = [];
+  /** @type {Document[]} */ let documents = [];
   /** @type {ReturnType<typeof sortableTable<Document>> | null} */
   let table = null;
 
@@ -71,8 +70,7 @@ function documentTable({ feature_names: names, categories = {} }, ranked, { larg
 
   /** Return a column that the file has besides the features. @param {string} name @returns {Column<Document>} */
   function fileColumn(name) {
-    /** @param {Document} row */
-    const text = (row) => row.columns?.[name] ?? "";
+    const text = (/** @type {Document} */ row) => row.columns?.[name] ?? "";
     const number = documents.every((row) => Number.isFinite(Number(text(row))));
     return {
       label: name,
@@ -168,8 +166,7 @@ function draw({ statistics }, query, profiles) {
 
 /** Return the names of the features, the best single ranker first. @param {Schemas["FeatureProfile"][]} profiles */
 function rankedFeatures(profiles) {
-  /** @param {Schemas["FeatureProfile"]} profile */
-  const worth = ({ ndcg_at_10: value }) => value ?? -1;
+  const worth = (/** @type {Schemas["FeatureProfile"]} */ { ndcg_at_10: value }) => value ?? -1;
   return [...profiles].sort((one, other) => worth(other) - worth(one)).map(({ name }) => name);
 }
 
@@ -177,9 +174,9 @@ function rankedFeatures(profiles) {
 function facts({ query_id: name, query_text: text, total, weight, columns }) {
   /** @type {([string, string] | false | null | undefined | "")[]} */
   const facts = [
-    text && ["id", name],
-    ["documents", count(total)],
-    typeof weight === "number" && ["weight", short(weight)],
+    text && ["ID", name],
+    ["Documents", count(total)],
+    typeof weight === "number" && ["Weight", short(weight)],
     ...Object.entries(columns || {}),
   ];
   return factList("figures", facts);

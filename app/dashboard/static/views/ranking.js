@@ -16,26 +16,22 @@ import {
 } from "../page/paths.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, openObject, latestReader } from "../page/content.js";
+import { elementById, h, replace, setAttribute } from "../page/dom.js";
 import {
-  elementById,
   emptyState,
   factList,
-  h,
   hint,
   metaLine,
   numberHeads,
   problemBox,
-  replace,
   rowHead,
   scrollRegion,
-  setAttribute,
   tableHead,
-} from "../page/dom.js";
+} from "../page/parts.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /**
  * Return the contribution of each document to the DCG by the conventions of papers: gain 2^y − 1, discount log2(1 + rank).
- *
  * @param {number[]} labels in the order of the ranking
  * @param {number} cutoff of the sums
  * @returns {{gains: number[], dcg: number, ndcg: number | null}} ndcg: null where no document is relevant
@@ -64,7 +60,6 @@ const CUTOFF = 10;
 
 /**
  * Show one query of a ranking: labels coloured by grade, scores, contributions to the DCG, and features.
- *
  * @param {Schemas["Ranking"]} ranking
  * @param {Schemas["Dataset"] | null} dataset null where it was deleted
  * @returns {{node: HTMLElement, show: (queryId: string, wanted: boolean) => Promise<void>}}
@@ -73,12 +68,10 @@ const CUTOFF = 10;
 function rankedQuery({ id }, dataset) {
   const title = h("h2", "Query");
   const container = h("div");
-  const node = h(
-    "section.panel.ranked-query",
-    { "aria-label": "One query" },
+  const node = h("section.panel.ranked-query", { "aria-label": "One query" }, [
     h("div.panel-head", title, gradeLegend(dataset?.statistics)),
     container,
-  );
+  ]);
   const largest = dataset?.statistics?.label_range?.maximum;
   let requested = "";
   const read = latestReader(container, (error, retry) => {
@@ -112,18 +105,14 @@ function rankedQuery({ id }, dataset) {
     const features = dataset && documentFeatures(dataset.id, queryId);
     const more =
       documents.length > most &&
-      h(
-        "button.quiet.small.show-more",
-        { click: () => draw(queryId, documents, Infinity) },
+      h("button.quiet.small.show-more", { click: () => draw(queryId, documents, Infinity) }, [
         `Show all ${counted(documents.length, "document")}`,
-      );
-    replace(
-      container,
-      h(
-        "div.rows",
+      ]);
+    replace(container, [
+      h("div.rows", [
         factList("figures", [
-          ["documents", count(documents.length)],
-          ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
+          ["Documents", count(documents.length)],
+          ["Relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
           [`DCG@${CUTOFF}`, metric(dcg)],
           [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
         ]),
@@ -132,8 +121,8 @@ function rankedQuery({ id }, dataset) {
         hint(
           "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations use the conventions of each metric.",
         ),
-      ),
-    );
+      ]),
+    ]);
   }
 
   /** @param {Schemas["RankedDocument"][]} documents @param {number[]} gains @param {Features} features */
@@ -151,11 +140,8 @@ function rankedQuery({ id }, dataset) {
   }
 
   /**
-   * @param {Schemas["RankedDocument"]} document
-   * @param {number} gain
-   * @param {number} most
-   * @param {Features} features
-   * @param {number} columns
+   * @param {Schemas["RankedDocument"]} document @param {number} gain @param {number} most
+   * @param {Features} features @param {number} columns
    */
   function row(document, gain, most, features, columns) {
     const { document_id: name, rank, score, label } = document;
@@ -171,9 +157,7 @@ function rankedQuery({ id }, dataset) {
       setAttribute(button, "aria-expanded", String(!below.hidden));
       if (!inside.hasChildNodes()) features?.fill(inside, name);
     }
-    const shown = h(
-      "tr",
-      { "data-document": name },
+    const shown = h("tr", { "data-document": name }, [
       h("td.number", count(rank)),
       h("td", grade(label, largest)),
       rowHead(documentName(document)),
@@ -181,7 +165,7 @@ function rankedQuery({ id }, dataset) {
       h("td.number", gain ? gain.toFixed(3) : h("span.missing", "0")),
       h("td.bar-cell", bar(gain / most)),
       features && h("td", button),
-    );
+    ]);
     return features ? [shown, below] : [shown];
   }
 
@@ -212,20 +196,18 @@ async function datasetOf({ dataset_id: dataset }) {
 function draw(ranking, dataset) {
   const { system, model_id: model, dataset_id: datasetId, findings } = ranking;
   const view = rankedQuery(ranking, dataset);
-  /** @param {string} queryId */
-  const address = (queryId) => `#${new URLSearchParams({ query: queryId })}`;
+  const address = (/** @type {string} */ queryId) => `#${new URLSearchParams({ query: queryId })}`;
   const queries = dataset
     ? queryList(dataset, hashValue("prefix") ?? "", (prefix) => setHashValues({ prefix }), address)
     : emptyState("The dataset was deleted", "The ranking can still be downloaded.");
   document.title = `${system} · Rankery`;
-  replace(
-    container,
+  replace(container, [
     h("div.page-head", headingOn(system, "ranks", datasetId), actions(ranking)),
     metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
     resultFindings(findings),
     view.node,
     h("section.panel.ranking-queries", h("h2", "Queries"), queries),
-  );
+  ]);
   const show = () => view.show(hashValue("query") ?? ranking.items[0].query_id, Boolean(hashValue("query")));
   addEventListener("hashchange", show);
   show();
@@ -235,8 +217,7 @@ function draw(ranking, dataset) {
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
-  return h(
-    "div.actions",
+  return h("div.actions", [
     h(
       "a.button",
       { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate`, needs: "write" },
@@ -244,11 +225,10 @@ function actions({ dataset_id: dataset }) {
     ),
     h("a.button.quiet", { href: comparisonFormPage([id], dataset) }, "Compare"),
     h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
-    h(
-      "details.menu",
+    h("details.menu", [
       h("summary.button.quiet", "Download"),
       h("div.menu-items", file("trec", "TREC run"), file("parquet", "Parquet")),
-    ),
+    ]),
     deleteButton("rankings", id),
-  );
+  ]);
 }

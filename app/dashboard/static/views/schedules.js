@@ -7,20 +7,8 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/paths.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, getAll, request } from "../page/api.js";
-import {
-  announce,
-  changeDetector,
-  confirmed,
-  disclosure,
-  elementById,
-  emptyState,
-  find,
-  h,
-  hint,
-  problemBox,
-  replace,
-  statusBadge,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, find, h, replace } from "../page/dom.js";
+import { confirmed, disclosure, emptyState, hint, problemBox, statusBadge } from "../page/parts.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";
@@ -60,7 +48,7 @@ const cards = keyedList(container, card);
 elementById("create").addEventListener("click", openForm);
 if (location.hash === "#create" || new URLSearchParams(location.search).has("from")) openForm();
 addEventListener("hashchange", () => location.hash === "#create" && openForm());
-find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 dialog.addEventListener("close", () => {
   if (location.hash === "#create") history.replaceState(null, "", location.pathname + location.search);
 });
@@ -114,7 +102,6 @@ async function offerTrainings() {
 
 /**
  * Return the request of a training with the names of its datasets, so that each run takes the newest ones.
- *
  * @param {string} id of the training
  * @returns {Promise<Json>}
  */
@@ -154,11 +141,9 @@ function card(first) {
   }
 
   async function remove() {
-    const sure = await confirmed(
-      `Delete the schedule ${schedule.name}?`,
+    const sure = await confirmed(`Delete the schedule ${schedule.name}?`, "Delete", [
       "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
-      "Delete",
-    );
+    ]);
     if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;
@@ -173,24 +158,20 @@ function card(first) {
   }
 
   return {
-    node: h(
-      "article.panel",
-      { "data-schedule": first.id },
-      h(
-        "div.panel-head",
+    node: h("article.panel", { "data-schedule": first.id }, [
+      h("div.panel-head", [
         h("div.job-heading", heading, state),
-        h(
-          "div.actions",
+        h("div.actions", [
           h("button.small", { click: () => runAction(run), needs: "write" }, "Run now"),
           toggle,
           h("button.quiet.small.danger", { click: () => runAction(remove), needs: "write" }, "Delete"),
-        ),
-      ),
+        ]),
+      ]),
       facts,
       last,
       outcome,
       runs,
-    ),
+    ]),
     /** @param {Schedule} now */
     update(now) {
       schedule = now;

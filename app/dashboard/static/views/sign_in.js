@@ -1,7 +1,6 @@
 /**
  * The sign-in page, which works without this script. The script can show the entered key, and redirects users who are
- * signed in.
- * @module
+ * signed in. @module
  */
 
 // No imports: before the sign-in, only this module can be loaded.

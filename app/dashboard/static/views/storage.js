@@ -4,18 +4,8 @@ import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import {
-  announce,
-  confirmed,
-  dataTable,
-  elementById,
-  factList,
-  h,
-  hint,
-  missingScope,
-  numberHeads,
-  replace,
-} from "../page/dom.js";
+import { announce, elementById, h, missingScope, replace } from "../page/dom.js";
+import { confirmed, dataTable, factList, hint, numberHeads } from "../page/parts.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
 
@@ -48,8 +38,7 @@ function showStorage(measureAgain) {
 /** @param {Schemas["Storage"]} usage */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
-  return h(
-    "div.rows",
+  return h("div.rows", [
     factList("figures", [
       ["Stored", size(total)],
       ["Free on the disk", free === null ? "–" : size(free)],
@@ -63,7 +52,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
         ? `. Deleted objects stay in the trash for ${counted(days, "day")}.`
         : ". There is no trash: deletions free bytes immediately.",
     ),
-  );
+  ]);
 }
 
 /** @param {Schemas["Storage"]} usage */
@@ -120,11 +109,9 @@ async function restoreObject(id, name) {
 }
 
 async function emptyTrash() {
-  const sure = await confirmed(
-    "Empty the trash?",
+  const sure = await confirmed("Empty the trash?", "Empty it", [
     "All objects in the trash are deleted permanently, and their bytes are freed.",
-    "Empty it",
-  );
+  ]);
   if (!sure) return;
   await runAction(async () => {
     let complete = false;

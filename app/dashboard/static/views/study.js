@@ -5,21 +5,8 @@ import { bars, progressTile } from "../figures/marks.js";
 import { comparisonPage, datasetApi, datasetPage, jobPage, modelPage, pageObjectId, studyApi } from "../page/paths.js";
 import { conditionalReader, get, getAll } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
-import {
-  announce,
-  changeDetector,
-  dataTable,
-  elementById,
-  h,
-  hint,
-  metaLine,
-  numberHeads,
-  panel,
-  problemBox,
-  replace,
-  setAttribute,
-  setText,
-} from "../page/dom.js";
+import { announce, changeDetector, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { dataTable, hint, metaLine, numberHeads, panel, problemBox } from "../page/parts.js";
 import {
   briefDuration,
   count,
@@ -53,10 +40,8 @@ const actions = studyActions(id, () => pollNow());
 /** @type {((study: Study, trials: Trial[]) => void) | null} */
 let view = null;
 let lastStatus = "";
-/** @type {Study | null} */
-let shown = null;
-/** @type {Trial[]} */
-let trials = [];
+/** @type {Study | null} */ let shown = null;
+/** @type {Trial[]} */ let trials = [];
 
 const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "study", id, list: "/studies" }));
 
@@ -93,8 +78,7 @@ async function build(first) {
   const importance = importancePanel();
   const table = trialsPanel(first);
   const dataset = await datasetOf(first.dataset_id);
-  showOnly(
-    container,
+  showOnly(container, [
     h("div.page-head", h("div.job-heading", h("h1", first.name), status), actions.node),
     metaLine(
       [`Study of ${first.model_name} on `, h("a.quiet-link", { href: datasetPage(first.dataset_id) }, dataset)],
@@ -109,7 +93,7 @@ async function build(first) {
     ...figures.map(({ node }) => node),
     table.node,
     settingsPanel(first),
-  );
+  ]);
   const [isNew, isNewConclusion, areNew] = [changeDetector(), changeDetector(), changeDetector()];
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
     document.title = `${study.name}: ${study.status} · Rankery`;
@@ -141,10 +125,8 @@ function showProgress(node, study, trials) {
   const ended = counts.succeeded + counts.pruned + counts.failed + counts.cancelled;
   const seconds = trials.reduce((sum, trial) => sum + (trial.seconds ?? 0), 0);
   const gain = best && standard ? best.value - standard.value : null;
-  replace(
-    node,
-    h(
-      "div.study-tiles",
+  replace(node, [
+    h("div.study-tiles", [
       progressTile(
         "Trials",
         `${count(ended)} of ${count(budget.trials)}`,
@@ -156,12 +138,16 @@ function showProgress(node, study, trials) {
         counts.failed ? `${count(counts.failed)} failed` : null,
       ),
       progressTile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
-      progressTile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
+      progressTile(
+        "Default",
+        standard ? metric(standard.value) : "–",
+        gain !== null && (gain ? `best is ${signed(gain)}` : "is the best"),
+      ),
       progressTile("Time of trials", seconds ? briefDuration(seconds) : "–", `${study.parallel_trials} at a time`),
-    ),
+    ]),
     isRunning(study) &&
       h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),
-  );
+  ]);
 }
 
 /** Show the conclusion, best against default. @param {Study} study */
@@ -179,9 +165,7 @@ function conclusionPanel(study) {
     { ...held, name: "Held-out queries", note: heldLabel(held) },
     { ...validated, name: "Objective", note: objective },
   ];
-  return h(
-    "section.finding-panel",
-    { "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
+  return h("section.finding-panel", { "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" }, [
     h("h2", "Best against default ", helpLink("how-to/studies/", "Studies")),
     h("p.sentence", conclusion.sentence),
     conclusion.default_model !== conclusion.winner_model &&
@@ -197,15 +181,14 @@ function conclusionPanel(study) {
         ],
         { class: "against" },
       ),
-    h(
-      "p.actions",
+    h("p.actions", [
       conclusion.comparison_id && h("a.button", { href: comparisonPage(conclusion.comparison_id) }, "Comparison"),
       h("a.button.quiet", { href: modelPage(conclusion.winner_model) }, `Winner: ${conclusion.winner_model}`),
       conclusion.default_model !== conclusion.winner_model &&
         h("a.button.quiet", { href: modelPage(conclusion.default_model) }, `Default: ${conclusion.default_model}`),
       conclusion.promoted && h("span.hint", conclusion.promoted),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** @param {Schemas["HeldOutValues"]} held */
@@ -235,8 +218,7 @@ function importancePanel() {
       const { importances, trials: used } = await get(studyApi(id, "/importance"));
       const entries = Object.entries(importances).sort(([, one], [, other]) => other - one);
       node.hidden = entries.length === 0;
-      replace(
-        body,
+      replace(body, [
         bars(
           "Share of each parameter",
           entries.map(([pointer, share]) => [parameterName(pointer), share]),
@@ -245,7 +227,7 @@ function importancePanel() {
         hint(
           `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials are weak evidence.`,
         ),
-      );
+      ]);
     },
   };
 }
@@ -254,17 +236,15 @@ function importancePanel() {
 function settingsPanel(study) {
   const { base, sampler, pruner, budget, seed, jobs, test, test_dataset_id: testDataset } = study;
   const space = Object.entries(/** @type {Record<string, any>} */ (study.search_space));
-  /** @param {string} name @param {Child | Child[]} value @returns {HTMLElement[]} */
+  /** @param {string} name @param {Children} value @returns {HTMLElement[]} */
   const entry = (name, value) => [h("dt", name), h("dd", value)];
   const bounds = [
     counted(budget.trials, "trial"),
     budget.seconds !== null && duration(budget.seconds),
     budget.patience !== null && `${counted(budget.patience, "trial")} without a new best`,
   ];
-  return panel(
-    "Settings",
-    h(
-      "dl.study-question",
+  return panel("Settings", [
+    h("dl.study-question", [
       ...entry("Objective", `${metricOf(study)}, ${validationLabel(study)}`),
       ...entry(
         "Final test",
@@ -278,8 +258,8 @@ function settingsPanel(study) {
       ...Object.entries(jobs).flatMap(([name, job]) =>
         job ? entry(`Job: ${name}`, h("a", { href: jobPage(job), title: job }, "Open job page")) : [],
       ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** @param {Record<string, unknown> | null} test */

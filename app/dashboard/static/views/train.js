@@ -1,7 +1,6 @@
 /**
  * `/train`: the form that submits trainings: automatic ones, and those with one loss. Its fields come from the schemas
- * of jobs and the catalogues of losses and scorers.
- * @module
+ * of jobs and the catalogues of losses and scorers. @module
  */
 import { offerContracts, readOffered } from "../forms/choices.js";
 import { budgetLabel, costLabel, iterationsOf, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";

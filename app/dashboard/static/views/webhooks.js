@@ -7,20 +7,8 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { getAll, request } from "../page/api.js";
 import { showOnly } from "../page/content.js";
-import {
-  announce,
-  confirmed,
-  disclosure,
-  elementById,
-  emptyState,
-  find,
-  h,
-  hint,
-  numberHeads,
-  problemBox,
-  replace,
-  statusBadge,
-} from "../page/dom.js";
+import { announce, elementById, find, h, replace } from "../page/dom.js";
+import { confirmed, disclosure, emptyState, hint, numberHeads, problemBox, statusBadge } from "../page/parts.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { showSecret } from "../settings/labels.js";
@@ -34,7 +22,7 @@ const form = elementById("webhook-form", HTMLFormElement);
 const cards = keyedList(container, card);
 
 create.addEventListener("click", () => dialog.showModal());
-find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 onSubmit(form, async () => {
   const { body } = await request("/v1/webhooks", { method: "POST", json: payloadOf(form) });
   dialog.close();
@@ -83,20 +71,16 @@ function card(first) {
   }
 
   async function rotate() {
-    const sure = await confirmed(
-      "Make a new secret?",
+    const sure = await confirmed("Make a new secret?", "Make it", [
       "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
-      "Make it",
-    );
+    ]);
     if (sure) showNewSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
   }
 
   async function remove() {
-    const sure = await confirmed(
-      "Delete this webhook?",
+    const sure = await confirmed("Delete this webhook?", "Delete", [
       `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
-      "Delete",
-    );
+    ]);
     if (!sure) return;
     await request(path, { method: "DELETE" });
     announce("The webhook was deleted.");
@@ -132,23 +116,20 @@ function card(first) {
     showDeliveries();
   }
 
-  const actions = h(
-    "div.actions",
+  const actions = h("div.actions", [
     h("button.small", { click: () => runAction(test) }, "Send a test"),
     toggle,
     h("button.quiet.small", { click: () => runAction(rotate) }, "New secret"),
     h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
-  );
+  ]);
   const heading = h("h2.wrap", first.url);
   return {
-    node: h(
-      "article.panel",
-      { "data-webhook": first.id },
+    node: h("article.panel", { "data-webhook": first.id }, [
       h("div.panel-head", h("div.job-heading", heading, state), actions),
       facts,
       outcome,
       deliveries,
-    ),
+    ]),
     /** @param {Schemas["Webhook"]} now */
     update(now) {
       webhook = now;
@@ -167,7 +148,6 @@ const STATES = { waiting: "running", delivered: "succeeded", dead: "failed" };
 
 /**
  * Return when a delivery is sent: one that is due waits until the webhook is enabled, or for earlier events of its object.
- *
  * @param {Schemas["Delivery"]} delivery
  * @param {boolean} enabled whether the webhook is
  */
