@@ -62,7 +62,7 @@ class InlineWorker:
         defaults = {"model_name": "web", "loss": {"name": "lambdarank"}, "hyperparameters": SMALL}
         return self.run("train", dataset_id, **{**defaults, "metrics": ["ndcg@5"], **spec})
 
-    def trained(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
+    def training_result(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
         """Run a small training, which must succeed, and return its result."""
         job = self.train(dataset_id, **spec)
         assert job.status == "succeeded", job.problem

@@ -248,7 +248,7 @@ def test_a_run_without_new_data_is_skipped_unless_requested(almanac: Almanac) ->
 
 def test_only_new_data_skips_no_run_without_datasets(almanac: Almanac) -> None:
     """A drift report has no datasets by name, but new requests to the model each day."""
-    almanac.inline_worker.trained(almanac.add_data(2))
+    almanac.inline_worker.training_result(almanac.add_data(2))
     schedule_id = almanac.add(job={"kind": "drift", "model": "web:1"}, only_new_data=True)
     assert almanac.sweep(NIGHT) == 1
     with almanac.store.begin() as tx:

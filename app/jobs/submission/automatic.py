@@ -17,7 +17,7 @@ from core.jobs.auto_train import AutoTrainJob
 from core.store import Dataset, Transaction
 
 
-def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
+def resolve_automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
     """Check a request for an automatic training, and return its job specification.
 
     Raises:

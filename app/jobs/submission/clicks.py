@@ -28,7 +28,7 @@ from core.store import Transaction
 from core.stored import Json
 
 
-def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
+def resolve_click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
     """Check a request to estimate click models, and return its job specification.
 
     Raises:
@@ -42,7 +42,7 @@ def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
     return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
 
 
-def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
+def resolve_judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
     """Check a request for judgments, record the pending dataset, and return the job specification.
 
     Raises:
@@ -66,7 +66,7 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
     return JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
 
 
-def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
+def resolve_propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
     """Check a request to estimate propensities, and return its job specification.
 
     Raises:
@@ -87,7 +87,7 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
     return PropensityJob.from_json(values)
 
 
-def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
+def resolve_simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
     """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
@@ -158,7 +158,7 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})
 
 
-def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
+def resolve_counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
     """Check a request for a counterfactual evaluation, and return its job specification.
 
     Raises:

@@ -32,7 +32,7 @@ from core.metrics import Conventions
 from core.store import Dataset, Transaction
 
 
-def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
+def resolve_evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
     """Check a request to evaluate a model or a ranking, and return its job specification.
 
     Raises:
@@ -60,7 +60,7 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
     return EvaluateJob.from_json(spec)
 
 
-def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
+def resolve_ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
     """Check a request to rank a dataset, and return its job specification.
 
     Raises:
@@ -73,7 +73,7 @@ def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
     return RankJob.from_json({**request.model_dump(mode="json"), **system})
 
 
-def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
+def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     """Check a request to compare systems, and return its job specification.
 
     Raises:
@@ -209,7 +209,7 @@ def _name_uniquely(systems: list[Json]) -> None:
             system["system"] = f"{name} ({system_id})"
 
 
-def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
+def resolve_inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
     """Check a request to inspect a model, and return its job specification.
 
     Raises:
@@ -245,7 +245,7 @@ def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> It
             yield InputProblem(pointer, f"{name[:40]!r} is listed twice")
 
 
-def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
+def resolve_drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     """Check a request for a drift report, and return its job specification.
 
     Raises:

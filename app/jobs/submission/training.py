@@ -31,7 +31,7 @@ from core.training.distribution import Distribution, distribution_problems
 from core.training.spec import check_numeric, scorer_json
 
 
-def training(tx: Transaction, request: TrainRequest) -> TrainJob:
+def resolve_training(tx: Transaction, request: TrainRequest) -> TrainJob:
     """Check a training request by itself and against its datasets, and return its job specification.
 
     Raises:
