@@ -16,7 +16,7 @@ from core.warm_up import PARTS
 ROOT = Path(__file__).parents[2]
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
-# Two parts of few kernels and few imports; a program that loads them counts what was not in the cache.
+# Two parts of few kernels and few imports; a program that loads them counts the kernels that the cache lacks.
 BEGIN = """
 import gc, os, signal, sys, time
 from pathlib import Path

@@ -98,9 +98,9 @@ def wait_for_success(installation: Installation, client: RetryingClient, job_id:
     Raises:
         RuntimeError: The job did not succeed.
     """
-    address = f"/v1/jobs/{job_id}"
-    installation.until(lambda: client.get(address)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
-    job = client.get(address)
+    path = f"/v1/jobs/{job_id}"
+    installation.until(lambda: client.get(path)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
+    job = client.get(path)
     if job["status"] != "succeeded":
         raise RuntimeError(f"{job_id} ended {job['status']}: {job['problem']}")
     return job

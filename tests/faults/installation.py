@@ -62,7 +62,7 @@ class Installation:
     Attributes:
         api: The API.
         workers: The workers.
-        url: Address of the API.
+        url: URL of the API.
     """
 
     def __init__(

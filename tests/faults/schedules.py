@@ -152,8 +152,8 @@ class ScheduleCampaign:
             LIMIT_SECONDS,
             "the last run has ended",
         )
-        address = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
-        httpx.patch(address, json={"enabled": False}, trust_env=False).raise_for_status()
+        url = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
+        httpx.patch(url, json={"enabled": False}, trust_env=False).raise_for_status()
         return last
 
     def _is_idle(self) -> bool:
@@ -177,14 +177,14 @@ class ScheduleCampaign:
         return dataset_id
 
     def _until_ended(self, job: Document) -> None:
-        address = f"/v1/jobs/{job['id']}"
+        path = f"/v1/jobs/{job['id']}"
         self._installation.until(
-            lambda: self._client.get(address)["status"] in ENDED, LIMIT_SECONDS, "a training"
+            lambda: self._client.get(path)["status"] in ENDED, LIMIT_SECONDS, "a training"
         )
 
     def _put_to_alias(self, subpath: str, body: Document) -> None:
-        address = f"{self._installation.url}/v1/models/web/aliases/champion{subpath}"
-        httpx.put(address, json=body, trust_env=False).raise_for_status()
+        url = f"{self._installation.url}/v1/models/web/aliases/champion{subpath}"
+        httpx.put(url, json=body, trust_env=False).raise_for_status()
 
 
 _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(

@@ -31,9 +31,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """The address of a service that accepts jobs and runs none."""
-    with serving(tmp_path_factory.mktemp("served")) as address:
-        yield address
+    """The URL of a service that accepts jobs and runs none."""
+    with serving(tmp_path_factory.mktemp("served")) as url:
+        yield url
 
 
 @contextmanager

@@ -60,7 +60,7 @@ PATHS_WITHOUT_PROJECT = {
     "/v1/papers/{name}": "the same for all projects",
     "/v1/uploads/{upload_id}": "belongs to a key, not to a project",
 }
-# Paths of lists, with their query strings. For a bound key, each list must be that of an empty service.
+# Paths of lists, with their query strings. For a bound key, each list must equal that of an empty service.
 LISTS = {
     "/v1/datasets": "",
     "/v1/click-logs": "",
@@ -186,7 +186,7 @@ class Filled:
 
 @pytest.fixture(scope="module")
 def filled(refusing_client: TestClient) -> Filled:
-    """An application that tests share whose requests change nothing."""
+    """An application for all tests whose requests change nothing."""
     store = registered(refusing_client.app, Services).store  # type: ignore[arg-type]
     return Filled(refusing_client, store, fill(store), _bound_key(store), _unbound_key(store))
 
@@ -445,7 +445,7 @@ def test_operations_about_all_projects_are_refused(
         assert client.get(path, headers=unbound).status_code == 200, path
 
 
-def test_counts_are_of_the_own_projects(
+def test_counts_cover_only_the_projects_of_the_key(
     client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str]
 ) -> None:
     """All counts are zero, also after an administrator's request; only the bound project is listed."""

@@ -19,8 +19,8 @@ def test_the_papers_figure_1a_is_incoherent_and_1b_is_not() -> None:
     assert strictly_incoherent_queries(gradient, scores, labels, boundaries, 1).tolist() == [True, False]
 
 
-def test_definition_31_by_all_pairs() -> None:
-    """Random queries follow the definition word for word; tied pushes are coherent."""
+def test_coherency_is_that_of_definition_31_over_all_pairs() -> None:
+    """Random queries follow the paper's definition; equal gradients are coherent."""
     generator = np.random.default_rng(5)
     for _ in range(300):
         n = int(generator.integers(1, 9))

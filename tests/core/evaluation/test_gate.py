@@ -108,7 +108,7 @@ def test_a_gate_without_anything_to_compare_does_not_admit() -> None:
     assert "ndcg@10 is undefined on every query" in found.sentence
 
 
-def test_queries_that_one_of_them_leaves_undefined_do_not_count() -> None:
+def test_queries_without_a_value_of_one_version_do_not_count() -> None:
     """Such queries count neither in the whole nor in a slice."""
     challenger = BASE + 0.1
     challenger[:10] = np.nan

@@ -155,7 +155,7 @@ def test_iterations_are_listed_in_order(store: Store, claimed: Job) -> None:
 
 
 def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> None:
-    """The next claim drops what the lost attempt recorded."""
+    """The next claim drops the records of the lost attempt."""
     with store.begin() as tx:
         tx.jobs.record(
             claimed.id,
@@ -418,7 +418,7 @@ class TestIngestJobsThatEndEarly:
     def test_a_queued_ingestion_that_is_cancelled_makes_its_dataset_invalid(
         self, store: Store, ingest: tuple[Dataset, Job]
     ) -> None:
-        """Cancelling a queued ingestion makes its dataset invalid."""
+        """No worker would end the ingestion, so the cancellation itself marks the dataset."""
         dataset, job = ingest
         with store.begin() as tx:
             tx.jobs.request_cancel(job.id)

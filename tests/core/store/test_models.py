@@ -20,7 +20,7 @@ def test_versions_count_within_a_name(add_model: AddModel) -> None:
 
 @pytest.mark.both_stores
 def test_concurrent_writers_get_different_versions(add_model: AddModel) -> None:
-    """Concurrent writers get different versions, without a gap."""
+    """Twenty versions that four threads add are numbered from 1 to 20."""
     versions: list[int] = []
     threads = [
         threading.Thread(target=lambda: versions.extend([add_model("web").version for _ in range(5)]))

@@ -93,7 +93,7 @@ def test_a_transaction_whose_connection_breaks_leaves_nothing(proxied_store: Sto
 
 
 def test_a_connection_lost_before_the_commit_is_reported(proxied_store: Store, proxy: TcpProxy) -> None:
-    """A connection that breaks before the commit is reported."""
+    """The caller gets `StoreUnavailable`, and may try again."""
     with pytest.raises(StoreUnavailable), proxied_store.begin() as tx:
         _add_then(tx, proxy.shut)
 

@@ -27,7 +27,7 @@ def _add_job_and_fail(tx: Transaction) -> None:
 
 @pytest.mark.both_stores
 def test_a_transaction_that_raises_changes_nothing(store: Store) -> None:
-    """A block that raises changes nothing."""
+    """The rows that the block added are rolled back."""
     with pytest.raises(ZeroDivisionError), store.begin() as tx:
         _add_job_and_fail(tx)
     with store.read() as tx:

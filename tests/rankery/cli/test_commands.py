@@ -806,7 +806,7 @@ def test_programs_get_the_problem_as_json(
 
 
 def test_an_unreachable_service_is_one_sentence() -> None:
-    """The error names the address from RANKERY_URL or --url."""
+    """The error names the URL from RANKERY_URL or --url."""
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
     assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")

@@ -112,7 +112,7 @@ def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
 
 
 def test_a_stale_address_is_not_used(tmp_path: Path) -> None:
-    """A killed service leaves its address in the file, but not the lock."""
+    """A killed service leaves its URL in the file, but not the lock."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     done = run("models", "list", "--data-dir", tmp_path)
     assert done.sentence.startswith(f"no service is running for {tmp_path}: ")
@@ -136,7 +136,7 @@ def test_commands_that_look_for_a_service_do_not_prevent_its_start(
 
 
 def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) -> None:
-    """A client waits until a starting service writes its address; it ignores that of a dead service."""
+    """A client waits until a starting service writes its URL; it ignores that of a dead service."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     lock = DataFolderLock(tmp_path)
     lock.acquire()
@@ -151,7 +151,7 @@ def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) ->
 
 
 def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path) -> None:
-    """A service that releases the data folder before it has an address will never have one."""
+    """A service that releases the data folder before it has a URL will never have one."""
     lock = DataFolderLock(tmp_path)
     lock.acquire()
     timer = threading.Timer(0.5, lock.release)
