@@ -69,7 +69,7 @@ class Campaign:
         began_at = time.monotonic()
         earlier_ids = self.records.job_ids()
         recoveries: list[float] = []
-        self.installation.until_ready()
+        self.installation.wait_until_ready()
         with self.job_batch(fault.name) as batch:
             batch.submit(self.materials.submissions(jobs, iterations), fault.pause_seconds)
             try:
@@ -99,7 +99,7 @@ def wait_for_success(installation: Installation, client: RetryingClient, job_id:
         RuntimeError: The job did not succeed.
     """
     path = f"/v1/jobs/{job_id}"
-    installation.until(lambda: client.get(path)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
+    installation.wait_until(lambda: client.get(path)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
     job = client.get(path)
     if job["status"] != "succeeded":
         raise RuntimeError(f"{job_id} ended {job['status']}: {job['problem']}")

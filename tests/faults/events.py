@@ -202,13 +202,17 @@ class EventCampaign:
         with StreamClient(self._installation.url, first).following() as stream:
             causing.start()
             stop_seconds = self._inject_faults(faults, report)
-            self._installation.until(lambda: not causing.is_alive(), LIMIT_SECONDS, "all events were caused")
-            self._installation.until(lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended")
+            self._installation.wait_until(
+                lambda: not causing.is_alive(), LIMIT_SECONDS, "all events were caused"
+            )
+            self._installation.wait_until(
+                lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended"
+            )
             # A killed worker is reported some time after its lease has expired.
             self._installation.supervise(0 if "kill the worker" not in faults else 10)
             events = self._events(first)
             report(f"{len(events)} events happened; waiting for their deliveries")
-            self._installation.until(
+            self._installation.wait_until(
                 lambda: (
                     not self._request("GET", f"/v1/webhooks/{webhook['id']}")["waiting"]
                     and len(stream.ids) >= len(events)
@@ -230,7 +234,7 @@ class EventCampaign:
     def _make_models(self) -> None:
         """Train two versions of a model, between which aliases move."""
         dataset = self._request("POST", "/v1/datasets/synthetic", {"queries": 20, "seed": 1})
-        self._installation.until(
+        self._installation.wait_until(
             lambda: self._request("GET", f"/v1/datasets/{dataset['id']}")["status"] == "ready",
             LIMIT_SECONDS,
             "data",
@@ -244,7 +248,7 @@ class EventCampaign:
         }
         for _ in range(2):
             self._request("POST", "/v1/jobs", training)
-        self._installation.until(self._all_jobs_ended, LIMIT_SECONDS, "models")
+        self._installation.wait_until(self._all_jobs_ended, LIMIT_SECONDS, "models")
         assert len(self._request("GET", "/v1/models?name=web")["items"]) == 2
 
     def _cause(self, n_events: int) -> None:
@@ -272,7 +276,7 @@ class EventCampaign:
             result = FAULTS[name](self._installation)
             if name == "restart the API" and isinstance(result, tuple):
                 stop_seconds.append(result[1])
-            self._installation.until(self._installation.is_ready, LIMIT_SECONDS, "the API is ready")
+            self._installation.wait_until(self._installation.is_ready, LIMIT_SECONDS, "the API is ready")
         return stop_seconds
 
     def _all_jobs_ended(self) -> bool:

@@ -166,7 +166,7 @@ def poison(batch: JobBatch) -> list[float]:
     """Submit a training, the poison job, whose process is killed at each attempt; other jobs continue."""
     submission = batch.materials.submissions(1)[0]
     batch.submit([submission])
-    batch.installation.until(
+    batch.installation.wait_until(
         lambda: batch.id_of(submission) is not None, _MOMENT_LIMIT_SECONDS, "the poison job is accepted"
     )
     job_id = str(batch.id_of(submission))
@@ -180,7 +180,7 @@ def poison(batch: JobBatch) -> list[float]:
                 kill_process(running.pid)
         return batch.job(job_id)["status"] in ENDED
 
-    batch.installation.until(ended, RECOVERY_LIMIT_SECONDS, "the poison job has ended")
+    batch.installation.wait_until(ended, RECOVERY_LIMIT_SECONDS, "the poison job has ended")
     _complain_of_poison(batch, job_id, first_at)
     return []
 
@@ -196,7 +196,7 @@ def running_again(batch: JobBatch, victim: Running, injected_at: datetime) -> li
         recoveries.extend((at - injected_at).total_seconds() for at in later[:1])
         return bool(later) or job["status"] in ENDED
 
-    batch.installation.until(runs_again, RECOVERY_LIMIT_SECONDS, f"{job_id} runs again")
+    batch.installation.wait_until(runs_again, RECOVERY_LIMIT_SECONDS, f"{job_id} runs again")
     return recoveries[:1]
 
 
@@ -235,7 +235,7 @@ def _wait_for(batch: JobBatch, condition: Callable[[], bool]) -> bool:
         was_true = was_true or condition()
         return was_true or (not batch.is_submitting and all(job["status"] in ENDED for job in batch.jobs()))
 
-    batch.installation.until(is_over, _MOMENT_LIMIT_SECONDS, "the moment to inject the fault")
+    batch.installation.wait_until(is_over, _MOMENT_LIMIT_SECONDS, "the moment to inject the fault")
     return was_true
 
 

@@ -118,11 +118,11 @@ class JobBatch:
         """Submit one job and return it after its end, None if the request was not accepted."""
         self.submit([submission])
         sent = self._waiting[-1]
-        self.installation.until(sent.done, _END_SECONDS, "a request is accepted")
+        self.installation.wait_until(sent.done, _END_SECONDS, "a request is accepted")
         job_id = self.id_of(submission)
         if job_id is None:
             return None
-        self.installation.until(
+        self.installation.wait_until(
             lambda: self.job(job_id)["status"] in ENDED, _END_SECONDS, f"{job_id} has ended"
         )
         return self.job(job_id)

@@ -90,7 +90,7 @@ class ScheduleCampaign:
             self._report(f"{self._clock.now():%H:%M:%S} {name}")
             for worker in self._installation.workers:
                 kill_all(worker)
-            self._installation.until_ready()
+            self._installation.wait_until_ready()
         last = self._end()
         engine = for_reading(open_engine(self._installation.database_url))
         dues = [first + number * MINUTE for number in range((last - first) // MINUTE + 1)]
@@ -104,14 +104,14 @@ class ScheduleCampaign:
         )
         return Outcome(kill_moments, Counter(run["status"] for run in runs), missed, problems)
 
-    def until_before_a_minute(self) -> None:
+    def set_clock_before_a_due_time(self) -> None:
         """Set the clock to one second before a due time."""
         before = self._this_minute() + MINUTE - timedelta(seconds=1)
         self._clock.set(before if self._clock.now() < before else before + MINUTE)
 
-    def until_run(self, *statuses: str) -> None:
+    def wait_for_run(self, *statuses: str) -> None:
         """Wait for the end of the last run, then for a status of the run at the next due time."""
-        self._installation.until(self._is_idle, LIMIT_SECONDS, "a run has ended")
+        self._installation.wait_until(self._is_idle, LIMIT_SECONDS, "a run has ended")
         earlier = {run["id"] for run in self._runs()}
         self._clock.set(self._this_minute() + MINUTE)
 
@@ -119,7 +119,7 @@ class ScheduleCampaign:
             new = [run for run in self._runs() if run["id"] not in earlier]
             return bool(new) and new[0]["status"] in statuses
 
-        self._installation.until(has_status, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
+        self._installation.wait_until(has_status, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
 
     def _begin(self) -> datetime:
         """Create data, a champion, its gate and the schedule; return the first due time."""
@@ -143,11 +143,11 @@ class ScheduleCampaign:
             latest = self._runs()[0]
             return latest["finished_at"] is not None and self._clock.now() - self._this_minute() < MINUTE / 2
 
-        self._installation.until(
+        self._installation.wait_until(
             lambda: bool(self._runs()) and has_time_before_the_next_run(), LIMIT_SECONDS, "a run has ended"
         )
         last = self._this_minute()
-        self._installation.until(
+        self._installation.wait_until(
             lambda: moment(self._runs()[0]["due_at"]) == last and has_time_before_the_next_run(),
             LIMIT_SECONDS,
             "the last run has ended",
@@ -171,14 +171,14 @@ class ScheduleCampaign:
     def _dataset(self, name: str, seed: int) -> str:
         body = {"name": name, "queries": 200, "seed": seed, "polynomial_seed": 3}
         dataset_id = str(self._client.create("/v1/datasets/synthetic", body)["id"])
-        self._installation.until(
+        self._installation.wait_until(
             lambda: self._client.get(f"/v1/datasets/{dataset_id}")["status"] == "ready", LIMIT_SECONDS, name
         )
         return dataset_id
 
     def _until_ended(self, job: Document) -> None:
         path = f"/v1/jobs/{job['id']}"
-        self._installation.until(
+        self._installation.wait_until(
             lambda: self._client.get(path)["status"] in ENDED, LIMIT_SECONDS, "a training"
         )
 
@@ -189,11 +189,11 @@ class ScheduleCampaign:
 
 _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
     {
-        "around the due time": lambda campaign: campaign.until_before_a_minute(),
-        "after the job was queued": lambda campaign: campaign.until_run("queued", "training"),
-        "in the training": lambda campaign: campaign.until_run("training"),
-        "in the promotion": lambda campaign: campaign.until_run("promoting"),
-        "after the promotion": lambda campaign: campaign.until_run("promoted", "refused"),
+        "around the due time": lambda campaign: campaign.set_clock_before_a_due_time(),
+        "after the job was queued": lambda campaign: campaign.wait_for_run("queued", "training"),
+        "in the training": lambda campaign: campaign.wait_for_run("training"),
+        "in the promotion": lambda campaign: campaign.wait_for_run("promoting"),
+        "after the promotion": lambda campaign: campaign.wait_for_run("promoted", "refused"),
     }
 )
 

@@ -121,7 +121,7 @@ def test_a_cross_validation_is_reproduced(inline_worker: InlineWorker, dataset: 
     assert (job.result["equal"], job.result["differences"]) == (True, [])
 
 
-def test_folds_of_a_column_without_the_test_queries(
+def test_test_queries_are_in_no_fold_of_a_column(
     inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
     """The values of the column are the folds; queries of the test set are in no fold."""

@@ -340,7 +340,7 @@ def test_a_study_protects_the_datasets_that_it_reads_later(
 
 
 @pytest.mark.parametrize("ending", ["succeeded", "failed"])
-def test_a_study_whose_test_data_are_gone_fails(
+def test_a_study_without_its_test_data_fails(
     inline_worker: InlineWorker, dataset_id: str, ending: str
 ) -> None:
     """The end of the last trial is recorded, by its worker or by a sweep, although no refit can follow."""

@@ -181,7 +181,9 @@ def test_a_worker_is_listed_until_it_leaves(store: Store, settings: WorkerSettin
         assert tx.workers.live() == []
 
 
-def test_workers_that_reported_before_the_clock_was_set_back(store: Store, settings: WorkerSettings) -> None:
+def test_after_the_clock_is_set_back_only_living_workers_are_listed(
+    store: Store, settings: WorkerSettings
+) -> None:
     """After the clock is set back, a dead worker is not listed, and a living one is after its next report."""
     with store.begin() as tx:
         for name in ("dead", "alive"):

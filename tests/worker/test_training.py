@@ -35,11 +35,11 @@ def test_the_second_job_uses_the_caches(inline_worker: InlineWorker, dataset: Ra
     """The second job reads no stored Parquet and bins no features, and its model is the same."""
     dataset_id = inline_worker.add(dataset, "d1")
     first = inline_worker.training_result(dataset_id, validation={"fraction": 0.2})
-    before = inline_worker.cached()
+    before = inline_worker.cache_use_times()
     assert len(before) == 3  # arrays, training bins, validation bins
     inline_worker.store.artifacts.delete("data/d1")
     second = inline_worker.training_result(dataset_id, validation={"fraction": 0.2})
-    after = inline_worker.cached()
+    after = inline_worker.cache_use_times()
     assert set(after) == set(before)
     assert all(after[entry] > used_at for entry, used_at in before.items())
     assert inline_worker.model_text(second) == inline_worker.model_text(first)
@@ -68,7 +68,7 @@ def test_bootstrap_samples_share_bins_and_differ_by_seed(
         for bootstrap, seed in ((False, 1), (False, 2), (True, 1), (True, 2))
     }
     assert len(trees) == 3
-    assert len(inline_worker.cached()) == 2  # arrays, training bins
+    assert len(inline_worker.cache_use_times()) == 2  # arrays, training bins
 
 
 @pytest.mark.long
@@ -111,7 +111,7 @@ def test_other_parts_and_seeds_do_not_share_bins(
     ):
         texts.add(inline_worker.model_text(inline_worker.training_result(dataset_id, **spec)))
     assert len(texts) == 4
-    assert len(inline_worker.cached()) == 1 + 2 * 4
+    assert len(inline_worker.cache_use_times()) == 1 + 2 * 4
 
 
 def test_a_test_set_is_held_out_first(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
@@ -462,7 +462,7 @@ def test_damaged_arrays_are_read_again(inline_worker: InlineWorker, dataset: Ran
     assert inline_worker.model_text(inline_worker.training_result(dataset_id)) == inline_worker.model_text(
         first
     )
-    assert inline_worker.cached()
+    assert inline_worker.cache_use_times()
 
 
 def test_a_job_succeeds_without_a_writable_cache(

@@ -148,7 +148,7 @@ def test_the_terms_of_a_linear_scorer_add_up_to_its_scores(kind: str) -> None:
     np.testing.assert_allclose(np.sum(terms, axis=0), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_kind_parameters_and_steps_of_a_network() -> None:
+def test_a_network_counts_its_parameters_and_steps() -> None:
     """A network without hidden layers is linear; the steps grow with the number of parameters."""
     assert (random_network(3).kind, random_network(3, (2,)).kind) == ("linear", "mlp")
     assert random_network(3, (2,)).n_parameters == 3 * 2 + 2 + 2 + 1

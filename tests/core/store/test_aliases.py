@@ -69,8 +69,8 @@ def test_repeated_rollbacks_go_further_back(store: Store, web: list[Model]) -> N
     ]
 
 
-def test_an_alias_of_a_release_without_history(store: Store, web: list[Model]) -> None:
-    """The first recorded move can be undone, and nothing before it."""
+def test_the_first_recorded_move_of_an_older_alias_can_be_undone(store: Store, web: list[Model]) -> None:
+    """Earlier releases recorded no moves, so nothing before the first recorded move can be undone."""
     move(store, 1)
     with store.begin() as tx:
         tx.aliases.get("web", "champion").move_id = None

@@ -544,7 +544,7 @@ def test_the_key_served_least_recently_is_next(store: Store, seed: int) -> None:
 
 
 @pytest.mark.embedded
-def test_the_turns_of_keys_do_not_read_all_jobs(store: Store) -> None:
+def test_a_claim_does_not_read_all_jobs(store: Store) -> None:
     """Each statement of a claim reads jobs by an index, and sorts no job that has ended."""
     with store.begin() as tx:
         for key in ("key_a", "key_b"):

@@ -159,7 +159,7 @@ def test_the_engine_scores_as_lightgbm_does(datasets: tuple[RankingDataset, Rank
 def test_a_training_on_categories_resumes_to_the_same_bytes(
     hyperparameters: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset], tmp_path: Path
 ) -> None:
-    """Models are equal after cuts at several iterations, with more threads, and with kept bins."""
+    """Models are equal after several interruptions, with more threads, and with kept bins."""
     spec = spec_of(**hyperparameters)
     whole = train(spec, *datasets)
     assert count_set_splits(whole.model_text)

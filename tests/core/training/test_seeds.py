@@ -53,7 +53,7 @@ def test_the_seed_of_the_job_is_that_of_the_loss(dataset: RankingDataset, loss: 
     assert trees(dataset, loss=loss, seed=1) == trees(dataset, loss=loss | {"seed": 1}, seed=5)
 
 
-def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
+def test_the_seed_of_the_loss_takes_precedence(dataset: RankingDataset) -> None:
     """Jobs of earlier releases have stored the seed 0 in the loss, and keep it; None is no seed."""
     stored = training_spec({"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 7})
     assert (values_of(stored.loss)["seed"], stored.seed) == (0, 7)

@@ -1,4 +1,4 @@
-"""LightGBM's options of trees: the same bytes on any threads and after any cut, and LightGBM's own scores."""
+"""LightGBM's options of trees: equal bytes on any threads and after interruptions, and LightGBM's scores."""
 
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def test_every_option_has_an_effect(options: dict[str, Any], datasets: Datasets)
 
 
 @pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
-def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
+def test_any_threads_and_any_interruption_give_the_same_bytes(
     options: dict[str, Any], datasets: Datasets
 ) -> None:
     """A training that was resumed twice, on two threads, and one on three threads give the same bytes."""

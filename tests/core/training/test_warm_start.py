@@ -63,7 +63,7 @@ def test_a_continued_training_has_the_scores_of_a_longer_one(datasets: Datasets)
 
 
 @pytest.mark.parametrize("sampling", [SAMPLING["none"], SAMPLING["all"], {"linear_tree": True}])
-def test_any_cut_and_any_threads_give_the_same_bytes(
+def test_any_interruption_and_any_threads_give_the_same_bytes(
     base: TrainedRanker, datasets: Datasets, sampling: dict[str, Any]
 ) -> None:
     """A checkpoint of such a training has the number of the model's trees."""

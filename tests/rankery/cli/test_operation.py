@@ -336,7 +336,7 @@ def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None
     assert report["sentence"] in rankery(stack, "drift", "show", report["id"]).output
 
 
-def test_a_dataset_is_downloaded_and_an_address_must_be_allowed(
+def test_a_dataset_is_downloaded_and_a_url_must_be_allowed(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The downloaded file has the dataset's rows; a URL is refused unless RANKERY_SOURCES allows it.

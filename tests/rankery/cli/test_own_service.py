@@ -103,7 +103,7 @@ def test_a_command_without_a_service_explains_how_to_start_one(
     assert not folder.exists()
 
 
-def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
+def test_a_url_without_a_service_is_named(tmp_path: Path) -> None:
     """The command refuses before its first request, since retries are for a service that answered before."""
     done = run("models", "list", "--url", "http://127.0.0.1:9")
     assert (done.code, done.output) == (1, "")
@@ -111,7 +111,7 @@ def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
     assert done.errors.endswith(", or leave them out and start one here with `rankery serve`\n")
 
 
-def test_a_stale_address_is_not_used(tmp_path: Path) -> None:
+def test_a_stale_url_is_not_used(tmp_path: Path) -> None:
     """A killed service leaves its URL in the file, but not the lock."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     done = run("models", "list", "--data-dir", tmp_path)
@@ -135,7 +135,7 @@ def test_commands_that_look_for_a_service_do_not_prevent_its_start(
     assert not DataFolderLock(tmp_path).is_taken()
 
 
-def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) -> None:
+def test_a_client_waits_for_the_url_of_a_starting_service(tmp_path: Path) -> None:
     """A client waits until a starting service writes its URL; it ignores that of a dead service."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     lock = DataFolderLock(tmp_path)
@@ -164,7 +164,7 @@ def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path)
     )
 
 
-def test_quiet_leaves_errors(tmp_path: Path) -> None:
+def test_quiet_still_prints_errors(tmp_path: Path) -> None:
     """--quiet still prints errors."""
     done = run("models", "list", "--data-dir", tmp_path, "--quiet")
     assert (done.code, done.output) == (1, "")
