@@ -46,7 +46,7 @@ WHOLE = "web:1 was trained on queries of this dataset: metrics on them are too h
 
 
 def test_an_evaluation_on_training_queries_is_reported(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """Metrics on the training queries are too high; another dataset, and another upload of the file."""
+    """Another upload of the file has the same finding, and another dataset has none."""
     same_file = _add(inline_worker, "judged", seed=1)
     other = _add(inline_worker, "other", seed=2)
     for measured_on, expected in ((dataset_id, [WHOLE]), (same_file, [WHOLE]), (other, [])):

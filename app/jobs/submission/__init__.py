@@ -36,7 +36,7 @@ from app.jobs.submission.measuring import (
     resolve_inspection,
     resolve_ranking,
 )
-from app.jobs.submission.repeats import check_repeats, check_seed_has_effect, repeated
+from app.jobs.submission.repeats import check_repeats, check_seed_has_effect, repeated_requests
 from app.jobs.submission.training import resolve_training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import JobSpec
@@ -91,7 +91,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
             if batch.repeats is None or not isinstance(request, TrainRequest):
                 resolved.append((_resolve(tx, request), request.labels()))
                 continue
-            copies = repeated(request, batch.repeats, now)
+            copies = repeated_requests(request, batch.repeats, now)
             repeats = [resolve_training(tx, each) for each in copies]
             check_seed_has_effect(repeats[0])  # repeats differ only in their seed
             resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]

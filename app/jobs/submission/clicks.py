@@ -10,7 +10,7 @@ from app.jobs.requests.clicks import (
 )
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
-from app.jobs.submission.measuring import check_features, systems_named
+from app.jobs.submission.measuring import check_features, resolve_systems
 from core.clicks.counterfactual import rank_weights
 from core.clicks.propensities import FEATURE_METHODS, relative_errors
 from core.clicks.users import PRESETS
@@ -167,7 +167,7 @@ def resolve_counterfactual(tx: Transaction, request: CounterfactualRequest) -> C
         WrongState: The log or the dataset is not ready.
     """
     estimation = checked_estimation(tx, request)
-    systems = systems_named(tx, request.systems)
+    systems = resolve_systems(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
     return CounterfactualJob.from_json({**estimation, "systems": systems})

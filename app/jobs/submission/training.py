@@ -11,7 +11,7 @@ from app.jobs.submission.checks import (
     has_no_features,
     ineffective_parameter_problems,
     label_map_problems,
-    repeated_metrics,
+    repeated_metric_problems,
     require_ready,
 )
 from app.jobs.submission.clicks import with_propensities
@@ -141,7 +141,7 @@ def _categorical_features(tx: Transaction, model: Model) -> set[str] | None:
 
 def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     problems = [
-        *repeated_metrics(request.metrics),
+        *repeated_metric_problems(request.metrics),
         *_data_problems(request),
         *label_map_problems(request.label_map),
         *_feature_problems(request),
