@@ -13,7 +13,7 @@ import pyarrow.types as types
 
 from core.data.compression import Bytes
 from core.data.options import Limits
-from core.data.tables.cells import STRINGS, Kind, kind_of
+from core.data.tables.cells import STRING_CHECKS, Kind, kind_of
 from core.data.tables.number_lists import list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
@@ -190,7 +190,7 @@ class ParquetTable:
 
 
 def _is_string(type: Any) -> bool:
-    return any(is_one(type) for is_one in STRINGS)
+    return any(is_one(type) for is_one in STRING_CHECKS)
 
 
 def _joined(batches: Sequence[Any], names: Sequence[str]) -> list[Any]:
