@@ -32,9 +32,9 @@ _DIGEST_LETTERS = 16
 def kernel_cache() -> Path:
     """Return the folder of compiled kernels.
 
-    By default it is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. The cache
-    folder of the user is used instead if only that one is writable, and the first was not warmed up for these
-    sources and this processor.
+    The folder is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. The cache folder
+    of the user replaces a folder that is not writable, unless the folder has all kernels of these sources for
+    this processor.
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"

@@ -105,8 +105,8 @@ def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
 def deviations_of_interval(n_rows: int) -> float:
     """Return half the width of a 95% interval, in standard deviations of resampled statistics.
 
-    It is Student's t with n − 1 degrees of freedom, times √(n / (n − 1)), since resamples of n rows vary less
-    than samples (Hesterberg 2015, section 5.3).
+    The result is Student's t with n − 1 degrees of freedom, times √(n / (n − 1)): resamples of n rows vary
+    less than samples (Hesterberg 2015, section 5.3).
 
     Args:
         n_rows: Rows of the sample, at least 2.

@@ -39,8 +39,8 @@ MAX_SETS_PER_TREE = 16
 def flatten(trees: Sequence[Tree]) -> FlatForest | None:
     """Lay out a forest for the kernels, or return None where LightGBM should score it.
 
-    LightGBM should score forests that are too large for the bits of a node, linear leaves, and so many sets
-    of categories that LightGBM is faster.
+    LightGBM should score linear leaves, and forests that are too large for the bits of a node. It is also
+    faster for many sets of categories.
 
     Args:
         trees: Trees in the order in which their values are summed.

@@ -25,8 +25,9 @@ class RankeryAutoRanker(RankingEstimator):
     """A ranker that selects the best model within a time budget by automatic training.
 
     `fit` cross-validates a portfolio of trees, linear scorers and networks with several losses. It selects
-    one or a weighted sum of them by their held-out scores, and trains the members again on all queries. It
-    needs no validation data. Linear scorers and networks are tried if `rankery-server[neural]` is installed.
+    one candidate or a weighted sum by held-out scores, and trains the selected candidates on all queries.
+    `fit` needs no validation data. Linear scorers and networks are tried if `rankery-server[neural]` is
+    installed.
 
     The same data and arguments give the same model, provided that no candidate runs out of time. Candidates
     that do have the status `out-of-time` in `leaderboard_`.

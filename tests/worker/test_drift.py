@@ -297,7 +297,7 @@ def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker)
 
 
 def test_categories_that_the_model_does_not_have_are_left_out(inline_worker: InlineWorker) -> None:
-    """Requests with a category count for a version without it, not for one where it is a number."""
+    """Requests with a category count for a version without the feature, not if it is a number there."""
     shares = [0.6, 0.3, 0.1]
     traffic = Traffic(inline_worker, coloured(judged(1), shares, 0.0))
     inline_worker.training_result(traffic.dataset_id, features={"use": ["f1", "f3"]})

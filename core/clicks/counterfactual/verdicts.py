@@ -138,9 +138,8 @@ def admits_by_estimates(
     """Return whether estimates allow a challenger to replace a champion, and the reason.
 
     The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only a
-    significantly better challenger. Without enough support in the log, no challenger is admitted, nor is one
-    whose difference would be below −`margin` without clipping, if unsupported documents were as good as the
-    others.
+    significantly better challenger. Without enough support in the log, no challenger is admitted. The
+    difference must also be above −`margin` without clipping, if unsupported documents are as good as others.
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.

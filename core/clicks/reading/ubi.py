@@ -24,8 +24,8 @@ _BULK_ACTIONS = ("index", "create")
 class UbiReader:
     """Reads the lines of `ubi_queries` and `ubi_events`, also as bodies of bulk requests or search hits.
 
-    A list has the impressions of one `query_id`: its impression events, or its `query_response_hit_ids` if it
-    has no such events. The query is the `user_query` of the query or of any of its events.
+    A list has the impressions of one `query_id`: the impression events, or without any the
+    `query_response_hit_ids`. The query is the `user_query` of the query or of any of its events.
 
     Args:
         builder: Builder of the log.

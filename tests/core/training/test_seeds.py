@@ -122,7 +122,7 @@ def test_drawn_queries_are_a_share_that_changes_with_iteration_and_seed() -> Non
     assert drawn_queries(1.0, 50, 1, 0).all()
     other_seed = [drawn_queries(0.3, 50, 2, iteration) for iteration in range(20)]
     assert (draws[:20] != np.array(other_seed)).any()
-    # A query is drawn by its position alone, so it keeps its number when others follow it.
+    # Random numbers depend on the position of a query alone, whatever queries follow.
     assert drawn_queries(0.5, 2, 1, 0).tolist() in ([True, False], [False, True])
 
 
