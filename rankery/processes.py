@@ -180,7 +180,7 @@ def run_rank_worker(
 
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
-    """Restart this process without credentials: if only unset, they would stay in its memory."""
+    """Restart this process without credentials: variables that are only unset stay in its memory."""
     withheld = [name for name in WITHHELD_VARIABLES if name in os.environ]
     withheld += sorted(name for name in os.environ if name.startswith(IMPORT_CREDENTIALS))
     if not withheld:

@@ -44,7 +44,7 @@ def source_bucket(s3: S3Server) -> str:
 def stack(
     service_kind: str, service_places: ServicePlaces, request: pytest.FixtureRequest
 ) -> Iterator[EmbeddedStack]:
-    """The service that tests share; they make their own datasets and models in it."""
+    """The service that tests share; each test makes separate datasets and models."""
     environment, sources = _FOR_ALL | service_places.environment, []
     if shutil.which("openssl") is not None:
         web: WebServer = request.getfixturevalue("web")

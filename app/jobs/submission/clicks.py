@@ -213,7 +213,7 @@ def _check_examination(
 
 
 def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], list[float] | None]:
-    """Return the propensities of a job, with their errors unless they are those of a simulation."""
+    """Return the propensities of a job, with their errors; propensities of a simulation have no errors."""
     result = tx.jobs.get(job_id).result or {}
     propensities = (result.get("truth") or result).get("propensities")
     if not propensities:

@@ -133,7 +133,7 @@ def test_models_are_listed_newest_first(store: Store, add_model: AddModel) -> No
 
 
 def test_description_and_tags_of_a_model_are_changed(store: Store, add_model: AddModel) -> None:
-    """A description replaces the last one; tags are set, replaced and removed one by one."""
+    """A new description replaces the old one; tags are set, replaced and removed one by one."""
     model = add_model("web")
     with store.begin() as tx:
         tx.models.describe(model.id, description="The spring model")

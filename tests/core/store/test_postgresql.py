@@ -149,7 +149,7 @@ def test_a_deadlock_ends_one_transaction(store: Store) -> None:
 
 
 def test_lists_expire_beside_the_deletion_of_their_interleaving(store: Store) -> None:
-    """Both lock the interleaving before its lists; the opposite order would end one of them by a deadlock."""
+    """Both transactions lock the interleaving before its lists; the opposite order could cause a deadlock."""
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 1, "seed": 1, "unit": "user", "click_window_seconds": 0}
         interleaving = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
