@@ -17,7 +17,7 @@ Statistics = Mapping[str, Mapping[str, Any]]
 
 
 def with_label_map(run: Run, statistics: Statistics) -> Run:
-    """Extend the label map of a run with binary labels to labels of the datasets that the paper's data lack."""
+    """Extend a run's map to binary labels by labels of its datasets that the paper's data lack."""
     binary = dict(run.spec.get("label_map") or {})
     if not binary:
         return run
