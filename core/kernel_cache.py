@@ -66,7 +66,8 @@ def is_writable(folder: Path) -> bool:
 def warmed_parts(cache: Path) -> Path:
     """Return the folder of the marker files of `core.warm_up.parts`, one for each part that is compiled.
 
-    It depends on these sources, and on the versions of numba, Python and the processor.
+    The name of the folder depends on the sources of `core`, and on the versions of numba, llvmlite and
+    Python. It also depends on the type of the processor.
     """
     return cache / f"warm-{_cache_digest()}"
 

@@ -88,7 +88,8 @@ class Selection:
     def single(self) -> Choice:
         """Return the best candidate, or the simplest candidate that is not clearly worse.
 
-        Its mean may be lower by the standard error of the difference, at most by `TOLERANCE`.
+        The mean of the returned candidate may be below the best mean by the standard error of their
+        difference, but at most by `TOLERANCE`.
         """
         return self._chosen(self._simplest)
 

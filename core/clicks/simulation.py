@@ -213,7 +213,7 @@ class _Simulation:
     def truth(self) -> Truth:
         """Return the true parameters."""
         users, n_ranks = self._users, self._tops.shape[2]
-        slopes, intercepts = (None, None) if users.is_sequential else users.affine(n_ranks)
+        slopes, intercepts = (None, None) if users.is_sequential else users.affine_parameters(n_ranks)
         return Truth(
             self._examined / np.maximum(self._shown, 1),
             slopes,

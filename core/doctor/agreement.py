@@ -10,7 +10,7 @@ from core.data.feature_alignment import AbsentFeatures, unseen_values
 from core.data.labels import label_text
 from core.data.trec import JudgedRun
 from core.doctor.overlap import document_findings, query_findings
-from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, queries_of
+from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, query_examples_of_documents
 from core.ranges import use_threads
 from core.types import Float32Array, Int64Array
 
@@ -223,7 +223,7 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         count=int(affected.sum()),
         total=other.n_documents,
         unit="documents",
-        examples=queries_of(other, affected),
+        examples=query_examples_of_documents(other, affected),
     )
 
 

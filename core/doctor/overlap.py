@@ -8,7 +8,7 @@ from core.data import RankingDataset
 from core.data.feature_alignment import model_codes
 from core.data.features import Features, copy_features
 from core.doctor.hashing import Flags, Hashes, hash_rows
-from core.doctor.report import Finding, queries_of, query_examples
+from core.doctor.report import Finding, query_examples, query_examples_of_documents
 
 # Share of the documents; a smaller share is more likely due to duplicate pages than to a leak.
 _WARNING_SHARE = 0.05
@@ -63,7 +63,7 @@ def document_findings(
         advice="Metrics are too high on documents that the model was trained on. Split by whole queries,"
         " before rows are copied or resampled. With few or coarse features,"
         " documents may also be equal by chance.",
-        examples=queries_of(other, shared),
+        examples=query_examples_of_documents(other, shared),
     )
 
 

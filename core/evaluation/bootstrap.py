@@ -32,9 +32,9 @@ def bootstrap_intervals(
 ) -> tuple[Float64Array, Float64Array]:
     """Return the 95% interval of each column's mean.
 
-    It is the percentile bootstrap over queries (Efron 1979), with percentiles expanded for few queries
-    (Hesterberg 2015, section 5.3). Without the expansion it would be as narrow as a normal interval whose
-    standard deviation divides by n instead of n − 1.
+    The method is the percentile bootstrap over queries (Efron 1979), with percentiles expanded for few
+    queries (Hesterberg 2015, section 5.3). Without the expansion, an interval would be as narrow as a normal
+    interval whose standard deviation divides by n instead of n − 1.
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the resampled queries.
@@ -89,7 +89,7 @@ def resampled_sums(
 def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
     """Return the 95% interval of resampled statistics, with the percentiles of `bootstrap_intervals`.
 
-    It is infinite where there are fewer than eight rows.
+    The interval is infinite where there are fewer than eight rows.
 
     Args:
         statistics: (resamples,) values; NaN where the statistic is undefined for a resample.

@@ -174,8 +174,8 @@ def winning_share(decided: int, rule: SequentialRule) -> float | None:
 def sample_size(rule: SequentialRule) -> int:
     """Return the sample size of a test with a fixed number of decided units, (z_{error/2} + z_miss)² / 4d².
 
-    It is the normal approximation of the sign test. The sequential test ends earlier on average if the
-    difference is larger than d.
+    The formula is the normal approximation of the sign test. The sequential test ends earlier on average if
+    the difference is larger than d.
 
     Example:
         >>> sample_size(SequentialRule(error=0.05, miss=0.2, difference=0.05))

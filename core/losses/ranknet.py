@@ -138,7 +138,7 @@ class WeightedRankSvm(EssentialWeightedLoss):
 class WeightedRankBoost(EssentialWeightedLoss):
     """RankBoost weighted so that it bounds 1 − NDCG: exponentials of pairs with w_ij of the essential loss.
 
-    It continues as its tangent where `rankboost` does. Source: Chen et al. 2009, section 4.
+    The loss continues as its tangent where `rankboost` does. Source: Chen et al. 2009, section 4.
     """
 
     name: ClassVar[str] = "w-rankboost"

@@ -52,9 +52,9 @@ class NotInTime(UserError):
 class ServiceConnection:
     """Lazy connection of a command to one service.
 
-    This is the service at `url`, or else the one that holds the lock of the data folder. If neither is given
-    or running, a command that called `allow_embedded_service` starts an embedded service on the folder. That
-    service stops with the command; stored data stay in the folder.
+    The service is the one at `url`, or else the one that holds the lock of the data folder. If neither is
+    given or running, a command that called `allow_embedded_service` starts an embedded service on the folder.
+    That service stops with the command; stored data stay in the folder.
 
     Attributes:
         json: Whether to print JSON to standard output.

@@ -67,7 +67,7 @@ def read_click_log(
     """Read files of one click log, and write its columns into an empty folder.
 
     Rows are on disk. Memory holds the names of queries, documents, users and lists, and the columns of lists.
-    It also holds the distinct pairs of query and document, and the pair of each action.
+    Memory also holds the distinct pairs of query and document, and the pair of each action.
 
     Args:
         files: Files of one format, in their order.

@@ -19,7 +19,7 @@ from core.types import Int64Array, OnProgress
 class Part:
     """The judged documents of one file, sorted by query, and the original positions of its queries.
 
-    It holds plain values and arrays only, as a Dask worker sends it to the process that joins the parts.
+    A part holds plain values and arrays only, as a Dask worker sends it to the process that joins the parts.
 
     Attributes:
         file: Name of the file.

@@ -33,8 +33,8 @@ class ParquetTable:
     """Rows of a Parquet file; see `Table`. Line numbers are row numbers, from 1.
 
     Texts are read as dictionary arrays. A long text that every row repeats takes few bytes of the file, so
-    its size is checked before it is expanded in memory. Arrow reads delta-encoded texts expanded only. Their
-    batches have few rows, so that they are small even if each row repeats the longest possible text.
+    its size is checked before it is expanded in memory. Arrow always expands delta-encoded texts. Batches of
+    such columns have few rows, so that they are small even if each row repeats the longest possible text.
 
     Attributes:
         schema: Schema with the metadata of the file.
