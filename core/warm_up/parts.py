@@ -93,7 +93,7 @@ _NOT_IN_DEMO = {
 DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)
 
 
-def missing(parts: Collection[Part] = PARTS) -> list[Part]:
+def missing_parts(parts: Collection[Part] = PARTS) -> list[Part]:
     """List the parts that are not compiled for this processor and these sources."""
     return [part for part in parts if not part.mark.exists()]
 

@@ -21,7 +21,7 @@ from tests.faults.client import Document, RetryingClient
 from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
 from tests.faults.job_batch import ENDED, moment
 from tests.faults.parts import kill_all
-from tests.faults.schedule_verdict import complaints
+from tests.faults.schedule_verdict import schedule_problems
 from tests.integration.services import QUICK_RECOVERY
 from tests.servers.clock import ServiceClock
 
@@ -45,13 +45,13 @@ class Outcome:
         kill_moments: Moments at which the workers were killed, from `_MOMENTS`.
         statuses: Number of runs by status.
         missed: Number of due times that a later run covers.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     kill_moments: list[str]
     statuses: Mapping[str, int]
     missed: int
-    complaints: list[str]
+    problems: list[str]
 
 
 class ScheduleCampaign:
@@ -94,7 +94,7 @@ class ScheduleCampaign:
         last = self._end()
         engine = for_reading(open_engine(self._installation.database_url))
         dues = [first + number * MINUTE for number in range((last - first) // MINUTE + 1)]
-        problems = complaints(engine, self._schedule_id, dues)
+        problems = schedule_problems(engine, self._schedule_id, dues)
         engine.dispose()
         runs = self._runs()
         missed = sum(
@@ -199,7 +199,7 @@ _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
 
 
 def main() -> int:
-    """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
+    """Run the campaign on both kinds of store; return 0 without problems, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=15, help="number of kills on each kind of store")
     parser.add_argument("--seed", type=int, default=25)
@@ -234,15 +234,15 @@ def _installed(store: str, folder: Path, clock: ServiceClock) -> Iterator[Instal
 
 
 def _show_outcome(store: str, outcome: Outcome, seconds: float) -> bool:
-    """Print the outcome, and return whether there are no complaints."""
+    """Print the outcome, and return whether there are no problems."""
     statuses = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     kills = f"{len(outcome.kill_moments)} kills in {seconds:.0f} s"
     lines = [
         f"{store}: {kills}; runs: {statuses}; {outcome.missed} due times missed",
-        *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),
+        *(f"  WRONG: {complaint}" for complaint in outcome.problems[:10]),
     ]
     print("\n".join(lines), flush=True)  # noqa: T201
-    return not outcome.complaints
+    return not outcome.problems
 
 
 def _print_indented(text: str) -> None:

@@ -73,7 +73,7 @@ def checkpoint_at(
     return Checkpoint.from_bytes(taken[0])
 
 
-def same(one: TrainedRanker, other: TrainedRanker) -> bool:
+def are_equal(one: TrainedRanker, other: TrainedRanker) -> bool:
     """Return whether two rankers are equal."""
     return (one.model_text, one.best_iteration, one.history) == (
         other.model_text,
@@ -98,7 +98,7 @@ def test_a_training_resumed_at_any_iteration_is_the_same(
     whole = train(spec, *datasets)
     for iteration in iterations:
         resumed = train(spec, *datasets, resume=checkpoint_at(iteration, spec, *datasets))
-        assert same(resumed, whole), iteration
+        assert are_equal(resumed, whole), iteration
 
 
 def test_sampling_draws_again_for_each_tree() -> None:
@@ -119,7 +119,7 @@ def test_a_training_resumed_many_times_is_the_same(datasets: tuple[RankingDatase
     for iteration in (2, 3, 7, 11):
         checkpoint = checkpoint_at(iteration, spec, *datasets, resume=checkpoint)
     resumed = train(spec, *datasets, resume=checkpoint, threads=2)
-    assert same(resumed, train(spec, *datasets))
+    assert are_equal(resumed, train(spec, *datasets))
 
 
 @pytest.mark.long
@@ -141,7 +141,7 @@ def test_early_stopping_continues_to_count(datasets: tuple[RankingDataset, Ranki
     whole = train(spec, *datasets)
     assert len(whole.history) == whole.best_iteration + 6
     for iteration in (whole.best_iteration, whole.best_iteration + 3, len(whole.history)):
-        assert same(train(spec, *datasets, resume=checkpoint_at(iteration, spec, *datasets)), whole)
+        assert are_equal(train(spec, *datasets, resume=checkpoint_at(iteration, spec, *datasets)), whole)
 
 
 @pytest.mark.long
@@ -157,7 +157,7 @@ def test_diagnostics_are_of_the_same_iterations(datasets: tuple[RankingDataset, 
         }
     )
     resumed = train(spec, datasets[0], resume=checkpoint_at(4, spec, datasets[0]))
-    assert same(resumed, train(spec, datasets[0]))
+    assert are_equal(resumed, train(spec, datasets[0]))
     assert [report.iteration for report in resumed.history if "diagnostics" in report.values] == [1, 3, 5, 7]
 
 

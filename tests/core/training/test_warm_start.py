@@ -10,7 +10,7 @@ from core.data import RankingDataset
 from core.errors import ModelError
 from core.scoring import Forest
 from core.training import Checkpoint, TrainedRanker, TrainingSpec, train
-from tests.core.training.test_resuming import SAMPLING, same, spec_of, until
+from tests.core.training.test_resuming import SAMPLING, are_equal, checkpoint_at, spec_of
 from tests.core.training.test_tree_options import Datasets, datasets
 
 __all__ = ["datasets"]
@@ -69,11 +69,11 @@ def test_any_interruption_and_any_threads_give_the_same_bytes(
     """A checkpoint of such a training has the number of the model's trees."""
     spec = spec_of(**sampling)
     whole = continued(spec, base, datasets)
-    assert same(continued(spec, base, datasets, threads=3), whole)
-    first = until(2, spec, *datasets, resume=start_of(base, datasets))
+    assert are_equal(continued(spec, base, datasets, threads=3), whole)
+    first = checkpoint_at(2, spec, *datasets, resume=start_of(base, datasets))
     assert first.base_trees == BASE_TREES
-    resumed = train(spec, *datasets, resume=until(9, spec, *datasets, resume=first), threads=2)
-    assert same(resumed, whole)
+    resumed = train(spec, *datasets, resume=checkpoint_at(9, spec, *datasets, resume=first), threads=2)
+    assert are_equal(resumed, whole)
     assert resumed.base_trees == BASE_TREES
 
 
