@@ -76,7 +76,7 @@ def test_a_model_is_compared_with_the_logged_ranking(
 def test_errors_of_estimated_propensities_widen_the_intervals(
     inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
-    """By a propensity job, the estimate is that of its propensities, with a wider interval."""
+    """A propensity job gives the same estimate as its propensities alone, with a wider interval."""
     dataset_id = inline_worker.add(dataset, "judged")
     inline_worker.training_result(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
     log = ingested(inline_worker, clicks_on(dataset))

@@ -97,7 +97,7 @@ def test_the_iterations_of_a_single_fold_are_the_trees_of_its_model() -> None:
 
 
 def test_later_folds_are_trained_for_twice_the_best_iteration() -> None:
-    """After one repetition, trees end early, and the best iteration is one of all folds."""
+    """Folds of the first repetition have all trees; later folds have at most twice the best number so far."""
     noisy = {"num_iterations": 240, "num_leaves": 15, "min_data_in_leaf": 5, "learning_rate": 0.3}
     candidate = replace(portfolio()[0], hyperparameters=noisy)
     trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)

@@ -73,7 +73,7 @@ def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> No
 def test_a_score_does_not_depend_on_the_documents_beside_it(
     n_features: int, hidden: list[int], activation: str, layer_norm: bool, rows: list[int]
 ) -> None:
-    """Scores are equal bit for bit, alone or in any batch, in any place of it."""
+    """A document has the same score, bit for bit, alone and at any place of any batch."""
     network = random_network(n_features, tuple(hidden), activation=activation, layer_norm=layer_norm)
     features = random_features(150, n_features, seed=3)
     np.testing.assert_array_equal(network.score(features)[rows], network.score(features[rows]))
