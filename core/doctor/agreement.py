@@ -46,7 +46,7 @@ def compare(
             judgments.
         compares_documents: Whether shared documents are a leak. Lists of one query share documents without
             a leak.
-        query_of: Query by id of the training data, where these ids are those of result lists.
+        query_of: If query ids of the training data are ids of result lists, the query of each list by its id.
         left_out: Features that the job leaves out of the training data, which `other` may have.
 
     Returns:

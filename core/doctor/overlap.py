@@ -30,7 +30,7 @@ def document_findings(
         train: The training data.
         other: The validation or test data.
         role: Role of `other`.
-        query_of: Query by id of the training data, where these ids are those of result lists.
+        query_of: If query ids of the training data are ids of result lists, the query of each list by its id.
     """
     column_of = {name: column for column, name in enumerate(train.feature_names)}
     common = [(column_of[name], at) for at, name in enumerate(other.feature_names) if name in column_of]

@@ -163,7 +163,7 @@ def queries_needed(difference: float, deviation: float, significance: float = SI
     Args:
         difference: δ, the mean difference.
         deviation: s, the standard deviation of the differences.
-        significance: α, the level below which a p-value is significant. With Holm's correction, it is 0.05
+        significance: α, the level below which a p-value is significant. With Holm's correction, α is 0.05
             divided by the number of tests that are not significant yet.
 
     Returns:

@@ -39,7 +39,7 @@ class SequentialRule:
             raise InvalidInput(*(InputProblem(f"/{name}", "must be above 0 and below 0.5") for name in wrong))
 
     def of_each_pair(self, n_rankers: int) -> "SequentialRule":
-        """Return the rule of each pair of rankers, whose error is divided by the number of pairs (Bonferroni)."""
+        """Return the rule of each pair of rankers; divides the error by the number of pairs (Bonferroni)."""
         return replace(self, error=self.error / math.comb(n_rankers, 2))
 
 

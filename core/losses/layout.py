@@ -40,8 +40,8 @@ class Scratch(NamedTuple):
         order: Document offset at each rank.
         spare_order: Scratch of the sort and of the selection.
         counters: Scratch of the sort.
-        weight: Weight w of the current document's pair with each partner, see `core.losses.plan`; scratch of
-            the sort before that.
+        weight: Weight w of the current document's pair with each partner, see `core.losses.plan`. The sort,
+            which comes first, uses the array as scratch.
         drawn_weight: w in one of the drawn rankings.
         selected: 1 for selected ranks, else 0.
         deficit: Number of documents of each level that the top τ lacks.

@@ -249,8 +249,8 @@ def resolve_drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     """Check a request for a drift report, and return its job specification.
 
     Raises:
-        InvalidInput: There is no dataset to compare with, it has no features, or a threshold cannot be
-            reached.
+        InvalidInput: There is no dataset to compare with, the dataset has no features, or a threshold cannot
+            be reached.
         NotFound: The model or the dataset does not exist.
         WrongState: The dataset is not ready.
     """

@@ -309,7 +309,7 @@ def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) 
 
 
 def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
-    """A filter selects it and its id deletes it; it can be restored, and a refusal names a remedy."""
+    """A filter selects the experiment, its id deletes it, and the trash restores it; refusals name a remedy."""
     body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
     experiment = client.post("/v1/experiments", json=body).json()
     path = f"/v1/experiments/{experiment['id']}"

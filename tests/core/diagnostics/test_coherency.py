@@ -7,7 +7,7 @@ from core.losses import make_loss
 
 
 def test_the_papers_figure_1a_is_incoherent_and_1b_is_not() -> None:
-    """Figure 1(a): the missed document right below the cut is pushed less than the one above it.
+    """Figure 1(a): the missed document right below the cut is pushed less than the document above the cut.
 
     In 1(b) the same document is last, where its larger swap makes the gradient coherent.
     """

@@ -1,7 +1,7 @@
 """Interleaved lists and credits against the vectors of mpkato/interleaving 7907f7d.
 
-Lists, credits and probabilities are those of its tests; a comment marks numbers printed by running it. Its
-distributions are sampled, ours are exact.
+Lists, credits and probabilities are from the tests of that package; a comment marks numbers that the package
+printed. The package samples distributions, our code computes them exactly.
 """
 
 from collections.abc import Sequence
