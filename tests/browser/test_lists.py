@@ -38,7 +38,7 @@ def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
 
 @pytest.fixture
 def start_trainings(store: Store) -> Iterator[Callable[..., list[str]]]:
-    """Record trainings that run until the test ends.
+    """Function that records trainings, which run until the test ends.
 
     If they ran longer, the service would notice that their worker is absent and run them again.
     """

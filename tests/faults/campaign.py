@@ -76,9 +76,9 @@ class Campaign:
                 for _ in range(fault.injections):
                     recoveries += fault.inject(batch)
             except TimeoutError as error:
-                batch.complaints.append(str(error))
+                batch.problems.append(str(error))
             batch.finish()
-        batch.complaints += fault.check(batch)
+        batch.problems += fault.check(batch)
         row, outcomes = judge(batch, fault, self.records, self.reference, earlier_ids, recoveries)
         row.seconds = time.monotonic() - began_at
         self.reference = self.reference or outcomes

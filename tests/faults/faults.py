@@ -32,7 +32,7 @@ class Fault:
         injections: Number of injections during one batch of jobs.
         reasons: Titles of problems with which a job may correctly end.
         pause_seconds: Mean time between two requests, 0 to send all requests immediately.
-        check: Returns complaints after the last job has ended.
+        check: Returns problems after the last job has ended.
     """
 
     name: str
@@ -73,10 +73,10 @@ def stop_worker(batch: JobBatch) -> list[float]:
     injected_at = now()
     code, seconds = victim.worker.terminate()
     if code != 0 or seconds > _STOP_LIMIT_SECONDS:
-        batch.complaints.append(f"a worker asked to stop took {seconds:.1f} s and exited with {code}")
+        batch.problems.append(f"a worker asked to stop took {seconds:.1f} s and exited with {code}")
     recoveries = [seconds for job in interrupted for seconds in running_again(batch, job, injected_at)]
     for job in interrupted:
-        batch.complaints += _not_handed_back(batch, job)
+        batch.problems += _not_handed_back(batch, job)
     return recoveries
 
 
@@ -144,7 +144,7 @@ def close_store(batch: JobBatch) -> list[float]:
     batch.installation.supervise(OUTAGE_SECONDS)
     store_proxy.open()
     if store_proxy.refused == refused:
-        batch.complaints.append("the object store received no request during the outage: nothing was tested")
+        batch.problems.append("the object store received no request during the outage: nothing was tested")
     return _until_all_works(batch, injected_at)
 
 
@@ -206,7 +206,7 @@ def _until_all_works(batch: JobBatch, injected_at: datetime) -> list[float]:
         job = batch.run_soon(batch.materials.probe())
         if job is not None and job["status"] == "succeeded":
             return [(moment(job["finished_at"]) - injected_at).total_seconds()]
-    batch.complaints.append("the service did not recover")
+    batch.problems.append("the service did not recover")
     return []
 
 
@@ -243,9 +243,9 @@ def _complain_of_poison(batch: JobBatch, job_id: str, first_at: datetime) -> Non
     job = batch.job(job_id)
     endings = [attempt["ending"] for attempt in job["attempts"]]
     if job["status"] != "failed" or job["problem"]["title"] != _WORKER_LOST:
-        batch.complaints.append(f"the poison job ended {job['status']}: {job['problem']}")
+        batch.problems.append(f"the poison job ended {job['status']}: {job['problem']}")
     if endings != ["lost"] * _ATTEMPTS:
-        batch.complaints.append(f"the attempts of the poison job ended {endings}")
+        batch.problems.append(f"the attempts of the poison job ended {endings}")
     meanwhile = [
         other["id"]
         for other in batch.jobs()
@@ -253,11 +253,11 @@ def _complain_of_poison(batch: JobBatch, job_id: str, first_at: datetime) -> Non
         and first_at < moment(other["finished_at"]) < moment(job["finished_at"])
     ]
     if not meanwhile:
-        batch.complaints.append("no other job was finished while the poison job was tried")
+        batch.problems.append("no other job was finished while the poison job was tried")
 
 
 def _each_once_on_all_workers(batch: JobBatch) -> list[str]:
-    """Return complaints about jobs with more than one attempt, and about workers without a job."""
+    """Return problems about jobs with more than one attempt, and about workers without a job."""
     problems = []
     workers: Counter[str] = Counter()
     for job in batch.jobs():

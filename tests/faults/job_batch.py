@@ -39,7 +39,7 @@ class JobBatch:
         random: Source of random moments and victims.
         sent: The accepted jobs by id, with their requests.
         refusals: Requests that were not accepted, with the reasons.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     installation: Installation
@@ -48,7 +48,7 @@ class JobBatch:
     random: random.Random
     sent: dict[str, Submission] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_SUBMITTERS))
     _waiting: "list[Future[None]]" = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)

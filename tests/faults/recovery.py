@@ -19,17 +19,17 @@ class Recovery:
     Attributes:
         situation: The worker that can claim the interrupted job.
         seconds: Times from the kill until the job ran again.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     situation: str
     seconds: list[float] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:
-        """Whether each recovery was within the limit, without complaints."""
-        return bool(self.seconds) and max(self.seconds) < LIMIT_SECONDS and not self.complaints
+        """Whether each recovery was within the limit, without problems."""
+        return bool(self.seconds) and max(self.seconds) < LIMIT_SECONDS and not self.problems
 
 
 def measure_recovery(campaign: Campaign, kills: int) -> list[Recovery]:
@@ -64,7 +64,7 @@ def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> N
             victim.worker.is_supervised = True
             _end(batch, victim.job)
         except TimeoutError as error:
-            recovery.complaints.append(str(error))
+            recovery.problems.append(str(error))
 
 
 def _running(batch: JobBatch) -> Running:

@@ -239,7 +239,7 @@ def _show_outcome(store: str, outcome: Outcome, seconds: float) -> bool:
     kills = f"{len(outcome.kill_moments)} kills in {seconds:.0f} s"
     lines = [
         f"{store}: {kills}; runs: {statuses}; {outcome.missed} due times missed",
-        *(f"  WRONG: {complaint}" for complaint in outcome.problems[:10]),
+        *(f"  WRONG: {problem}" for problem in outcome.problems[:10]),
     ]
     print("\n".join(lines), flush=True)  # noqa: T201
     return not outcome.problems

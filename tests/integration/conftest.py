@@ -88,7 +88,7 @@ def trained(client: Client, datasets: dict[str, str]) -> Job:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Service]]:
-    """Start `rankery serve` processes that do not outlive the test."""
+    """Function that starts a `rankery serve` process, which does not outlive the test."""
     services: list[Service] = []
 
     def start(data_dir: Path, *arguments: str, **environment: str) -> Service:

@@ -57,6 +57,6 @@ def serving(data_dir: Path) -> Iterator[tuple[str, int]]:
 
 @pytest.fixture
 def unreliable(served: tuple[str, int]) -> Iterator[Callable[[Sequence[Fault]], Unreliable]]:
-    """Put a network with scripted faults in front of the service."""
+    """Function that puts a network with scripted faults in front of the service."""
     with ExitStack() as stack:
         yield lambda faults: stack.enter_context(Unreliable(served, faults))

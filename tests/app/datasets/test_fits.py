@@ -16,7 +16,7 @@ pytestmark = pytest.mark.embedded
 
 @pytest.fixture
 def add(store: Store) -> Callable[..., str]:
-    """Record a ready dataset with given features; return its id."""
+    """Function that records a ready dataset with given features, and returns its id."""
 
     def add_dataset(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
         with store.begin() as tx:

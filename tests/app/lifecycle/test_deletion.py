@@ -31,7 +31,7 @@ def end_jobs(store: Store) -> Callable[[], None]:
 
 @pytest.fixture
 def add_ended(add_model: AddModel, end_jobs: Callable[[], None]) -> AddModel:
-    """Record versions of a model whose job has succeeded."""
+    """Function that records a version of a model whose job has succeeded."""
 
     def add(name: str = "web", **options: Any) -> Model:
         model = add_model(name, **options)
@@ -309,7 +309,7 @@ def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) 
 
 
 def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
-    """A filter selects the experiment, its id deletes it, and the trash restores it; refusals name a remedy."""
+    """The experiment can be selected by a filter, deleted and restored; a refusal names a remedy."""
     body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
     experiment = client.post("/v1/experiments", json=body).json()
     path = f"/v1/experiments/{experiment['id']}"
