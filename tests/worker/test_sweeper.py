@@ -197,7 +197,9 @@ def test_after_the_clock_is_set_back_only_living_workers_are_listed(
         assert [worker.name for worker in tx.workers.live()] == ["alive"]
 
 
-def test_losses_are_events(store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]) -> None:
+def test_each_lost_worker_has_one_event(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
+) -> None:
     """A worker that lost a job and a worker without recent reports have one event each."""
     lost = claim_job()
     with store.begin() as tx:
