@@ -235,7 +235,7 @@ def sparse_dataset(
 def _sparse_grades(
     values: Float64Array, stream: np.random.Generator, relevant_per_query: float
 ) -> Int64Array:
-    """Return the labels 0 to 4 of documents with these polynomial values, (n_queries, documents_per_query)."""
+    """Return labels from 0 to 4 by polynomial values, both (n_queries, documents_per_query)."""
     grades = np.zeros(values.shape, np.int64)
     cuts = np.cumsum(LABEL_SHARES[1:]) / sum(LABEL_SHARES[1:])
     for query, value in enumerate(values):

@@ -90,7 +90,7 @@ def test_a_training_of_a_file_tries_to_start_a_service(
 def test_a_command_without_a_service_explains_how_to_start_one(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    """The command creates nothing: its service would end before the result is used."""
+    """The command starts no service, which would end before the result is used, and creates nothing."""
     (tmp_path / "train.txt").write_text(JUDGED)
     folder = tmp_path / "data"
     words = [one.replace("FILE", str(tmp_path / "train.txt")) for one in arguments]
@@ -165,7 +165,7 @@ def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path)
 
 
 def test_quiet_still_prints_errors(tmp_path: Path) -> None:
-    """--quiet still prints errors."""
+    """The option hides progress and notes, but a script must learn why a command failed."""
     done = run("models", "list", "--data-dir", tmp_path, "--quiet")
     assert (done.code, done.output) == (1, "")
     assert done.sentence.startswith("no service is running for ")
@@ -217,7 +217,7 @@ def test_the_error_of_a_lost_service_has_the_command_that_waits_again() -> None:
 
 
 def test_an_interrupted_upload_can_be_resumed(tmp_path: Path) -> None:
-    """The message has the way to resume where the client sends a file in pieces."""
+    """If the client sends the file in pieces, the message names the command that resumes the upload."""
 
     class Interrupting:
         def upload_dataset(self, *_: object, **__: object) -> None:
