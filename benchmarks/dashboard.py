@@ -177,8 +177,8 @@ def main() -> None:
             }
             print(f"\n{rate_table(rates, arguments.running)}")
             if arguments.followed_minutes:
-                addresses = {page: stack.url + path for page, path in followed.items()}
-                grown = memory_growth(browser, addresses, arguments.followed_minutes, console)
+                urls = {page: stack.url + path for page, path in followed.items()}
+                grown = memory_growth(browser, urls, arguments.followed_minutes, console)
                 print(f"\n{memory_table(grown, arguments.followed_minutes)}")
 
 
@@ -200,24 +200,24 @@ def new_context(browser: Browser) -> BrowserContext:
     return context
 
 
-def measure(browser: Browser, address: str, rounds: int) -> dict[str, list[Visit]]:
+def measure(browser: Browser, url: str, rounds: int) -> dict[str, list[Visit]]:
     """Open a page several times, each time first with an empty browser cache and then with a warm one."""
     visits: dict[str, list[Visit]] = {"cold": [], "warm": []}
     for _ in range(rounds):
         context = new_context(browser)
         for cache in visits:
-            visits[cache].append(visit(context, address))
+            visits[cache].append(visit(context, url))
         context.close()
     return visits
 
 
-def visit(context: BrowserContext, address: str) -> Visit:
+def visit(context: BrowserContext, url: str) -> Visit:
     """Open a page once."""
     page = context.new_page()
     traffic = Traffic.of(page)
-    answer = page.goto(address)
+    answer = page.goto(url)
     if answer is None or not answer.ok:
-        raise SystemExit(f"{address} answers {answer and answer.status}")
+        raise SystemExit(f"{url} answers {answer and answer.status}")
     usable = float(page.evaluate("window.usable"))
     page.wait_for_timeout(_SETTLE_MILLISECONDS)
     settled = max([usable, *page.evaluate("window.longTasks")])
@@ -225,11 +225,11 @@ def visit(context: BrowserContext, address: str) -> Visit:
     return Visit(usable, settled, len(traffic.sent), traffic.received_bytes)
 
 
-def requests_a_second(browser: Browser, address: str) -> float:
+def requests_a_second(browser: Browser, url: str) -> float:
     """Count the requests of an open page while it follows jobs."""
     context = new_context(browser)
     page = context.new_page()
-    page.goto(address)
+    page.goto(url)
     page.evaluate("window.usable")
     page.wait_for_timeout(_SETTLE_MILLISECONDS)
     traffic = Traffic.of(page)
@@ -240,13 +240,13 @@ def requests_a_second(browser: Browser, address: str) -> float:
 
 
 def memory_growth(
-    browser: Browser, addresses: Mapping[str, str], minutes: int, console: Console
+    browser: Browser, urls: Mapping[str, str], minutes: int, console: Console
 ) -> dict[str, tuple[Memory, Memory]]:
     """Open pages together; return the memory of each after one minute and some minutes later."""
     pages = {}
-    for name, address in addresses.items():
+    for name, url in urls.items():
         pages[name] = new_context(browser).new_page()
-        pages[name].goto(address)
+        pages[name].goto(url)
     any_page = next(iter(pages.values()))
     any_page.wait_for_timeout(60_000)
     before = {name: Memory.of(page) for name, page in pages.items()}

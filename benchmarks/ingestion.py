@@ -70,7 +70,9 @@ def _measure_times(console: Console, client: Client, path: Path) -> Dataset:
         ready = time.perf_counter()
     job_seconds = _job_seconds(job)
     console.print(f"upload {sent - started:.2f} s")
-    console.print(f"from its end to ready {ready - sent:.2f} s, of which the job itself {job_seconds:.2f} s")
+    console.print(
+        f"from the end of the upload to ready {ready - sent:.2f} s, of which the job {job_seconds:.2f} s"
+    )
     return dataset
 
 

@@ -65,14 +65,14 @@ def polling(url: str, job_id: str, rate: float) -> Iterator[Polls]:
 
 
 async def _poll(url: str, paths: tuple[str, ...], rate: float, polls: Polls, ended: threading.Event) -> None:
-    address = urlsplit(url)
-    connections = [Connection(str(address.hostname), address.port or 80) for _ in range(8)]
+    parts = urlsplit(url)
+    connections = [Connection(str(parts.hostname), parts.port or 80) for _ in range(8)]
     began, tasks = time.monotonic(), set()
     turn = 0
     while not ended.is_set():
         due = began + turn / rate
         await asyncio.sleep(max(0.0, due - time.monotonic()))
-        free = connections.pop() if connections else Connection(str(address.hostname), address.port or 80)
+        free = connections.pop() if connections else Connection(str(parts.hostname), parts.port or 80)
         task = asyncio.create_task(_ask(free, connections, paths[turn % len(paths)], due, polls))
         tasks.add(task)
         task.add_done_callback(tasks.discard)

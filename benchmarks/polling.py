@@ -156,10 +156,10 @@ def main() -> None:
         Client(stack.url) as client,
     ):
         job = _start_training(console, client, arguments.queries)
-        address = urlsplit(stack.url)
+        parts = urlsplit(stack.url)
         figures = Figures()
         pollers = [
-            Poller(Connection(str(address.hostname), address.port or 80), job.id, figures)
+            Poller(Connection(str(parts.hostname), parts.port or 80), job.id, figures)
             for _ in range(arguments.pollers)
         ]
         asyncio.run(_load(console, pollers, arguments.rate, arguments.seconds))

@@ -58,7 +58,7 @@ def flaml_scores(
 ) -> Float64Array | None:
     """Return the test scores of FLAML's search over LightGBM and XGBoost; None where it has no model.
 
-    That is where it is not installed, or all its trainings fail, as on queries of one document.
+    FLAML has no model if it is not installed, or if all its trainings fail, as on queries of one document.
     """
     if importlib.util.find_spec("flaml") is None:
         return None

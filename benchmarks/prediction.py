@@ -61,7 +61,7 @@ class Computation:
 
         Args:
             shares: Shares of the documents, such as 1/4.
-            seconds: Seconds of an iteration on them.
+            seconds: Seconds of an iteration on each share.
         """
         # Least squares of relative errors, since small shares determine the fixed part.
         slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))

@@ -2,8 +2,8 @@
 
 Measurements alternate; medians of wall time are printed. Our scores are compared with LightGBM's, bit for
 bit. ONNX Runtime runs our export on float32; treelite uses its General Tree Inference Library. A second table
-has first quartiles of the processor time of sums of the forest and a linear scorer or a network, and their
-ratios to the forest alone.
+is about sums of the forest and a linear scorer or a network. It has first quartiles of their processor time,
+and the ratios to the forest alone.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 """Whole training jobs as in the worker, compared with `lightgbm.train`, on three synthetic loads.
 
-All trainings have the same tree settings and data, and compute ndcg@5 and ndcg@10 on training and validation
-data after each iteration, unless noted in a row. Rankery's jobs run in a worker in this process: they read
-stored datasets, report to a database and evaluate a test set at the end. The first job of each turn has empty
-caches, the others have cached arrays and bins. `lightgbm.train` gets arrays in memory. The floor is LightGBM
-with precomputed gradients and without metrics: the cost of the trees alone. Trainings alternate; the time of
-an iteration is the median of means of ten, over all turns.
+All trainings have the same tree settings and data. After each iteration they compute ndcg@5 and ndcg@10 on
+training and validation data, unless a row is named otherwise. Rankery's jobs run in a worker in this process:
+they read stored datasets, report to a database and evaluate a test set at the end. The first job of each turn
+has empty caches, the others have cached arrays and bins. `lightgbm.train` gets arrays in memory. The floor is
+LightGBM with precomputed gradients and without metrics: the cost of the trees alone. Trainings alternate; the
+time of an iteration is the median of means of ten, over all turns.
 """
 
 import argparse

@@ -32,9 +32,9 @@ _DIGEST_LETTERS = 16
 def kernel_cache() -> Path:
     """Return the folder of compiled kernels.
 
-    By default it is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. The cache
-    folder of the user is used instead if only that one is writable, and the first was not warmed up for these
-    sources and this processor.
+    The folder is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. The cache folder
+    of the user replaces a folder that is not writable, unless the folder has all kernels of these sources for
+    this processor.
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"
@@ -66,7 +66,8 @@ def is_writable(folder: Path) -> bool:
 def warmed_parts(cache: Path) -> Path:
     """Return the folder of the marker files of `core.warm_up.parts`, one for each part that is compiled.
 
-    It depends on these sources, and on the versions of numba, Python and the processor.
+    The name of the folder depends on the sources of `core`, and on the versions of numba, llvmlite and
+    Python. It also depends on the type of the processor.
     """
     return cache / f"warm-{_cache_digest()}"
 

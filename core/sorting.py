@@ -185,8 +185,8 @@ def _select_highest(
 ) -> bool:
     """Fill `order[:depth]` by ranking only high scores; return False, without a ranking, if these are many.
 
-    Documents i, i + 32, i + 64, … form one of 32 groups, so that the maxima of groups are computed with
-    vector instructions and without a branch. At least `depth` documents score no less than the `depth`-th
+    Documents i, i + 32, i + 64, … form one of 32 groups. The maxima of such groups are computed with vector
+    instructions and without a branch. At least `depth` documents score no less than the `depth`-th
     highest group maximum: only these documents are ranked.
     """
     width, tail = np.uint64(_BLOCK), n % _BLOCK

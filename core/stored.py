@@ -27,7 +27,7 @@ class Entry:
         read: Convert the entry to the value, or None for the conversion by the field's type.
         write: Convert the value to the entry, or None for the conversion by the value's type.
         flat: Whether the value is stored as several entries, on the level of the other fields.
-        omit_default: Whether to store it only if it differs from the default, since earlier releases had no
+        omit_default: Whether to store the entry only if it differs from the default: earlier releases had no
             such entry.
     """
 

@@ -88,9 +88,9 @@ def evaluate(
         seed: Seed of the resampling for intervals.
 
     Raises:
-        InvalidArgument: The shapes do not match, indexes of pandas are in different orders, a score is
-            infinite, a document is repeated in a query, no retrieved document is judged, or a metric or
-            convention is unknown.
+        InvalidArgument: The shapes do not match, or indexes of pandas are in different orders. Also for an
+            infinite score, a repeated document in a query, runs without a judged document, and an unknown
+            metric or convention.
         PackageMissing: rankery-server is not installed.
 
     Example:

@@ -87,7 +87,7 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
         **server_options(settings),
     )
-    # Not the option `fd`, with which uvicorn takes the socket for a Unix socket, without TCP_NODELAY.
+    # Uvicorn's option `fd` would treat the socket as a Unix socket, and not set TCP_NODELAY.
     listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
     with suppress(KeyboardInterrupt):
         uvicorn.Server(configuration).run(listeners or None)
@@ -180,7 +180,7 @@ def run_rank_worker(
 
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
-    """Restart this process without credentials: if only unset, they would stay in its memory."""
+    """Restart this process without credentials: variables that are only unset stay in its memory."""
     withheld = [name for name in WITHHELD_VARIABLES if name in os.environ]
     withheld += sorted(name for name in os.environ if name.startswith(IMPORT_CREDENTIALS))
     if not withheld:
@@ -232,9 +232,9 @@ def compile_kernels(report: Callable[[int, int], None]) -> Path:
         ProcessFailed: The kernels cannot be compiled or cached.
     """
     from core.kernel_cache import is_writable, kernel_cache
-    from core.warm_up import PARTS, missing
+    from core.warm_up import PARTS, missing_parts
 
-    if missing() and not is_writable(kernel_cache()):
+    if missing_parts() and not is_writable(kernel_cache()):
         raise ProcessFailed(f"{kernel_cache()} cannot be written; set NUMBA_CACHE_DIR to a folder that can")
     _compile(PARTS, report)
     return kernel_cache()

@@ -12,7 +12,10 @@ Schema = dict[str, Any]
 
 
 def with_bases(schemas: dict[str, Schema]) -> dict[str, Schema]:
-    """Let schemas inherit the fields that they share with others by a common class of the service."""
+    """Add base schemas: a class of the service gives its fields to the schemas of its subclasses.
+
+    A schema that inherits a field refers to the base schema instead of repeating the field.
+    """
     classes = {name: cls for name, cls in _declaring_classes() if name in schemas}
     names = {cls: name for name, cls in classes.items()}
     bases = dict(_bases(schemas, classes))
@@ -41,7 +44,7 @@ def _bases(schemas: dict[str, Schema], classes: dict[str, type]) -> Iterator[tup
 
 
 def _declaring_classes() -> Iterator[tuple[str, type]]:
-    """Yield the names of schemas with the classes that declare the fields; that of a loss is the loss."""
+    """Yield the name of each schema with the class that declares its fields; a loss declares its own."""
     models: list[Any] = [RequestModel, ResponseModel]
     while models:
         model = models.pop()

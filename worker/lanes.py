@@ -57,7 +57,7 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
 class _LaneProcess:
     """Process of one lane, which dies with its parent and ignores the terminal's Ctrl-C.
 
-    It is forked rather than spawned, so that it shares the imported modules and starts immediately.
+    The process is forked rather than spawned, so that it shares the imported modules and starts immediately.
     """
 
     def __init__(self, settings: WorkerSettings, lane: str) -> None:

@@ -48,7 +48,9 @@ class WorkerSettings(DaskSettings, StoreSettings):
         validate_default=True,
         description="Interval at which the lease of a running job is renewed",
     )
-    sweep_seconds: float = Field(2.0, gt=0, description="Interval at which jobs of lost workers are searched")
+    sweep_seconds: float = Field(
+        2.0, gt=0, description="Interval at which a worker searches for jobs of lost workers"
+    )
     wake_seconds: float = Field(
         15.0, gt=0, description="Seconds until workers are notified again of a waiting job"
     )

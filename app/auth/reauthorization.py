@@ -13,7 +13,8 @@ from core.errors import StoreUnavailable
 async def is_still_authorized(request: Request, authenticator: Authenticator) -> bool:
     """Return whether a long-lived request is still authorized.
 
-    Its key may have been revoked, or a first key created. While the database does not answer, the request
+    The key of the request may have been revoked meanwhile. Without any key in the service, requests need
+    none, but a first key may have been created meanwhile. While the database does not answer, the request
     stays authorized.
     """
     rule = rule_of(request.scope["path"])

@@ -41,18 +41,18 @@ class Refusal(Exception):
 
 
 def unauthenticated(detail: str) -> Refusal:
-    """Refuse a request without a valid credential."""
+    """Return the refusal of a request without a valid credential."""
     return Refusal(UNAUTHENTICATED, detail, {"WWW-Authenticate": "Bearer"})
 
 
 def forbidden(caller: Caller, scope: str) -> Refusal:
-    """Refuse a key that lacks the needed scope."""
+    """Return the refusal of a request whose key lacks the needed scope."""
     held = ", ".join(sorted(caller.scopes))
     return Refusal(FORBIDDEN, f"this request needs the scope {scope}; the key {caller.key_id} has {held}")
 
 
 def bound_to_projects(caller: Caller) -> Refusal:
-    """Refuse an operation on all projects to a key that is bound to some projects."""
+    """Return the refusal of an operation on all projects, for a key that is bound to some projects."""
     names = ", ".join(caller.projects or ())
     return Refusal(
         FORBIDDEN, f"this request shows data of all projects; the key {caller.key_id} is bound to {names}"
@@ -60,7 +60,7 @@ def bound_to_projects(caller: Caller) -> Refusal:
 
 
 def foreign_host() -> Refusal:
-    """Refuse a request with a foreign Host header."""
+    """Return the refusal of a request with a foreign Host header."""
     return Refusal(
         FOREIGN_HOST,
         "the name in the Host header is not a name of this service; add it to RANKERY_ALLOWED_HOSTS",
@@ -68,12 +68,12 @@ def foreign_host() -> Refusal:
 
 
 def foreign_origin() -> Refusal:
-    """Refuse a cross-origin request."""
+    """Return the refusal of a cross-origin request."""
     return Refusal(FOREIGN_ORIGIN, "the Origin or Sec-Fetch-Site header names another site")
 
 
 def too_many_wrong_keys(wait_seconds: float) -> Refusal:
-    """Refuse an address that sent too many wrong keys."""
+    """Return the refusal of a request from an address that sent too many wrong keys."""
     seconds = max(1, math.ceil(wait_seconds))
     detail = f"too many wrong API keys came from this address; try again in {seconds} s"
     return Refusal(TOO_MANY_WRONG_KEYS, detail, {"Retry-After": str(seconds)})

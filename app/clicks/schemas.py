@@ -38,7 +38,7 @@ _LOG: dict[str, Any] = {
 
 
 class ClickLog(ResponseModel):
-    """A click log: ranked lists that users saw, and what they clicked."""
+    """A click log: ranked lists that users saw, and their clicks."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_LOG]})
 

@@ -78,7 +78,7 @@ def import_click_log(
 def _create_from_upload(
     services: Services, key_id: str | None, idempotency: IdempotentRequest, body: AddressLogRequest
 ) -> Response:
-    """Create a click log from a resumable upload, as an uploaded form that names it does."""
+    """Create a click log from a resumable upload, as for a form that refers to the upload."""
     reference = UPLOAD_REFERENCE.fullmatch(str(body.source))
     if reference is None:
         raise InvalidInput.at("/source", "must be upload:upl_…, the id of a resumable upload")

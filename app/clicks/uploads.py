@@ -214,7 +214,7 @@ async def upload_click_log(
 def register_log(
     services: Services, key_id: str | None, idempotency: IdempotentRequest, upload: LogUpload, log_id: str
 ) -> Response:
-    """Record a received log, and queue the job that reads it; call it in a thread, since it blocks.
+    """Record a received log, and queue the job that reads it; blocks, so call this function in a thread.
 
     Raises:
         ByteQuotaExceeded: The key exceeds its quota of bytes.

@@ -39,7 +39,7 @@ class CachedFiles(StaticFiles):
         scope: "Scope",
         status_code: int = 200,
     ) -> Response:
-        """Add the Cache-Control header."""
+        """Return the response of `StaticFiles` with the Cache-Control header."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         response.headers["cache-control"] = self._cache_control
         return response

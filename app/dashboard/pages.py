@@ -26,9 +26,9 @@ class Page:
         name: Name of the template and the script.
         title: Title of the window; by default the ids in the path.
         list_page: Name of the list that the page belongs to, None for a list itself.
-        guide: Page of the guide that explains it; by default the first one.
+        guide: Page of the guide that explains this page; by default the first page of the guide.
         context: Variables of the template.
-        label: Text of the links to it in the header and in tabs; by default the title.
+        label: Text of the links to this page in the header and in tabs; by default the title.
     """
 
     path: str
@@ -112,7 +112,7 @@ class Section:
 
     Attributes:
         label: Display name.
-        pages: Its pages; a click on the entry opens the first one.
+        pages: Pages of the entry; a click on the entry opens the first one.
     """
 
     label: str

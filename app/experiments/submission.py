@@ -87,7 +87,7 @@ def _project(tx: Transaction, request: ExperimentRequest) -> str | None:
 def _kind_of_data(request: ExperimentRequest) -> str | None:
     """Return the kind of data of a plan, None for the data chosen for the paper.
 
-    It is `folder` for data of the user, existing datasets included.
+    The kind is `folder` for data of the user, existing datasets included.
     """
     if request.data is None and request.dataset_ids is None:
         return None

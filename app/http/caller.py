@@ -21,8 +21,8 @@ _IPV6_PREFIX = 64  # prefix length of the network of one customer
 def address_of(scope: Scope) -> str | None:
     """Return the client address of a request, or None.
 
-    This is the address of the peer, or for a trusted proxy the last address in `X-Forwarded-For` that is not
-    trusted. The server writes it into the scope, see `app.http.connections.server_options`.
+    The client address is that of the peer, or for a trusted proxy the last address in `X-Forwarded-For` that
+    is not trusted. The server writes it into the scope, see `app.http.connections.server_options`.
     """
     client = scope.get("client")
     return str(client[0]) if client else None

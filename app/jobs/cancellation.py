@@ -50,7 +50,7 @@ def cancel_all(store: Store, job_ids: Iterable[str]) -> list[CancelledJob]:
 def delete_artifacts_of(store: Store, jobs: Iterable[Job]) -> None:
     """Delete the artifacts of those jobs that are cancelled, after the commit.
 
-    They are pending deletions, too, so that a worker deletes those that are left by a failure.
+    The artifacts are also recorded as pending deletions, so that a worker deletes any that a failure leaves.
 
     Raises:
         StoreUnavailable: The storage cannot be reached.

@@ -195,8 +195,8 @@ def set_gate(
 ) -> Gate:
     """Set the promotion gate of an alias: later moves must pass a comparison on a dataset, clicks, or both.
 
-    The gate's datasets and click log cannot be deleted while it exists. It does not apply to rollbacks,
-    nor to the alias's first version. Any key with the scope `write` may delete it.
+    The gate's datasets and click log cannot be deleted before the gate. The gate does not apply to rollbacks,
+    nor to the alias's first version. Any key with the scope `write` may delete the gate.
     """
     with services.store.begin() as tx:
         tx.models.require_name(name)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from app.http.schemas import Json
 from app.jobs.submission.checks import (
     check_dataset_labels,
+    compared_metric_problems,
     conventions_of,
     has_no_features,
     label_map_problems,
-    metric_without_differences,
     require_ready,
 )
 from app.jobs.submission.clicks import checked_estimation
@@ -29,7 +29,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     """
     problems: list[InputProblem] = list(_field_problems(request))
     if request.metric is not None:
-        problems += metric_without_differences("/metric", request.metric)
+        problems += compared_metric_problems("/metric", request.metric)
     contract = conventions_of(request.contract, problems)
     problems += label_map_problems(request.label_map)
     if problems:

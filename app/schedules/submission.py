@@ -11,9 +11,9 @@ from app.http.schemas import Json, RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.measuring import DriftRequest
 from app.jobs.requests.training import TrainRequest
-from app.jobs.submission.automatic import automatic_training
-from app.jobs.submission.measuring import drift
-from app.jobs.submission.training import training
+from app.jobs.submission.automatic import resolve_automatic_training
+from app.jobs.submission.measuring import resolve_drift
+from app.jobs.submission.training import resolve_training
 from app.schedules.schemas import (
     PromoteRequest,
     ScheduledJob,
@@ -76,14 +76,14 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
     """
     try:
         if requested["kind"] == "drift":
-            return drift(tx, DriftRequest.model_validate(requested)).to_json()
+            return resolve_drift(tx, DriftRequest.model_validate(requested)).to_json()
         body = _body(tx, requested, project)
         if requested["kind"] == STUDY:
             spec = _study(tx, body)
         elif requested["kind"] == "auto-train":
-            spec = automatic_training(tx, _validated(AutoTrainRequest, body)).to_json()
+            spec = resolve_automatic_training(tx, _validated(AutoTrainRequest, body)).to_json()
         else:
-            spec = training(tx, _validated(TrainRequest, body)).to_json()
+            spec = resolve_training(tx, _validated(TrainRequest, body)).to_json()
         tx.projects.claim_name(requested["model_name"], project)
         return spec
     except InvalidInput as invalid:

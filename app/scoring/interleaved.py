@@ -262,6 +262,6 @@ class InterleavedLists:
 
 
 def _id_of(assignment: str, documents: Sequence[str], moment: datetime) -> str:
-    # With the hour, because a clicked list keeps its id, without its assignment, after its retention.
+    # With the hour, because the id of a clicked list stays stored after the retention of the list.
     text = "\x1f".join([assignment, f"{moment:%Y-%m-%dT%H}", *documents]).encode(errors="surrogatepass")
     return SHOWN_LIST + hashlib.sha256(text).hexdigest()[:LENGTH]

@@ -132,7 +132,7 @@ def _explained(
     model: ServedModel, candidates: JsonCandidates, explainer: Explainer, order: Int64Array
 ) -> Iterator[dict[str, Any]]:
     features = candidates.features[order]
-    bases, added = explainer.of(features)
+    bases, added = explainer.explain(features)
     for values, base, row in zip(features, bases.tolist(), added, strict=True):
         most_first = np.argsort(-np.abs(row), kind="stable")
         yield {

@@ -5,7 +5,7 @@ import threading
 import structlog
 
 from core.errors import KernelsNotReady
-from core.warm_up import FORESTS, SCORING, compile_kernels, missing, progress, warm_up
+from core.warm_up import FORESTS, SCORING, compile_kernels, missing_parts, progress, warm_up
 
 _log = structlog.stdlib.get_logger("rankery.kernels")
 
@@ -29,7 +29,7 @@ class ScoringKernels:
 
     def start(self) -> None:
         """Load the kernels; compile missing ones in the background."""
-        if not missing(self._parts):
+        if not missing_parts(self._parts):
             self._load()
             return
         self._thread = threading.Thread(target=self._compile, name="kernels", daemon=True)

@@ -56,7 +56,7 @@ class Viewer:
 
 
 class RankingLog:
-    """Store a share of the rankings: all or none of those of a user, or of a session without a user.
+    """Store the rankings of a share of the users, or of the sessions without a user: all or none of each.
 
     Args:
         writer: Writes the rankings.

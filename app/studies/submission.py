@@ -5,7 +5,7 @@ from typing import Any
 
 from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
-from app.jobs.submission.training import training
+from app.jobs.submission.training import resolve_training
 from app.studies.requests import CloneRequest, StudyRequest
 from core.errors import InputProblem, InvalidInput
 from core.metrics import check_differences, parse_metric
@@ -135,7 +135,7 @@ def _base(tx: Transaction, requested: Json) -> Json:
         "seed": requested["seed"],
     }
     try:
-        job = training(tx, TrainRequest.model_validate(train)).to_json()
+        job = resolve_training(tx, TrainRequest.model_validate(train)).to_json()
     except InvalidInput as invalid:
         raise InvalidInput(*map(_at_study_pointer, invalid.problems)) from invalid
     # Trials vary the hyperparameters that were chosen by the size of the dataset.

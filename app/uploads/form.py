@@ -177,7 +177,7 @@ class FormReceiver:
         Raises:
             InvalidInput: An upload does not exist, is not complete or is empty.
             HTTPException: 413 when all files together are too large.
-            StoreFull: There is no room for an upload.
+            StoreFull: The disk has too little free space.
         """
         for field, (upload_id, pointer) in self._uploads.items():
             try:
@@ -269,7 +269,7 @@ async def receive_form(
         InvalidInput: The body is not multipart, is cut short, or holds a part that is unknown, empty or
             refused by `check`.
         HTTPException: 413 when the files are larger than `max_bytes`.
-        StoreFull: There is no room for them.
+        StoreFull: The disk has too little free space.
     """
     _refuse_declared_size(request, services, max_bytes)
     key_id = caller_in(request.scope).key_id
@@ -294,7 +294,7 @@ def _refuse_declared_size(request: Request, services: Services, max_bytes: int) 
 
     Raises:
         HTTPException: 413.
-        StoreFull: There is no room for it.
+        StoreFull: The disk has too little free space.
     """
     declared = request.headers.get("content-length", "")
     expected_bytes = int(declared) if declared.isdecimal() else 0

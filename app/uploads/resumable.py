@@ -64,7 +64,7 @@ class PieceWriter:
 
         Raises:
             ByteQuotaExceeded: The bytes exceed the quota of the key.
-            StoreFull: There is no room for it.
+            StoreFull: The disk has too little free space.
             UploadTakenOver: Another request has taken the upload over.
         """
         if not block:
@@ -181,7 +181,7 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
         ByteQuotaExceeded: The bytes exceed the quota of the key.
         HTTPException: 413 where the file is larger than `max_bytes`, 460 where the checksum is wrong.
         NotFound: The upload was deleted meanwhile.
-        StoreFull: There is no room for the bytes.
+        StoreFull: The disk has too little free space.
         UploadTakenOver: Another request has taken the upload over.
     """
     buffer = bytearray()

@@ -57,7 +57,7 @@ class FileWriter:
         """Write a block.
 
         Raises:
-            StoreFull: There is no room for it.
+            StoreFull: The disk has too little free space.
         """
         if not block:
             return
@@ -77,7 +77,7 @@ class FileWriter:
         """Complete the artifact and make it visible.
 
         Raises:
-            StoreFull: There is no room for it.
+            StoreFull: The disk has too little free space.
         """
         self._open.close()
 

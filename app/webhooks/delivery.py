@@ -83,7 +83,7 @@ class Deliverer:
         self._sending: dict[asyncio.Task[None], ClaimedDelivery] = {}
 
     def wake(self) -> None:
-        """Wake the deliverer."""
+        """Let the deliverer look for due deliveries now."""
         self._follower.woken.set()
 
     async def run(self) -> None:

@@ -47,7 +47,7 @@ class Message:
 
     @classmethod
     def test(cls, message_id: str, webhook_id: str) -> "Message":
-        """Return the message of a test."""
+        """Return a message that tests a webhook, with the kind `WEBHOOK_TEST` and without an event's data."""
         at = _rfc3339(utc_now())
         content = {"id": 0, "kind": WEBHOOK_TEST, "at": at, "object": {"kind": "webhook", "id": webhook_id}}
         content |= {"project": None, "key_id": None, "data": {}}

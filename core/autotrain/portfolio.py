@@ -49,7 +49,7 @@ class Candidate:
     def spec(self, size: DatasetSize, metric: str, contract: Any, seed: int) -> TrainingSpec:
         """Return the specification of the candidate's training, with the most iterations that may be useful.
 
-        A loss with gains has those of the contract.
+        A loss that uses gains of labels uses the gains of the contract.
 
         Args:
             size: Size of the training data.

@@ -89,7 +89,7 @@ class NothingKept:
         """Return None."""
 
     def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
-        """Keep nothing."""
+        """Discard the scores."""
 
 
 @dataclass(frozen=True, eq=False)

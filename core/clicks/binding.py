@@ -75,14 +75,14 @@ class LossBinding:
         """Return the propensity of each rank as learnt so far, or None where none are learnt."""
         return tuple(self.bias.propensities.tolist()) if isinstance(self.bias, DualBias) else None
 
-    def whole(self, first_query: int = 0) -> Objective:
+    def bind_all(self, first_query: int = 0) -> Objective:
         """Bind the loss to all documents; see `Loss.prepare` for `first_query`, used by random losses."""
         dataset = self._dataset
         return self._bound(
             slice(None), dataset.query_boundaries, dataset.query_weights, first_query=first_query
         )
 
-    def part(self, queries: Int64Array, rows: Int64Array) -> Objective:
+    def bind_queries(self, queries: Int64Array, rows: Int64Array) -> Objective:
         """Bind the loss to some queries.
 
         Args:

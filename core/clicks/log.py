@@ -22,7 +22,7 @@ _OF_LISTS = ("list_queries", "list_times", "list_users", "list_versions")
 class ClickLog:
     """Impressions of ranked lists, ordered by list and by rank within a list.
 
-    A list is one ranking of one query as one user saw it. An impression is one document of a list. All
+    A list is the ranking of a query that one user saw. An impression is one document of a list. All
     arrays may be memory-mapped from files.
 
     Attributes:

@@ -54,8 +54,8 @@ class Truth:
     """The true parameters of a simulated log.
 
     Attributes:
-        examination: (n_ranks,) probability of examination by rank, 0 at ranks that no list shows. Where it
-            depends on the ranks above, it is the mean over lists.
+        examination: (n_ranks,) probability of examination by rank, 0 at ranks that no list shows. If a
+            probability depends on the ranks above, the mean over lists.
         slopes: (n_ranks,) α of P(click) = α_k a + β_k; None where examination depends on the ranks above.
         intercepts: (n_ranks,) β, or None.
         attraction: (n_pairs,) a, which is P(click | examined) for users without trust bias.
@@ -213,7 +213,7 @@ class _Simulation:
     def truth(self) -> Truth:
         """Return the true parameters."""
         users, n_ranks = self._users, self._tops.shape[2]
-        slopes, intercepts = (None, None) if users.is_sequential else users.affine(n_ranks)
+        slopes, intercepts = (None, None) if users.is_sequential else users.affine_parameters(n_ranks)
         return Truth(
             self._examined / np.maximum(self._shown, 1),
             slopes,

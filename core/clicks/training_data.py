@@ -40,7 +40,10 @@ class ClickTrainingData:
 
 
 def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
-    """Return the row of each pair of a log in a dataset, (n_pairs,), -1 where absent; of copies, the last."""
+    """Return the row of each pair of a log in a dataset, (n_pairs,), -1 where absent.
+
+    A pair that the dataset has several times gets its last row.
+    """
     return _rows_of(pairs_of(dataset, log), log.n_pairs)
 
 

@@ -50,7 +50,7 @@ def trust_em(
     Args:
         shown: (n_pairs, n_ranks) impressions.
         clicked: (n_pairs, n_ranks) clicks.
-        features: (n_pairs, n_features), NaN where missing; they must not reveal the rank.
+        features: (n_pairs, n_features), NaN where missing. No feature may reveal the rank.
         classifier: `trees` or `logistic`.
         irrelevant_share: Share of the impressions, by lowest γ, that counts as irrelevant.
         iterations: EM iterations.

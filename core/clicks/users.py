@@ -105,7 +105,7 @@ class UserModel:
             self.false_click / np.minimum(ranks, _NEGATIVE_TRUST_RANKS),
         )
 
-    def affine(self, n_ranks: int) -> tuple[Float64Array, Float64Array]:
+    def affine_parameters(self, n_ranks: int) -> tuple[Float64Array, Float64Array]:
         """Return α and β by rank with P(click) = α_k a + β_k (Vardasbi et al. 2020), (n_ranks,).
 
         Raises:

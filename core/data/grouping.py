@@ -17,8 +17,8 @@ class Grouping:
         query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
         order: The rows sorted by query, None where the file is already sorted.
-        scattered: The queries whose rows are not contiguous. Each has its position, the row where its first
-            run ends, and the row where its second run begins. Sorted by the latter row.
+        scattered: The queries whose rows are not contiguous: position of the query, row after its first run,
+            and first row of its second run. Sorted by the last of these.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
     """

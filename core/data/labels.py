@@ -62,8 +62,8 @@ class LabelRange:
     def representatives(self) -> Float64Array:
         """Return the smallest and the largest label and, where labels have fractions, a fractional label.
 
-        They suffice for a check that depends only on size and wholeness: if it refuses some label, it also
-        refuses one of these.
+        These labels suffice for a check that depends only on size and wholeness: if the check refuses any
+        label of the dataset, it also refuses a representative.
         """
         if self.minimum is None or self.maximum is None:
             return np.empty(0)

@@ -44,7 +44,7 @@ class Columns:
         document_weight: Weight of the document in the loss; may be absent.
         query_text: Search text, shown beside the query's id; one value per query; may be absent.
         document_title: Shown beside the document's id; may be absent.
-        document_url: The address that the title links to; may be absent.
+        document_url: The URL that the title links to; may be absent.
         query_columns: Metadata of the queries, stored as text, one value per query. Text columns without
             another role are query columns by default.
         document_columns: Metadata of the documents, stored as text.

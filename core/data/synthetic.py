@@ -96,7 +96,7 @@ class CubicPolynomial:
             yield slice(first, first + len(block)), value
 
     def cuts(self, polynomial_seed: int, noise: float, shares: Sequence[float]) -> Float64Array:
-        """Return the lowest value of each grade above 0, given the share of each grade."""
+        """Return the lowest value of each label above 0, given the share of each label."""
         noise_stream = random_stream(NOISE, polynomial_seed, REFERENCE)
         value = self.value(self.reference) + noise * noise_stream.standard_normal(len(self.reference))
         cuts: Float64Array = np.quantile(value, np.cumsum(shares[:-1]))
@@ -192,7 +192,7 @@ def sparse_dataset(
     The documents of a query with the highest values of the polynomial of `synthetic_dataset` are relevant,
     and higher values have higher labels. The labels 1 to 4 have the proportions of `LABEL_SHARES`. With the
     defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3).
-    Its features and the proportions of its other labels are not imitated.
+    The features and the proportions of the other labels of Istella-X are not imitated.
 
     The losses of that paper differ only on queries with more relevant documents than the cutoff: set
     `relevant_per_query` to get such queries.
@@ -235,7 +235,7 @@ def sparse_dataset(
 def _sparse_grades(
     values: Float64Array, stream: np.random.Generator, relevant_per_query: float
 ) -> Int64Array:
-    """Return the grades of documents with these polynomial values, both (n_queries, documents_per_query)."""
+    """Return labels from 0 to 4 by polynomial values, both (n_queries, documents_per_query)."""
     grades = np.zeros(values.shape, np.int64)
     cuts = np.cumsum(LABEL_SHARES[1:]) / sum(LABEL_SHARES[1:])
     for query, value in enumerate(values):

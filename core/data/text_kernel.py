@@ -29,7 +29,7 @@ def is_token_end(byte: int) -> bool:
 
 @exact_inlined
 def skip_blanks(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Skip blanks."""
+    """Return the position of the next byte that is not a blank, or the size of the text."""
     while at < size and is_blank(text[at]):
         at += _ONE
     return at
@@ -37,7 +37,7 @@ def skip_blanks(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def word_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Return the position of the next blank or line end."""
+    """Return the position of the next blank or line end, or the size of the text."""
     while at < size and text[at] != LINE_FEED and not is_blank(text[at]):
         at += _ONE
     return at
@@ -67,7 +67,7 @@ def token_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def line_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
-    """Return the position of the line end."""
+    """Return the position of the next line end, or the size of the text."""
     while at < size and text[at] != LINE_FEED:
         at += _ONE
     return at

@@ -17,7 +17,7 @@ def letor() -> None:
     read_lightgbm(np.frombuffer(b"1 1:0.5\n", np.uint8), "warm-up", np.array([1]))
 
 
-def others() -> None:
+def other_readers() -> None:
     """Run every other reader that has a separate kernel on a tiny file."""
     table = DelimitedTable(np.frombuffer(b"label,qid,x\n1,1,y\n", np.uint8), "warm-up", ",")
     table.lines([0])

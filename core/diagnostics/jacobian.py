@@ -83,7 +83,7 @@ def asymmetry(jacobian: Float64Array) -> float:
 def curvature(jacobian: Float64Array) -> float:
     """Return the least eigenvalue of (J + Jᵀ)/2, divided by max |J|; 0 where J is 0.
 
-    It is below 0 if the cost curves downwards in some direction.
+    The result is below 0 if the cost curves downwards in some direction.
 
     Example:
         >>> curvature(np.array([[1.0, 0.0], [0.0, -2.0]]))

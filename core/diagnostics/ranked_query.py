@@ -92,7 +92,7 @@ class RankedQuery:
 
     @cached_property
     def ndcg(self) -> float:
-        """NDCG of the ranking."""
+        """NDCG over all ranks, with the gains and discounts of the terms."""
         return float((self.gains / self.discounts).sum())
 
     @cached_property
@@ -102,7 +102,7 @@ class RankedQuery:
 
     @cached_property
     def average_precision(self) -> float:
-        """Average precision of the ranking."""
+        """Mean over the relevant documents of the precision at their ranks."""
         precision = np.cumsum(self.relevant) / np.arange(1, len(self) + 1)
         return float((precision * self.relevant).sum() / self.relevant.sum())
 

@@ -10,7 +10,7 @@ from core.data.feature_alignment import AbsentFeatures, unseen_values
 from core.data.labels import label_text
 from core.data.trec import JudgedRun
 from core.doctor.overlap import document_findings, query_findings
-from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, queries_of
+from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, query_examples_of_documents
 from core.ranges import use_threads
 from core.types import Float32Array, Int64Array
 
@@ -46,7 +46,7 @@ def compare(
             judgments.
         compares_documents: Whether shared documents are a leak. Lists of one query share documents without
             a leak.
-        query_of: Query by id of the training data, where these ids are those of result lists.
+        query_of: If query ids of the training data are ids of result lists, the query of each list by its id.
         left_out: Features that the job leaves out of the training data, which `other` may have.
 
     Returns:
@@ -223,7 +223,7 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         count=int(affected.sum()),
         total=other.n_documents,
         unit="documents",
-        examples=queries_of(other, affected),
+        examples=query_examples_of_documents(other, affected),
     )
 
 

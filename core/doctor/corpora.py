@@ -147,8 +147,9 @@ class Recognition:
         corpus: Name of the corpus, such as `MSLR-WEB30K`; None where the counts match no corpus.
         fold: The fold, from 1; None where it is unknown or the corpus has none.
         part: `train`, `validation` or `test` of a single dataset that is a part; else None.
-        as_printed: Whether the counts, of a part or of all parts together, equal those printed in a paper and
-            the parts are those of a fold. If not, results printed in papers are for orientation only.
+        as_printed: Whether the counts equal counts that a paper printed, and the parts are those of a fold.
+            The counts may be of one part, or of all parts together. If false, results printed in papers are
+            for orientation only.
         sentence: The result as a sentence.
         sources: The papers and catalogues with the counts.
     """

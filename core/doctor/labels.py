@@ -6,7 +6,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.labels import MISSING, LabelRange, label_text
-from core.doctor.report import Finding, queries_of
+from core.doctor.report import Finding, query_examples_of_documents
 from core.gains import LARGEST_EXP2_LABEL
 
 _MAPPED_IN_ADVICE = 5
@@ -52,7 +52,7 @@ def _missing(dataset: RankingDataset, count: int) -> Finding:
         ("has no label", "have no label"),
         advice="Training and evaluation jobs refuse missing labels. If unjudged means not relevant, set"
         f' label_map to {{"{MISSING}": 0}} in the job; otherwise remove these documents.',
-        examples=queries_of(dataset, np.isnan(dataset.labels)),
+        examples=query_examples_of_documents(dataset, np.isnan(dataset.labels)),
     )
 
 
@@ -67,7 +67,7 @@ def _negative(dataset: RankingDataset) -> Finding:
         ("has a label below 0", "have a label below 0"),
         advice="Training and evaluation jobs refuse negative labels. Map them in the job, for example with"
         f" label_map {{{mapped}}}.",
-        examples=queries_of(dataset, affected),
+        examples=query_examples_of_documents(dataset, affected),
     )
 
 
@@ -82,7 +82,7 @@ def _beyond_gain(dataset: RankingDataset, maximum: float) -> Finding:
         advice=f"The default gain 2^y − 1 is limited to labels up to {LARGEST_EXP2_LABEL:g}. Train with a"
         " linear gain or a list of gains, or map the labels to a few grades, such as 0 to 4. With the default"
         " gain, metrics depend almost only on the largest label.",
-        examples=queries_of(dataset, affected),
+        examples=query_examples_of_documents(dataset, affected),
     )
 
 
@@ -98,5 +98,5 @@ def _steep_gain(dataset: RankingDataset, maximum: float) -> Finding:
         f" {2.0**maximum - 1.0:,.0f} times the label 1, so other labels have almost no effect. Set the gain"
         ' of loss and contract to "linear" or to a list of gains by label, or map the labels to grades with'
         " label_map.",
-        examples=queries_of(dataset, affected),
+        examples=query_examples_of_documents(dataset, affected),
     )

@@ -8,7 +8,7 @@ from core.data import RankingDataset
 from core.data.feature_alignment import model_codes
 from core.data.features import Features, copy_features
 from core.doctor.hashing import Flags, Hashes, hash_rows
-from core.doctor.report import Finding, queries_of, query_examples
+from core.doctor.report import Finding, query_examples, query_examples_of_documents
 
 # Share of the documents; a smaller share is more likely due to duplicate pages than to a leak.
 _WARNING_SHARE = 0.05
@@ -30,7 +30,7 @@ def document_findings(
         train: The training data.
         other: The validation or test data.
         role: Role of `other`.
-        query_of: Query by id of the training data, where these ids are those of result lists.
+        query_of: If query ids of the training data are ids of result lists, the query of each list by its id.
     """
     column_of = {name: column for column, name in enumerate(train.feature_names)}
     common = [(column_of[name], at) for at, name in enumerate(other.feature_names) if name in column_of]
@@ -63,7 +63,7 @@ def document_findings(
         advice="Metrics are too high on documents that the model was trained on. Split by whole queries,"
         " before rows are copied or resampled. With few or coarse features,"
         " documents may also be equal by chance.",
-        examples=queries_of(other, shared),
+        examples=query_examples_of_documents(other, shared),
     )
 
 

@@ -131,16 +131,19 @@ def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def query_examples(dataset: RankingDataset, affected: Flags) -> tuple[str, ...]:
-    """Return the ids of the first flagged queries; flags are (n_queries,)."""
+    """Return the ids of the first 10 flagged queries; flags are (n_queries,)."""
     return tuple(dataset.query_ids[query] for query in np.flatnonzero(affected)[:MAX_EXAMPLES].tolist())
 
 
-def queries_of(dataset: RankingDataset, affected: Flags) -> tuple[str, ...]:
-    """Return the ids of the first queries with a flagged document; flags are (n_documents,)."""
+def query_examples_of_documents(dataset: RankingDataset, affected: Flags) -> tuple[str, ...]:
+    """Return the ids of the first 10 queries with a flagged document; flags are (n_documents,)."""
     return query_examples(dataset, np.logical_or.reduceat(affected, dataset.query_boundaries[:-1]))
 
 
 def feature_examples(dataset: RankingDataset, amounts: Flags | Int64Array | Float64Array) -> tuple[str, ...]:
-    """Return the features with the largest amounts above 0, (n_features,); ties in column order."""
+    """Return the names of the at most 10 features with the largest amounts above 0; ties in column order.
+
+    Amounts are (n_features,).
+    """
     order = np.argsort(-amounts.astype(np.float64), kind="stable")[:MAX_EXAMPLES]
     return tuple(dataset.feature_names[column] for column in order.tolist() if amounts[column] > 0)

@@ -66,12 +66,12 @@ def distances(
 def adjusted_p_values(by_column: Iterable[Float64Array]) -> Float64Array:
     """Return a p value for each of several columns, adjusted for testing all of them.
 
-    It is the single-step maxT method of Westfall and Young (Resampling-Based Multiple Testing, 1993, section
-    2.6). Each distance is standardised by its permutations. The adjusted p value is the share of permutations
-    whose largest standardised distance of any column is at least as large. If nothing differs,
-    the probability of any p value at or below a level is at most this level, for any dependence between the
-    columns. The observed assignment counts as a permutation (Phipson and Smyth, 2010, equation 2), so that
-    no p value is 0.
+    The adjustment is the single-step maxT method of Westfall and Young (Resampling-Based Multiple Testing,
+    1993, section 2.6). Each distance is standardised by its permutations. The adjusted p value is the share
+    of permutations whose largest standardised distance of any column is at least as large. If nothing
+    differs, the probability of any p value at or below a level is at most this level, for any dependence
+    between the columns. The observed assignment counts as a permutation (Phipson and Smyth, 2010, equation
+    2), so that no p value is 0.
 
     Args:
         by_column: The (n_memberships,) distances of each column, the observed distance first.

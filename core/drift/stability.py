@@ -43,7 +43,7 @@ def bin_numbers(values: FloatArray, edges: Float64Array) -> Int64Array:
 def population_stability_index(before: Float64Array, after: Float64Array) -> float:
     """Return Σ (a_i - b_i) ln(a_i / b_i), where a and b are the shares of two samples in the bins.
 
-    It is the symmetrised Kullback-Leibler divergence, in nats. By rules of thumb, a population is stable
+    The sum is the symmetrised Kullback-Leibler divergence, in nats. By rules of thumb, a population is stable
     below 0.1, and has changed from 0.2 or 0.25 on. Shares are of the counts plus 1/2, so that no bin is
     empty.
 

@@ -32,9 +32,9 @@ def bootstrap_intervals(
 ) -> tuple[Float64Array, Float64Array]:
     """Return the 95% interval of each column's mean.
 
-    It is the percentile bootstrap over queries (Efron 1979), with percentiles expanded for few queries
-    (Hesterberg 2015, section 5.3). Without the expansion it would be as narrow as a normal interval whose
-    standard deviation divides by n instead of n − 1.
+    The method is the percentile bootstrap over queries (Efron 1979), with percentiles expanded for few
+    queries (Hesterberg 2015, section 5.3). Without the expansion, an interval would be as narrow as a normal
+    interval whose standard deviation divides by n instead of n − 1.
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the resampled queries.
@@ -89,7 +89,7 @@ def resampled_sums(
 def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
     """Return the 95% interval of resampled statistics, with the percentiles of `bootstrap_intervals`.
 
-    It is infinite where there are fewer than eight rows.
+    The interval is infinite where there are fewer than eight rows.
 
     Args:
         statistics: (resamples,) values; NaN where the statistic is undefined for a resample.
@@ -105,8 +105,8 @@ def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
 def deviations_of_interval(n_rows: int) -> float:
     """Return half the width of a 95% interval, in standard deviations of resampled statistics.
 
-    It is Student's t with n − 1 degrees of freedom, times √(n / (n − 1)), since resamples of n rows vary less
-    than samples (Hesterberg 2015, section 5.3).
+    The result is Student's t with n − 1 degrees of freedom, times √(n / (n − 1)): resamples of n rows vary
+    less than samples (Hesterberg 2015, section 5.3).
 
     Args:
         n_rows: Rows of the sample, at least 2.

@@ -155,15 +155,15 @@ def format_p(p: float) -> str:
 def queries_needed(difference: float, deviation: float, significance: float = SIGNIFICANCE) -> int | None:
     """Return the number of queries that detect a mean difference with 80% power, two-sided.
 
-    It is the smallest n >= ((t_(1 - α/2) + t_0.8) s / δ)², with quantiles of n - 1 degrees of freedom. For
-    α = 0.05, this matches the noncentral t distribution to a fifth of a query. It is then at least 8:
-    Fisher's randomisation test, the decisive test, needs 6 for any p < 0.05, and has less power than the
-    t-test below 8.
+    The number is the smallest n >= ((t_(1 - α/2) + t_0.8) s / δ)², with quantiles of n - 1 degrees of
+    freedom. For α = 0.05, this matches the noncentral t distribution to a fifth of a query. It is then at
+    least 8: Fisher's randomisation test, the decisive test, needs 6 for any p < 0.05, and has less power than
+    the t-test below 8.
 
     Args:
         difference: δ, the mean difference.
         deviation: s, the standard deviation of the differences.
-        significance: α, the level below which a p-value is significant. With Holm's correction, it is 0.05
+        significance: α, the level below which a p-value is significant. With Holm's correction, α is 0.05
             divided by the number of tests that are not significant yet.
 
     Returns:

@@ -83,7 +83,7 @@ class StoredSegments:
 
 
 def segment_name(by: str, value: str) -> str:
-    """Return the name of a segment."""
+    """Return the name of a segment from its query column and value: "market: de"."""
     return f"{by}: {value}"
 
 

@@ -17,7 +17,7 @@ Statistics = Mapping[str, Mapping[str, Any]]
 
 
 def with_label_map(run: Run, statistics: Statistics) -> Run:
-    """Return the run with binary labels for all labels of its datasets; a paper maps those of its corpora."""
+    """Extend a run's map to binary labels by labels of its datasets that the paper's data lack."""
     binary = dict(run.spec.get("label_map") or {})
     if not binary:
         return run
@@ -43,7 +43,7 @@ def check_datasets(runs: Iterable[Run], statistics: Statistics) -> None:
 
 
 def _problems(run: Run, statistics: Statistics) -> Iterable[tuple[str, InputProblem]]:
-    """Yield the part and the problem of the training, for each problem of a run with a part."""
+    """Yield each problem of a training with a part of the data, after the pointer of the part."""
     spec = training_spec(run.spec)
     mapped = label_map(run.spec.get("label_map") or {})
     contract = conventions(run.spec.get("contract"))
@@ -65,7 +65,10 @@ def _problems(run: Run, statistics: Statistics) -> Iterable[tuple[str, InputProb
 
 
 def _detail(problem: InputProblem, run: Run) -> str:
-    """Return the detail of a training's problem for a request of an experiment, which has no such fields."""
+    """Return the detail of a training's problem in words for the user of an experiment.
+
+    The request of an experiment has no fields such as `label_map`.
+    """
     if problem.pointer == "/dataset_id":
         return problem.detail
     if problem.pointer == "/label_map":

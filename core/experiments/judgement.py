@@ -370,7 +370,7 @@ def _distance_from_zero(comparison: Comparison, widened: float) -> float:
 
 
 def _farthest_end(comparison: Comparison) -> float:
-    """Return the distance from 0 to the end of the interval that is farther from it."""
+    """Return the distance from 0 to the end of the interval that is farther from 0."""
     lower, upper = _interval_ends(comparison)
     return max(-lower, upper)
 

@@ -16,7 +16,7 @@ from core.experiments.paper import (
     Significance,
     Table,
     printed_row,
-    transposed,
+    transpose,
 )
 from core.experiments.rules import Above, Alike, Larger, Narrower, Reaches
 
@@ -180,7 +180,7 @@ def _table_5_entries() -> tuple[Entry, ...]:
 def _printed_table_5() -> dict[str, dict[str, dict[str, Printed]]]:
     rows = (*_LM, *_LL)
     return {
-        corpus: transposed({f"NDCG@{k}": printed_row(rows, TABLE_5[k][corpus]) for k in CUTOFFS})
+        corpus: transpose({f"NDCG@{k}": printed_row(rows, TABLE_5[k][corpus]) for k in CUTOFFS})
         for corpus in CORPORA
     }
 
@@ -274,7 +274,7 @@ _TABLE_6 = Table(
     protocol=_protocol(5),
     unit="milliseconds",
     printed={
-        corpus: transposed({name: printed_row(_LM, TABLE_6[name][corpus]) for name in ("objective", "tree")})
+        corpus: transpose({name: printed_row(_LM, TABLE_6[name][corpus]) for name in ("objective", "tree")})
         for corpus in CORPORA
     },
     claims=(

@@ -339,7 +339,7 @@ def printed_rows(columns: Sequence[str], rows: Mapping[str, str]) -> dict[str, d
     return {row: printed_row(columns, numbers) for row, numbers in rows.items()}
 
 
-def transposed(rows: Mapping[str, Mapping[str, Printed]]) -> dict[str, dict[str, Printed]]:
+def transpose(rows: Mapping[str, Mapping[str, Printed]]) -> dict[str, dict[str, Printed]]:
     """Exchange rows and columns."""
     by_column: dict[str, dict[str, Printed]] = {}
     for row, cells in rows.items():

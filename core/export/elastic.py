@@ -9,7 +9,7 @@ from core.errors import InvalidInput
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 
 
 class Elastic(TreeTarget):
@@ -94,7 +94,9 @@ class Elastic(TreeTarget):
             written = structure[index]
             if "leaf_value" in written:
                 return float(written["leaf_value"])
-            missing_go = MissingGo.LEFT_IF_NAN if written["default_left"] else MissingGo.RIGHT_IF_NAN
+            missing_go = (
+                MissingDirection.LEFT_IF_NAN if written["default_left"] else MissingDirection.RIGHT_IF_NAN
+            )
             split = Split(written["split_feature"], float(written["threshold"]), missing_go)
             return split, (structure, written["left_child"]), (structure, written["right_child"])
 

@@ -111,7 +111,8 @@ def export_model(
         feature_names: Names of the model's features; None for the names in the file.
         name: Name of the model.
         options: Options of the export.
-        precision: Precision of the features of trees; a sum has those of its members.
+        precision: Precision of the features of trees; unused for a sum, whose file has the precisions of its
+            members.
 
     Raises:
         InvalidInput: Unknown format, or options that the format does not support.

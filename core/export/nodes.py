@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import ModelError
 from core.jit import exact
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.scoring.flat_forest import missing_directions
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
@@ -25,7 +25,7 @@ class Split(NamedTuple):
     Attributes:
         feature: Position of the feature in the model's order.
         threshold: Threshold in the file.
-        missing_go: Child of missing values (`MissingGo`).
+        missing_go: Child of missing values (`MissingDirection`).
     """
 
     feature: int
@@ -39,7 +39,7 @@ class Nodes(NamedTuple):
     Attributes:
         features: (n_nodes,) feature of a split, -1 at a leaf.
         thresholds: (n_nodes,) 0 at a leaf.
-        missing_go: (n_nodes,) child of missing values (`MissingGo`).
+        missing_go: (n_nodes,) child of missing values (`MissingDirection`).
         right: (n_nodes,) right child of a split, whose left child is the next node; 0 at a leaf.
         values: (n_nodes,) value of a leaf, 0 at a split.
         roots: (n_trees,) first node of each tree.
@@ -147,7 +147,7 @@ class Nodes(NamedTuple):
         return Nodes(*joined)
 
 
-_LEAF = Split(-1, 0.0, MissingGo.NOWHERE)
+_LEAF = Split(-1, 0.0, MissingDirection.NOWHERE)
 
 
 def require_same_shape(model: Nodes, written: Nodes) -> None:

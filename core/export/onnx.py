@@ -22,7 +22,7 @@ from core.export.thresholds import LARGEST, floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
 from core.scorers import InputTransform, Layer, Network
 from core.scorers.kernels import EPSILON
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.types import Float32Array, Float64Array
 
 _TREE_OPERATORS, _FOREST = "ai.onnx.ml", "TreeEnsembleRegressor"
@@ -218,7 +218,7 @@ def _nodes_of(onnx: Any, operator: Any) -> Nodes:
     return Nodes(
         np.where(is_leaf, -1, columns["nodes_featureids"]),
         columns["nodes_values"].astype(np.float64),
-        np.where(left, MissingGo.LEFT_IF_NAN, MissingGo.RIGHT_IF_NAN),
+        np.where(left, MissingDirection.LEFT_IF_NAN, MissingDirection.RIGHT_IF_NAN),
         np.where(is_leaf, 0, roots[trees] + columns["nodes_falsenodeids"]),
         values,
         roots,

@@ -6,14 +6,14 @@ import numpy.typing as npt
 from core.export.nodes import Nodes
 from core.export.thresholds import ZERO
 from core.jit import exact, exact_inlined
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.types import Float32Array, Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
 
 BLOCK = 256  # number of documents that fit in the cache together with a tree
-_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
-_LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
+_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingDirection.LEFT_IF_ZERO), int(MissingDirection.RIGHT_IF_ZERO)
+_LEFT_IF_NAN = int(MissingDirection.LEFT_IF_NAN)
 
 
 @exact_inlined
@@ -114,7 +114,7 @@ def decide(
     Args:
         values: (n_splits, n_values).
         thresholds: (n_splits,).
-        missing_go: (n_splits,) child of missing values (`MissingGo`).
+        missing_go: (n_splits,) child of missing values (`MissingDirection`).
         strict: Whether `x < threshold` goes left.
         zeros: Whether values near 0 are 0 as in LightGBM.
         left: (n_splits, n_values) output, whether each value goes left.

@@ -29,7 +29,7 @@ from core.export.text import float32_text, nested_texts
 from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scorers import Layer
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.types import Float32Array, Float64Array
 
 _ELASTICSEARCH = "the Learning to Rank plugin of Elasticsearch"
@@ -112,7 +112,7 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
             if "leaf" in node:
                 return float(node["leaf"])
             goes_left = node["missing"] == node["yes"]
-            missing_go = MissingGo.LEFT_IF_NAN if goes_left else MissingGo.RIGHT_IF_NAN
+            missing_go = MissingDirection.LEFT_IF_NAN if goes_left else MissingDirection.RIGHT_IF_NAN
             yes, no = node["children"]
             return Split(columns[node["split"]], float(node["split_condition"]), missing_go), yes, no
 

@@ -13,7 +13,7 @@ from core.export.options import ExportOptions
 from core.export.text import java_float, nested_texts
 from core.export.thresholds import floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 
 _TOKEN = re.compile(r"<(tree|feature|threshold|output)[^>]*>([^<]*)")
 
@@ -72,7 +72,7 @@ class RankLib(TreeTarget):
             if tag == "output":
                 return float(text)
             _, threshold = next(tokens)
-            return Split(int(text) - 1, float(threshold), MissingGo.NOWHERE), None, None
+            return Split(int(text) - 1, float(threshold), MissingDirection.NOWHERE), None, None
 
         return Nodes.from_trees([None for tag, _ in pairs if tag == "tree"], value_or_split)
 

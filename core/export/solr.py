@@ -35,7 +35,7 @@ from core.export.text import decimal, float32_text, java_float, nested_texts
 from core.export.thresholds import before_slack
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scorers import Layer
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.types import Float32Array, Float64Array
 
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less the rest of Solr's managed resource
@@ -191,7 +191,11 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "value" in node:
                 return float(node["value"])
-            missing_go = MissingGo.LEFT_IF_NAN if node.get("missing") == "left" else MissingGo.RIGHT_IF_NAN
+            missing_go = (
+                MissingDirection.LEFT_IF_NAN
+                if node.get("missing") == "left"
+                else MissingDirection.RIGHT_IF_NAN
+            )
             return (
                 Split(columns[node["feature"]], float(node["threshold"]), missing_go),
                 node["left"],

@@ -44,7 +44,7 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
     """Source code with the trees as a table, one node per line.
 
     Attributes:
-        row: Format of a line: feature or -1, threshold or value, `MissingGo`, right child.
+        row: Format of a line: feature or -1, threshold or value, `MissingDirection`, right child.
         infinity: Name of infinity in the language.
     """
 

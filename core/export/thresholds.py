@@ -6,7 +6,7 @@ float32 values in the same way: the largest value that goes left, or its success
 
 import numpy as np
 
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.types import Float32Array, Float64Array, Int64Array
 
 ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this magnitude as 0
@@ -67,15 +67,15 @@ def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Fl
 
     Args:
         thresholds: LightGBM's thresholds.
-        missing_go: `MissingGo` of each split.
+        missing_go: `MissingDirection` of each split.
 
     Returns:
         Thresholds, and 1 where NaN goes left, else 0.
     """
     zero_left = thresholds >= 0.0
-    goes_left = (missing_go == MissingGo.LEFT_IF_ZERO) | (missing_go == MissingGo.LEFT_IF_NAN)
+    goes_left = (missing_go == MissingDirection.LEFT_IF_ZERO) | (missing_go == MissingDirection.LEFT_IF_NAN)
     # Without a missing type, LightGBM reads NaN as 0.
-    nan_left = np.where(missing_go == MissingGo.NOWHERE, zero_left, goes_left)
+    nan_left = np.where(missing_go == MissingDirection.NOWHERE, zero_left, goes_left)
     below_zero = np.nextafter(-ZERO, -np.inf)
     moved = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
     return moved, nan_left.astype(np.int64)
@@ -83,7 +83,7 @@ def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Fl
 
 def splits_that_separate_zeros(thresholds: Float64Array, missing_go: Int64Array) -> Int64Array:
     """Return the indices of splits that send 0, as a missing value, to the other child than `x <= t` does."""
-    left, right = missing_go == MissingGo.LEFT_IF_ZERO, missing_go == MissingGo.RIGHT_IF_ZERO
+    left, right = missing_go == MissingDirection.LEFT_IF_ZERO, missing_go == MissingDirection.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 
 

@@ -16,7 +16,7 @@ from core.export.parity_kernel import score_by_both
 from core.export.target import Export, Source, Target
 from core.export.thresholds import LARGEST, SLACK, floor32, numeric_splits, splits_that_separate_zeros
 from core.scorers import TreeModel
-from core.scoring.descent import MissingGo
+from core.scoring.descent import MissingDirection
 from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array, Precision
@@ -85,7 +85,9 @@ class Arithmetic:
                 if self.slack:
                     thresholds = thresholds + SLACK
         if self.missing is not Missing.AS_WRITTEN:
-            everywhere = MissingGo.NOWHERE if self.missing is Missing.ZERO else MissingGo.RIGHT_IF_NAN
+            everywhere = (
+                MissingDirection.NOWHERE if self.missing is Missing.ZERO else MissingDirection.RIGHT_IF_NAN
+            )
             missing_go = np.full_like(missing_go, everywhere)
         return written._replace(
             thresholds=thresholds.astype(np.float64),

@@ -210,7 +210,7 @@ class _PermutedFeatures:
         return measure(scores, self._dataset, [self._spelling], self._conventions)[self._spelling]
 
     def _summary(self, values: Float64Array, metrics: Mapping[str, Metric] | None = None) -> Summary:
-        """Summarise values of the metric, within its bounds if it is given, or its differences."""
+        """Summarise values or differences of the metric; `metrics` limits intervals to its bounds."""
         seed, threads, name = self._permutations.seed, self._threads, self._spelling
         return summarise_all(
             {name: values}, resamples=RESAMPLES, seed=seed, threads=threads, metrics=metrics

@@ -61,7 +61,8 @@ def _skip_used(ranking: Ranking, positions: list[int], team: int, used: set[int]
 def _is_fair_round(contents: Sequence[set[int]], used: set[int]) -> bool:
     """Return whether a round of team draft gives all rankers an equal chance of each of its ranks.
 
-    It does if each ranker can add a document whatever the others add, or if all have the same documents left.
+    A round is fair if each ranker can add a document whatever the others add. It is also fair if all rankers
+    have the same documents left.
     """
     if all(len(content) - len(used) >= len(contents) for content in contents):
         return True

@@ -68,10 +68,10 @@ def prefix_lists(rankings: Sequence[Ranking], depth: int) -> list[tuple[int, ...
 def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistribution:
     """Return the list probabilities with the least expected variance of all that are fair at every cut.
 
-    They minimise Σ_L p_L v_L, with Σ p = 1 and, for each cut k, equal Σ_L p_L Σ_{j≤k} 1/rank_r(L_j) for all
-    rankers r. v_L is the sum over rankers of the squared distance of the ranker's expected credit from the
-    rankers' mean. Rank j is clicked with probability 1/j (Radlinski and Craswell 2013; variance as in Schuth
-    et al. 2014).
+    The probabilities p minimise Σ_L p_L v_L, with Σ p = 1 and, for each cut k, equal Σ_L p_L Σ_{j≤k}
+    1/rank_r(L_j) for all rankers r. v_L is the sum over rankers of the squared distance of the ranker's
+    expected credit from the rankers' mean. Rank j is clicked with probability 1/j (Radlinski and Craswell
+    2013; variance as in Schuth et al. 2014).
 
     Args:
         rankings: Two or more rankings.

@@ -39,7 +39,7 @@ class SequentialRule:
             raise InvalidInput(*(InputProblem(f"/{name}", "must be above 0 and below 0.5") for name in wrong))
 
     def of_each_pair(self, n_rankers: int) -> "SequentialRule":
-        """Return the rule of each pair of rankers: the error is divided by their number (Bonferroni)."""
+        """Return the rule of each pair of rankers; divides the error by the number of pairs (Bonferroni)."""
         return replace(self, error=self.error / math.comb(n_rankers, 2))
 
 
@@ -174,8 +174,8 @@ def winning_share(decided: int, rule: SequentialRule) -> float | None:
 def sample_size(rule: SequentialRule) -> int:
     """Return the sample size of a test with a fixed number of decided units, (z_{error/2} + z_miss)² / 4d².
 
-    It is the normal approximation of the sign test. The sequential test ends earlier on average if the
-    difference is larger than d.
+    The formula is the normal approximation of the sign test. The sequential test ends earlier on average if
+    the difference is larger than d.
 
     Example:
         >>> sample_size(SequentialRule(error=0.05, miss=0.2, difference=0.05))

@@ -122,8 +122,8 @@ def verdict(
 ) -> Verdict:
     """Compare rankers by their credits on the lists with a click.
 
-    With `clicks`, the test compares the credits per click. Without, it compares on how many units each ranker
-    has more credit.
+    With `clicks`, the test compares the credits per click. Without `clicks`, the test compares the numbers of
+    units on which each ranker has more credit.
 
     Units of the sequential test must be independent. With `user`, a unit is the first list of each user on
     which the credits differ; each list without a user is a unit. With more than two rankers, the error is

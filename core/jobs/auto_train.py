@@ -37,7 +37,7 @@ Preference = Literal["best", "simple"]
 
 @dataclass(frozen=True, kw_only=True)
 class AutoTrainJob(SubmittedJob):
-    """Try a portfolio of trainings on held-out queries, and fit their sum or one of them on all queries.
+    """Try a portfolio of trainings on held-out queries, and train the best one or their sum on all queries.
 
     Attributes:
         model_name: Name of the model.

@@ -135,7 +135,7 @@ class BaseTrainingJob(SubmittedJob):
 
     @property
     def click_log_ids(self) -> Mapping[str, str]:
-        """Return the click log that the job trains on."""
+        """Return the click log that the job trains on, if any."""
         clicks = self.training.clicks
         return {} if clicks is None or clicks.log is None else {"log": clicks.log}
 

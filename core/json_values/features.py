@@ -22,7 +22,8 @@ class FeatureValues:
     """Parsed features, and the rest of the text.
 
     `rows` has one row for each member with the name, in the order of the text. The caller has to check that
-    the parsed rest has as many such members. It has fewer if an object repeats the name.
+    the parsed rest has as many members with the name as `rows` has rows. The rest has fewer if an object
+    repeats the name.
 
     Attributes:
         rest: The text with null in place of each array or object.

@@ -33,7 +33,7 @@ class ArpLoss1(PairwiseLoss):
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """Return the labels."""
+        """Return the labels themselves, from which the weights of pairs follow."""
         return labels
 
 
@@ -57,5 +57,5 @@ class ArpLoss2(PairwiseLoss):
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """Return the labels."""
+        """Return the labels themselves, from which the weights of pairs follow."""
         return labels

@@ -4,7 +4,7 @@ A position is an index into the layout: first the selected documents, then a gap
 by descending label and, within a label, by rank. Where all documents are selected, positions depend on labels
 alone, and documents of a label are in input order. The gap and the end of the layout are padded with
 documents without effect, so that the inner loops run in whole blocks. Arrays that depend on a ranking have
-one row for each of the `samples` drawn rankings, or one row for the ranking by score (`samples` = 0).
+one row for each of `samples` drawn rankings; with `samples` = 0, one row for the ranking by score.
 """
 
 from typing import NamedTuple
@@ -40,8 +40,8 @@ class Scratch(NamedTuple):
         order: Document offset at each rank.
         spare_order: Scratch of the sort and of the selection.
         counters: Scratch of the sort.
-        weight: Weight w of the current document's pair with each partner, see `core.losses.plan`; scratch of
-            the sort before that.
+        weight: Weight w of the current document's pair with each partner, see `core.losses.plan`. The sort,
+            which comes first, uses the array as scratch.
         drawn_weight: w in one of the drawn rankings.
         selected: 1 for selected ranks, else 0.
         deficit: Number of documents of each level that the top τ lacks.

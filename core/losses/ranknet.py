@@ -74,8 +74,8 @@ class WeightedRankNet(EssentialWeightedLoss):
 class RankSvm(PairwiseLoss):
     """Ranking SVM: the hinge of each pair, max(0, 1 − σ(s_i − s_j)).
 
-    Its curvature is zero almost everywhere; the hessian is σ² w on the active pairs instead, so that a
-    Newton step on one pair moves each of its documents by the margin 1/σ.
+    The curvature of the hinge is zero almost everywhere. The hessian is σ² w on the active pairs instead: a
+    Newton step on one pair then moves each document by the margin 1/σ.
 
     Source: Chen et al. 2009, equation 2; Herbrich et al. 2000.
     """
@@ -138,7 +138,7 @@ class WeightedRankSvm(EssentialWeightedLoss):
 class WeightedRankBoost(EssentialWeightedLoss):
     """RankBoost weighted so that it bounds 1 − NDCG: exponentials of pairs with w_ij of the essential loss.
 
-    It continues as its tangent where `rankboost` does. Source: Chen et al. 2009, section 4.
+    The loss continues as its tangent where `rankboost` does. Source: Chen et al. 2009, section 4.
     """
 
     name: ClassVar[str] = "w-rankboost"

@@ -183,7 +183,8 @@ def add_rank_gradients_of_two(
 ) -> None:
     """Do `add_rank_gradient` for the documents at i and i + 1, of one label and the same partners.
 
-    Their sums of exponentials a and b share a division, 1/a = b/(a b), and their partners are read once.
+    The two documents' sums of exponentials a and b share a division, 1/a = b/(a b). The partners are read
+    once for both.
     """
     following = np.uint64(i) + np.uint64(1)
     e, e2 = exponential[i], exponential[following]

@@ -9,7 +9,7 @@ does, but as `static` and `random` where the ideal top τ holds the query's lowe
 
 The paper prints another rule, in which labels are sets. Every document below τ whose label the ideal top τ
 holds is then missed, however many documents of the label the current top τ has. `static` and `random` take up
-to h of them, h the number of documents of the top τ whose label the ideal top τ does not hold.
+to h of them. h is the number of documents of the top τ whose label the ideal top τ does not hold.
 
 Source: Marcuzzi et al. 2023, section 4: label multisets as in the authors' code, sets as printed in sections
 4.1 and 4.2.

@@ -6,8 +6,9 @@ on labels alone. Scores are cut into cells of width 1. In each cell the document
 `NODES` Chebyshev nodes, and the sums are taken between nodes. Each document's sum is interpolated from the
 nodes of its cell. This is the fast multipole method in one dimension, by interpolation (Fong and Darve 2009).
 
-All these functions are analytic for |Im z| < π. On the Bernstein ellipse with half-axis 2.5 around a cell
-of half-width ½, ρ = 10.1, they are at most M = 5.8 after a linear part, which interpolation keeps. The error
+All these functions are analytic for |Im z| < π. A cell of half-width ½ is in a
+Bernstein ellipse with half-axis 2.5, ρ = 10.1. There they are at most M = 5.8 after a linear part, which
+interpolation keeps. The error
 of 12 nodes is 4 M ρ^−11 / (ρ − 1) (Trefethen 2013, theorem 8.2), times 1 + Λ = 3.6 for nodes on both sides:
 below 1e-10 a pair.
 """

@@ -39,7 +39,7 @@ def long_queries() -> None:
         LongQueries(plan).fill(np.zeros(1, np.int64), _SCORES, gradient, hessian, value)
 
 
-def others() -> None:
+def other_losses() -> None:
     """Call each loss that is not pairwise on a tiny query."""
     _call_losses(pairwise=False)
 

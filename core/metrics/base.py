@@ -117,7 +117,8 @@ class Metric(ABC):
             labels: Labels >= 0; the caller has refused others.
 
         Raises:
-            InvalidInput: A label, or the largest possible label, has no gain, or a label is above it.
+            InvalidInput: A label, or the largest possible label, has no gain. Also if a label is above the
+                largest possible label.
         """
         gain, largest = self.conventions.gain, self.conventions.max_label
         if "gain" in self.uses:

@@ -75,7 +75,7 @@ def _count_right(levels: Int64Array, scores: Float64Array, seen: Int64Array) -> 
     """Return the number of correct pairs of a ranking; add the documents to `seen`, zeros at first.
 
     `seen` is a Fenwick tree (Fenwick 1994) of the number of documents by level, top level first. A document
-    is below those seen before its tie, and below half of those that the tie adds.
+    is below all documents before its tie, and below half of the tied documents.
     """
     right = 0.0
     first = 0

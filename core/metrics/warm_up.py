@@ -21,7 +21,7 @@ def binary() -> None:
     _measure(binary=True)
 
 
-def others() -> None:
+def other_metrics() -> None:
     """Compute each metric outside `core.metrics.binary` on a tiny query."""
     _measure(binary=False)
 

@@ -1,7 +1,7 @@
 """SSRF guard: allow or refuse connections by address.
 
-The sources of the refused networks are the IANA special-purpose address registries of IPv4 and IPv6 (RFC
-6890), and the addresses where cloud providers serve metadata and credentials.
+The refused networks are those of the IANA special-purpose address registries of IPv4 and IPv6 (RFC 6890).
+Addresses where cloud providers serve metadata and credentials are refused, too.
 """
 
 import ipaddress

@@ -20,8 +20,8 @@ class Explainer(Protocol):
     def steps(self) -> int:
         """Return the cost of explaining one score, in steps of about 5 ns."""
 
-    def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
-        """Explain documents; see `TreeExplainer.of` and `IntegratedGradients.of`."""
+    def explain(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
+        """Explain documents; see `TreeExplainer.explain` and `IntegratedGradients.explain`."""
 
 
 def explainability_of(model: ScoringModel) -> Explainability:
@@ -67,12 +67,12 @@ class SumExplainer:
         self._parts = [(explainer_of(member.model), member, columns) for member, columns in model.parts]
         self.steps = sum(explainer.steps for explainer, _, _ in self._parts)
 
-    def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
-        """Explain documents; see `TreeExplainer.of` and `IntegratedGradients.of`."""
+    def explain(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
+        """Explain documents; see `TreeExplainer.explain` and `IntegratedGradients.explain`."""
         base, contributions = np.zeros(len(features)), np.zeros(features.shape)
         for explainer, member, columns in self._parts:
             chosen = rounded(np.ascontiguousarray(features[:, columns]), member.precision)
-            member_explanation = explainer.of(chosen)
+            member_explanation = explainer.explain(chosen)
             base += member.weight * member_explanation[0]
             contributions[:, columns] += member.weight * member_explanation[1]
         return base, contributions

@@ -52,7 +52,7 @@ class IntegratedGradients:
         )
         self.base = float(network_of_inputs.score(np.zeros((1, n_inputs)))[0])
 
-    def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
+    def explain(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
         """Explain documents.
 
         Args:

@@ -135,7 +135,7 @@ class InputTransform:
         return cls.restored(description, {"indicators": np.empty(0, np.int64)})
 
     def of_feature(self, feature: int) -> "InputTransform":
-        """Return the transform of one feature, with its indicator if it has one."""
+        """Return the transform of one feature, with the indicator of its missing values, if any."""
         column = slice(feature, feature + 1)
         return replace(
             self,

@@ -95,7 +95,7 @@ class Sum:
 
     @property
     def kind(self) -> str:
-        """Return `sum`."""
+        """Return `sum`, the kind of this scorer."""
         return KIND
 
     @property

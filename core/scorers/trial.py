@@ -77,7 +77,7 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
             f"the model's score of a random document is {error.score}, which is not finite"
         ) from error
     explainability = explainability_of(model)
-    explain_some(explainability, rows, lambda chosen: explainer_of(model).of(chosen))
+    explain_some(explainability, rows, lambda chosen: explainer_of(model).explain(chosen))
     return TriedModel(model.feature_names, 0, _structure(model), explainability)
 
 

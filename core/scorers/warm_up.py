@@ -16,4 +16,4 @@ def requests() -> None:
     layers = (Layer(np.ones((1, 1), np.float32), one, one, one), Layer(np.ones((1, 1), np.float32), one))
     network = Network(("feature",), inputs, layers)
     network.score(features)
-    IntegratedGradients(network).of(features)
+    IntegratedGradients(network).explain(features)

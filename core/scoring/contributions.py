@@ -65,7 +65,7 @@ class TreeExplainer:
         self.steps = explainability.steps
         self._booster: Any = lightgbm.Booster(model_str=text.write())
 
-    def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
+    def explain(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
         """Explain documents.
 
         Args:

@@ -20,7 +20,7 @@ LANES = 8
 BLOCK = 64  # documents whose codes fit in the L1 cache together with a tree
 
 
-class MissingGo(IntEnum):
+class MissingDirection(IntEnum):
     """Child of missing values, and which values are missing: LightGBM's `missing_type` None, Zero or NaN."""
 
     NOWHERE = 0
@@ -38,8 +38,8 @@ _RANK_MASK, _COLUMN_MASK, _CHILD_MASK = (
 )
 _COLUMN_SHIFT, _CHILD_SHIFT = np.uint64(RANK_BITS), np.uint64(RANK_BITS + COLUMN_BITS)
 _LEAF = np.uint64(1 << 63)
-_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
-_LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
+_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingDirection.LEFT_IF_ZERO), int(MissingDirection.RIGHT_IF_ZERO)
+_LEFT_IF_NAN = int(MissingDirection.LEFT_IF_NAN)
 _ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values up to this magnitude are 0
 _ONE = np.uint64(1)
 
@@ -50,8 +50,8 @@ class FlatForest(NamedTuple):
     """The arrays of a forest.
 
     Attributes:
-        columns: (n_columns, 4) feature, direction of missing values (`MissingGo`), first threshold, steps of
-            a binary search in the thresholds.
+        columns: (n_columns, 4) feature, direction of missing values (`MissingDirection`), first threshold,
+            steps of a binary search in the thresholds.
         thresholds: Thresholds of all columns, ascending within each column, padded with infinity.
         sets: (n_sets, 3) feature, first word and number of words of each set of categories; the sets are the
             last columns.

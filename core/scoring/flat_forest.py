@@ -17,19 +17,19 @@ from core.scoring.descent import (
     LANES,
     RANK_BITS,
     FlatForest,
-    MissingGo,
+    MissingDirection,
     lay_out_tree,
 )
 from core.scoring.tree import CATEGORICAL, Tree
 from core.types import Float64Array, Int64Array, UInt32Array
 
-_KINDS = len(MissingGo)
+_KINDS = len(MissingDirection)
 # Rows: none, zeros or NaN are missing; columns: missing values go right or left.
 _DIRECTIONS = np.array(
     [
-        [MissingGo.NOWHERE, MissingGo.NOWHERE],
-        [MissingGo.RIGHT_IF_ZERO, MissingGo.LEFT_IF_ZERO],
-        [MissingGo.RIGHT_IF_NAN, MissingGo.LEFT_IF_NAN],
+        [MissingDirection.NOWHERE, MissingDirection.NOWHERE],
+        [MissingDirection.RIGHT_IF_ZERO, MissingDirection.LEFT_IF_ZERO],
+        [MissingDirection.RIGHT_IF_NAN, MissingDirection.LEFT_IF_NAN],
     ]
 )
 # A set costs 6.5 ns per document here, a tree 200 ns in LightGBM: half the number at which costs are equal.
@@ -39,8 +39,8 @@ MAX_SETS_PER_TREE = 16
 def flatten(trees: Sequence[Tree]) -> FlatForest | None:
     """Lay out a forest for the kernels, or return None where LightGBM should score it.
 
-    LightGBM should score forests that are too large for the bits of a node, linear leaves, and so many sets
-    of categories that LightGBM is faster.
+    LightGBM should score linear leaves, and forests that are too large for the bits of a node. It is also
+    faster for many sets of categories.
 
     Args:
         trees: Trees in the order in which their values are summed.
@@ -97,7 +97,7 @@ def _category_sets(trees: Sequence[Tree]) -> tuple[Int64Array, UInt32Array, Int6
 
 
 def missing_directions(decisions: Int64Array) -> Int64Array:
-    """Return the `MissingGo` of numerical splits from the bits of their `Tree.decisions`."""
+    """Return the `MissingDirection` of numerical splits from the bits of their `Tree.decisions`."""
     goes_left, missing = (decisions >> 1) & 1, decisions >> 2
     return np.asarray(_DIRECTIONS[missing, goes_left], np.int64)
 

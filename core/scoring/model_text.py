@@ -53,7 +53,7 @@ class Fields:
             lines[name] = value
         return cls(lines, location)
 
-    def whole(self, name: str, count: int) -> Int64Array:
+    def integers(self, name: str, count: int) -> Int64Array:
         """Read a line of integers.
 
         Raises:
@@ -61,7 +61,7 @@ class Fields:
         """
         return np.array(self._tokens(name, _WHOLE, count), np.int64)
 
-    def real(self, name: str, count: int) -> Float64Array:
+    def finite_numbers(self, name: str, count: int) -> Float64Array:
         """Read a line of finite numbers."""
         values = np.array(self._tokens(name, _REAL, count), np.float64)
         if not np.isfinite(values).all():
@@ -82,7 +82,7 @@ class Fields:
         Raises:
             ModelError: A count is negative.
         """
-        counts = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
+        counts = self.integers(name, count) if name in self.lines else np.zeros(count, np.int64)
         if (counts < 0).any():
             raise ModelError(f"{self.location} of the model has a negative number of documents in its {name}")
         return counts
@@ -227,20 +227,20 @@ def _tree(index: int, block: str, n_features: int) -> Tree:
     fields = Fields.of(body, location)
     if number != str(index):
         raise ModelError(f"{location} of the model is out of order")
-    (n_leaves,) = fields.whole("num_leaves", 1).tolist()
+    (n_leaves,) = fields.integers("num_leaves", 1).tolist()
     if not 1 <= n_leaves <= MAX_LEAVES:
         raise ModelError(f"{location} of the model has {n_leaves} leaves")
-    leaf_values = fields.real("leaf_value", n_leaves)
+    leaf_values = fields.finite_numbers("leaf_value", n_leaves)
     if n_leaves == 1:
         return Tree.leaf(float(leaf_values[0]))
     n_splits = n_leaves - 1
-    features = fields.whole("split_feature", n_splits)
+    features = fields.integers("split_feature", n_splits)
     _check_features(features, n_features, location)
-    decisions = fields.whole("decision_type", n_splits)
+    decisions = fields.integers("decision_type", n_splits)
     if (decisions & ~_KNOWN_DECISIONS).any() or (decisions >> 2 > 2).any():
         raise ModelError(f"{location} of the model has an unknown decision type")
     thresholds = fields.thresholds("threshold", n_splits)
-    left, right = (fields.whole(f"{side}_child", n_splits) for side in ("left", "right"))
+    left, right = (fields.integers(f"{side}_child", n_splits) for side in ("left", "right"))
     _check_shape(left, right, location)
     return Tree(
         features,
@@ -258,15 +258,15 @@ def _tree(index: int, block: str, n_features: int) -> Tree:
 
 
 def _categories(fields: Fields, set_numbers: Float64Array, location: str) -> tuple[UInt32Array, ...]:
-    (n_sets,) = fields.whole("num_cat", 1).tolist()
+    (n_sets,) = fields.integers("num_cat", 1).tolist()
     if ((set_numbers < 0) | (set_numbers >= n_sets) | (set_numbers != np.floor(set_numbers))).any():
         raise ModelError(f"{location} of the model refers to categories that do not exist")
     if n_sets <= 0:
         return ()
-    bounds = fields.whole("cat_boundaries", n_sets + 1)
+    bounds = fields.integers("cat_boundaries", n_sets + 1)
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
         raise ModelError(f"{location} of the model has invalid boundaries of its categories")
-    words = fields.whole("cat_threshold", int(bounds[-1])) if bounds[-1] else np.empty(0, np.int64)
+    words = fields.integers("cat_threshold", int(bounds[-1])) if bounds[-1] else np.empty(0, np.int64)
     if ((words < 0) | (words > np.iinfo(np.uint32).max)).any():
         raise ModelError(f"{location} of the model has categories that are not 32-bit words")
     return tuple(np.split(words.astype(np.uint32), bounds[1:-1]))
@@ -275,15 +275,16 @@ def _categories(fields: Fields, set_numbers: Float64Array, location: str) -> tup
 def _linear(fields: Fields, n_leaves: int, n_features: int, location: str) -> LinearLeaves | None:
     if fields.lines.get("is_linear", "0") == "0":
         return None
-    counts = fields.whole("num_features", n_leaves)
+    counts = fields.integers("num_features", n_leaves)
     if (counts < 0).any() or counts.sum() > n_leaves * n_features:
         raise ModelError(f"{location} of the model has linear leaves with more features than the model")
     total = int(counts.sum())
     features, coefficients = np.empty(0, np.int64), np.empty(0)
     if total:
-        features, coefficients = fields.whole("leaf_features", total), fields.real("leaf_coeff", total)
+        features = fields.integers("leaf_features", total)
+        coefficients = fields.finite_numbers("leaf_coeff", total)
         _check_features(features, n_features, location)
-    return LinearLeaves(fields.real("leaf_const", n_leaves), counts, features, coefficients)
+    return LinearLeaves(fields.finite_numbers("leaf_const", n_leaves), counts, features, coefficients)
 
 
 def _check_features(features: Int64Array, n_features: int, location: str) -> None:

@@ -72,7 +72,7 @@ def try_out(text: str, max_features: int) -> Trial:
             " documents: Rankery does not support a part of the model"
         )
     explainability = Explainability.of(model)
-    explain_some(explainability, rows, lambda chosen: TreeExplainer(model).of(chosen))
+    explain_some(explainability, rows, lambda chosen: TreeExplainer(model).explain(chosen))
     is_unassigned = not model.categories and bool(listed_categories(text))
     return Trial(model.feature_names, len(model.trees), len(rows), explainability, is_unassigned)
 

@@ -16,7 +16,7 @@ _SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()
 class Revisions:
     """Revision of a database, which changes with every commit.
 
-    It may also change without a commit. Compare only revisions of the same object. Thread-safe.
+    The revision may also change without a commit. Compare only revisions of the same object. Thread-safe.
 
     Args:
         engine: Engine of the database. On SQLite one connection is kept, which must be closed before a fork.

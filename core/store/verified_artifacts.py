@@ -75,8 +75,8 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: The artifact is missing. At the end of the block: it does not match its checksum,
-                or has none and the block cannot parse it.
+            ArtifactDamaged: The artifact is missing. Raised at the end of the block if the bytes do not match
+                the checksum, or if there is no checksum and the block cannot parse the bytes.
         """
         row = self._record_of(key)
         with contextlib.ExitStack() as stack:
@@ -96,8 +96,8 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: The artifact is missing or does not match its checksum; or it was not compared,
-                and the block cannot parse it.
+            ArtifactDamaged: The artifact is missing or does not match its checksum. Also if the bytes were
+                not compared with a checksum, and the block cannot parse them.
         """
         unverified = self._compare_once(key)
         with self._artifacts.open(key) as file:

@@ -12,11 +12,11 @@ class RecordedTrial(Protocol):
 
     @property
     def number(self) -> int:
-        """Number of the trial."""
+        """Number of the trial in its study, from 0."""
 
     @property
     def status(self) -> str:
-        """Status of the trial."""
+        """Status of the trial, as in `core.store.tables.studies.Trial`."""
 
     @property
     def parameters(self) -> dict[str, Any] | None:

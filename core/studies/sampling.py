@@ -72,7 +72,7 @@ def trial_seed(seed: int, number: int) -> int:
 def sample(
     sampler: str, space: SearchSpace, base: Json, position: TrialPosition, past: Sequence[PastTrial]
 ) -> Json:
-    """Return the parameters of a trial, keyed by JSON pointer: those of no other trial, if any are left.
+    """Return the parameters of a trial, keyed by JSON pointer; new parameters if any untried ones are left.
 
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.

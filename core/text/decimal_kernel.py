@@ -68,7 +68,7 @@ def read_short_decimal(text: Text, at: np.uint64, size: np.uint64) -> tuple[bool
     """Read up to 15 digits with an optional sign and point, in a few instructions.
 
     Returns:
-        Whether they were read; the position after them, where an exponent may follow; and the value.
+        Whether the digits were read; the position after the digits, where an exponent may follow; the value.
     """
     negative, _, at, mantissa, digits, places = _scan(text, at, size, False)
     if digits - _ONE >= _SHORT_DIGITS:

@@ -94,9 +94,9 @@ def train(
             that the next iteration overwrites.
 
     Raises:
-        InvalidInput: Early stopping without validation data, datasets with different numbers of features or
-            different categories, hyperparameters for unknown features, or data that LightGBM refuses, for
-            instance because no feature varies.
+        InvalidInput: Early stopping has no validation data, the datasets differ in features or categories, or
+            a hyperparameter names an unknown feature. Also for data that LightGBM refuses, such as data
+            without a feature that varies.
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)

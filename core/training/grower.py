@@ -115,7 +115,7 @@ class Grower:
         self._binding = binding = LossBinding(
             spec.loss, training, spec.clicks, spec.hyperparameters.learning_rate
         )
-        self._objective = binding.whole(shard.first_query if shard is not None else 0)
+        self._objective = binding.bind_all(shard.first_query if shard is not None else 0)
         if binding.bias is not None and start is not None and start.bias:
             binding.bias.restore(start.bias)
         self._total = spec.hyperparameters.num_iterations

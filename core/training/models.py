@@ -25,10 +25,11 @@ class IterationReport:
             "diagnostics" has diagnostics of the iteration's gradient, see `core.diagnostics`.
         best_iteration: Best iteration so far on validation, 1 before the first value; the current one where
             validation data do not select.
-        milliseconds: Wall time by part: "objective" is our gradient and loss, "tree" the rest of LightGBM's
-            update, "network" scores and steps of a network, "exchange" messages between ranks, "metrics" the
-            metrics, "diagnostics" the diagnostics. Where the loss is measured, the gradient of the next tree
-            is computed together with the loss. Comparisons of reports ignore times.
+        milliseconds: Wall time by part: "objective", "tree", "network", "exchange", "metrics" and
+            "diagnostics". "objective" is our gradient and loss, and "tree" the rest of LightGBM's update.
+            "network" is scores and steps of a network, and "exchange" messages between ranks. Where the loss
+            is measured, the gradient of the next tree is computed together with the loss. Comparisons of
+            reports ignore times.
     """
 
     iteration: int

@@ -135,7 +135,7 @@ class _Comparison:
         return largest
 
     def _narrowed(self, lower: int, upper: int, region: _Region) -> Iterator[tuple[int, int, _Region]]:
-        """Yield the pair with one node replaced by each of its children, where the region allows it."""
+        """Yield the pair with one node replaced by each child of the node that the region allows."""
         narrows_lower = lower >= 0 and (upper < 0 or self._spread(lower) >= self._spread(upper))
         parent = lower if narrows_lower else upper
         test = self._tests[parent]

@@ -92,7 +92,7 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def corrects_clicks(self) -> bool:
-        """Return whether a correction changes what is learnt from clicks."""
+        """Return whether the training corrects the bias of clicks."""
         return self.clicks is not None and self.clicks.correction != "none"
 
     @property

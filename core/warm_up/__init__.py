@@ -1,7 +1,7 @@
 """Ahead-of-time compilation of kernels: in child processes, then loaded from the disk cache."""
 
 from core.warm_up.compilation import Progress, compile_kernels, progress
-from core.warm_up.parts import DEMO, FORESTS, PARTS, SCORING, Part, missing, warm_up
+from core.warm_up.parts import DEMO, FORESTS, PARTS, SCORING, Part, missing_parts, warm_up
 
 __all__ = [
     "DEMO",
@@ -11,7 +11,7 @@ __all__ = [
     "Part",
     "Progress",
     "compile_kernels",
-    "missing",
+    "missing_parts",
     "progress",
     "warm_up",
 ]

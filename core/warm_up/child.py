@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.kernel_cache import KernelCache, exclusive
 from core.subprocesses import die_with_parent
-from core.warm_up.parts import PARTS, Part, missing
+from core.warm_up.parts import PARTS, Part, missing_parts
 
 _POLL_SECONDS = 0.05
 # The compiler creates few reference cycles, but garbage collection took a twentieth of its time.
@@ -20,7 +20,7 @@ def main(parent_pid: int, names: Sequence[str]) -> None:
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
     failures: dict[Part, Exception] = {}
     parts = [part for part in PARTS if part.name in names]
-    while waiting := [part for part in missing(parts) if part not in failures]:
+    while waiting := [part for part in missing_parts(parts) if part not in failures]:
         is_compiled = False
         for part in _independent(waiting):
             try:

@@ -19,7 +19,7 @@ from core.errors import KernelsNotReady
 from core.kernel_cache import is_writable, kernel_cache
 from core.machine import available_cpus, available_memory_bytes
 from core.subprocesses import module_command, module_environment, signal_name
-from core.warm_up.parts import PARTS, Part, missing
+from core.warm_up.parts import PARTS, Part, missing_parts
 
 _CHILD = "core.warm_up.child"
 _BYTES_PER_PROCESS = 700 * 2**20
@@ -45,7 +45,7 @@ class Progress:
 
 def progress(parts: Sequence[Part] = PARTS) -> Progress:
     """Return the number of parts that any process has compiled."""
-    return Progress(len(parts) - len(missing(parts)), len(parts))
+    return Progress(len(parts) - len(missing_parts(parts)), len(parts))
 
 
 def compile_kernels(
@@ -68,19 +68,19 @@ def compile_kernels(
     Raises:
         KernelsNotReady: A part cannot be compiled.
     """
-    if not missing(parts):
+    if not missing_parts(parts):
         return
     if not is_writable(kernel_cache()):
         _LOG.warning("kernels.not_kept", folder=str(kernel_cache()), hint=_READ_ONLY)
         return
-    missing(parts)[0].mark.parent.mkdir(parents=True, exist_ok=True)
+    missing_parts(parts)[0].mark.parent.mkdir(parents=True, exist_ok=True)
     failure = ""
     for count in (processes or _affordable_processes(), 1):
-        failure = _run_children(parts, min(count, len(missing(parts))), report, stopped)
-        if stopped() or not missing(parts):
+        failure = _run_children(parts, min(count, len(missing_parts(parts))), report, stopped)
+        if stopped() or not missing_parts(parts):
             return
         _LOG.warning("kernels.compilation_failed", processes=count, ending=failure)
-    raise KernelsNotReady(f"cannot be compiled ({missing(parts)[0].name}): {failure}")
+    raise KernelsNotReady(f"cannot be compiled ({missing_parts(parts)[0].name}): {failure}")
 
 
 _READ_ONLY = (

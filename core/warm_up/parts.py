@@ -56,15 +56,15 @@ PARTS = (
     Part("losses", "pairwise", after=("losses.layout", "losses.pairs")),
     Part("metrics", "ranked"),
     Part("doctor", "examination"),
-    Part("losses", "others"),
+    Part("losses", "other_losses"),
     Part("losses", "long_queries"),
-    Part("metrics", "others", after=("metrics.ranked",)),
+    Part("metrics", "other_metrics", after=("metrics.ranked",)),
     Part("metrics", "binary", after=("metrics.ranked",)),
     Part("scoring", "leaves", after=("scoring.requests",)),
     Part("diagnostics", "losses", after=("losses.layout",)),
     Part("export", "parity_kernels"),
     Part("doctor", "comparison", after=("doctor.examination",)),
-    Part("data", "others"),
+    Part("data", "other_readers"),
     Part("evaluation", "bootstrap"),
     Part("training", "sampling"),
     Part("training", "linear_descent"),
@@ -76,15 +76,15 @@ PARTS = (
 _NOT_IN_DEMO = {
     "clicks.models.estimation",
     "data.letor",
-    "data.others",
+    "data.other_readers",
     "diagnostics.losses",
     "doctor.comparison",
     "evaluation.bootstrap",
     "export.parity_kernels",
     "inspection.shuffles",
     "losses.long_queries",
-    "losses.others",
-    "metrics.others",
+    "losses.other_losses",
+    "metrics.other_metrics",
     "scorers.requests",
     "scoring.leaves",
     "training.linear_descent",
@@ -93,7 +93,7 @@ _NOT_IN_DEMO = {
 DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)
 
 
-def missing(parts: Collection[Part] = PARTS) -> list[Part]:
+def missing_parts(parts: Collection[Part] = PARTS) -> list[Part]:
     """List the parts that are not compiled for this processor and these sources."""
     return [part for part in parts if not part.mark.exists()]
 

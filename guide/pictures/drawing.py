@@ -18,7 +18,7 @@ def figure(width: int, height: int, parts: Sequence[str], description: str, capt
         height: Height in units of the drawing.
         parts: Parts to draw.
         description: Text alternative for screen readers.
-        caption: Caption below it.
+        caption: Caption below the drawing.
     """
     return (
         f'<figure class="picture"><div role="img" tabindex="0" aria-label="{escape(description)}">'

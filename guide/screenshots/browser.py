@@ -67,10 +67,10 @@ def save_screenshots(browser: Browser, url: str, placeholders: Mapping[str, str]
         context.close()
 
 
-def _picture_of(page: Page, address: str) -> bytes:
-    answer = page.goto(address, wait_until="networkidle")
+def _picture_of(page: Page, url: str) -> bytes:
+    answer = page.goto(url, wait_until="networkidle")
     if answer is None or not answer.ok:
-        msg = f"{address} answers {answer.status if answer else 'nothing'}"
+        msg = f"{url} answers {answer.status if answer else 'nothing'}"
         raise ValueError(msg)
     page.wait_for_function(_SETTLED)
     page.wait_for_timeout(_DRAWN_MILLISECONDS)

@@ -52,9 +52,9 @@ class NotInTime(UserError):
 class ServiceConnection:
     """Lazy connection of a command to one service.
 
-    This is the service at `url`, or else the one that holds the lock of the data folder. If neither is given
-    or running, a command that called `allow_embedded_service` starts an embedded service on the folder. That
-    service stops with the command; stored data stay in the folder.
+    The service is the one at `url`, or else the one that holds the lock of the data folder. If neither is
+    given or running, a command that called `allow_embedded_service` starts an embedded service on the folder.
+    That service stops with the command; stored data stay in the folder.
 
     Attributes:
         json: Whether to print JSON to standard output.
@@ -90,10 +90,10 @@ class ServiceConnection:
     @cached_property
     def client(self) -> "Client":
         """Client of the service, connected on first access."""
-        address = self._address_of_folder() if self._url is None else self._reachable_url(self._url)
+        url = self._url_of_folder() if self._url is None else self._reachable_url(self._url)
         from rankery.client import Client  # imported late: the import takes longer than a refusal
 
-        return self._resources.enter_context(Client(address, api_key=self._api_key))
+        return self._resources.enter_context(Client(url, api_key=self._api_key))
 
     def allow_embedded_service(self) -> None:
         """Allow this command to start an embedded service if no service uses the data folder."""
@@ -183,7 +183,7 @@ class ServiceConnection:
             self._stack.check()
 
     def command(self, arguments: str) -> str:
-        """Return the command line of `rankery` with these arguments and the address of the same service."""
+        """Return the command line of `rankery` with these arguments and the URL of the same service."""
         if self._url is not None:
             return f"rankery {arguments}{_option('--url', self._url, 'RANKERY_URL')}"
         if self._data_dir == DEFAULT_DATA_DIR:
@@ -232,7 +232,7 @@ class ServiceConnection:
         say(f"using the service at {url}")
         return url
 
-    def _address_of_folder(self) -> str:
+    def _url_of_folder(self) -> str:
         from rankery.embedded.lock import DataFolderLock
 
         if DataFolderLock(self._data_dir).is_taken():
@@ -270,12 +270,12 @@ class ServiceConnection:
         return stack.url
 
     def _wait_for_address(self) -> str:
-        """Return the address of the service that uses the data folder; wait while it starts."""
+        """Return the URL of the service that uses the data folder; wait while it starts."""
         from rankery.embedded.lock import DataFolderLock
 
         lock = DataFolderLock(self._data_dir)
         deadline = time.monotonic() + _START_SECONDS
-        while (address := lock.read_url()) is None:
+        while (url := lock.read_url()) is None:
             if not lock.is_taken():
                 raise StackError(
                     f"the service of {self._data_dir} has ended before it was ready; check its logs, and"
@@ -287,8 +287,8 @@ class ServiceConnection:
                     " check its logs, or give --url"
                 )
             time.sleep(_POLL_SECONDS)
-        say(f"using the service of {self._data_dir} at {address}")
-        return address
+        say(f"using the service of {self._data_dir} at {url}")
+        return url
 
     def _interruption_message(self, jobs: Sequence[str]) -> str:
         names = " ".join(jobs)

@@ -109,7 +109,7 @@ def read_folder(
 @on_service
 def import_datasets(
     session: ServiceConnection,
-    addresses: Annotated[
+    urls: Annotated[
         list[str] | None,
         typer.Argument(
             help="URLs s3://…, gs://…, https://…, hf:… or ir_datasets:…; several become one dataset."
@@ -139,14 +139,14 @@ def import_datasets(
     Example: `rankery datasets import s3://clicks/2026-05 --files 'part-*.parquet' --name May`
     """
     parts = {"train": train, "validation": validation, "test": test}
-    address_by_part = {part: address for part, address in parts.items() if address is not None}
-    if bool(addresses) == bool(address_by_part):
+    url_by_part = {part: url for part, url in parts.items() if url is not None}
+    if bool(urls) == bool(url_by_part):
         raise WrongUsage("give either URLs, or --train, --validation and --test")
-    source: Any = addresses[0] if addresses and len(addresses) == 1 else addresses
+    source: Any = urls[0] if urls and len(urls) == 1 else urls
     first = session.client.import_dataset(
         source or None,
         name,
-        parts=address_by_part or None,
+        parts=url_by_part or None,
         files=files,
         columns=cast("Any", columns_of(columns)),
         format=None if format == "auto" else format,

@@ -60,7 +60,7 @@ def list_trash(
 def restore(
     session: ServiceConnection, ids: Annotated[list[str], typer.Argument(help="Ids of the objects.")]
 ) -> None:
-    """Restore objects from the trash, with the objects deleted with them and those they need.
+    """Restore objects from the trash, with all objects that they need or that were deleted with them.
 
     Example: `rankery trash restore mdl_01k9x3a7d5f8g2h4j6k9`
     """

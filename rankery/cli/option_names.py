@@ -99,7 +99,7 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
 
 
 def _option_of(parts: Sequence[str], options: Mapping[str, str]) -> str | None:
-    """Return the option for a field: that of its innermost object with one, or None."""
+    """Return the option for a field, else for the innermost object around it with an option, else None."""
     paths = ["/".join(parts[:2]), *reversed(parts)]
     if len(parts) > 1 and parts[0] in _SETTINGS:
         setting, prefix = _SETTINGS[parts[0]]

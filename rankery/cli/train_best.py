@@ -71,8 +71,8 @@ def refuse_options(options: Mapping[str, Any], *, best: bool) -> None:
     """Refuse options that conflict with `--best` if it is given, or that require `--best` if it is absent.
 
     Args:
-        options: Values of the options to refuse, by name; None if left out. With `best`, they are the options
-            that conflict with `--best`, else those that require it.
+        options: Values of the options to refuse, by name; None if left out. With `best`, the options that
+            conflict with `--best`; else the options that require `--best`.
         best: Whether `--best` was given.
 
     Raises:

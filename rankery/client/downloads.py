@@ -22,8 +22,8 @@ _PART = r"\.{name}\.([0-9a-f]{{16,64}})\.part"
 class PartialFile:
     """A download into a file, written to a temporary file beside it and renamed at the end.
 
-    If the service cannot be reached or the process ends, the bytes of a version with a strong entity tag
-    stay, under a name with the tag. The next download into the same file continues from them.
+    If the service cannot be reached or the process ends, received bytes stay in a file whose name has the
+    entity tag, if the tag is strong. The next download into the same file continues from these bytes.
 
     Args:
         target: The file.

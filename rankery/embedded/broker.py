@@ -85,10 +85,10 @@ def broker_url(port: int, password: str) -> str:
 def broker_answers(url: str) -> bool:
     """Return whether the broker at `url` is up and accepts its password."""
     # Without the client library, whose import takes 0.2 s.
-    address = urlsplit(url)
+    parts = urlsplit(url)
     try:
-        with socket.create_connection((address.hostname, address.port), timeout=1) as connection:
-            connection.sendall(f"AUTH {address.password}\r\nPING\r\n".encode())
+        with socket.create_connection((parts.hostname, parts.port), timeout=1) as connection:
+            connection.sendall(f"AUTH {parts.password}\r\nPING\r\n".encode())
             with connection.makefile("rb") as replies:
                 return [replies.readline(), replies.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
     except OSError:

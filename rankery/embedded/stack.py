@@ -41,8 +41,8 @@ class EmbeddedStack:
     """A private Valkey, the API and a worker under one data folder.
 
     Use it as a context manager; the service is up inside the block. Start it from a thread that outlives it,
-    usually the main thread. On Linux the kernel kills its processes when the thread that started them ends,
-    even if this process is killed by SIGKILL.
+    usually the main thread. On Linux the kernel kills all of these processes when that
+    thread ends, even if this process is killed by SIGKILL.
 
     Example:
         ```python

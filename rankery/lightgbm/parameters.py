@@ -12,10 +12,10 @@ _BY_FEATURE_NAME = ("monotone_constraints", "interaction_constraints", "feature_
 def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
     """Return the parameters with which `lightgbm.train` grows the same trees as a job.
 
-    They make a training repeatable on any number of threads, and differ from the defaults of LightGBM: no
-    feature pre-filter before binning, no boosting from the average label. The model is byte for byte
-    identical to that of a job with the same loss, seed and data, except for two lines. In `[num_iterations:
-    …]` jobs have LightGBM's 100, and in `[num_threads: …]` of linear trees they have 0.
+    The parameters make a training repeatable on any number of threads, and differ from the defaults of
+    LightGBM: no feature pre-filter before binning, no boosting from the average label. The model is byte for
+    byte identical to that of a job with the same loss, seed and data, except for two lines. In
+    `[num_iterations: …]` jobs have LightGBM's 100, and in `[num_threads: …]` of linear trees they have 0.
 
     Args:
         seed: The seed of the job.

@@ -25,11 +25,12 @@ class RankeryAutoRanker(RankingEstimator):
     """A ranker that selects the best model within a time budget by automatic training.
 
     `fit` cross-validates a portfolio of trees, linear scorers and networks with several losses. It selects
-    one or a weighted sum of them by their held-out scores, and trains the members again on all queries. It
-    needs no validation data. Linear scorers and networks are tried if `rankery-server[neural]` is installed.
+    one candidate or a weighted sum by held-out scores, and trains the selected candidates on all queries.
+    `fit` needs no validation data. Linear scorers and networks are tried if `rankery-server[neural]` is
+    installed.
 
-    The same data and arguments give the same model, provided that no candidate runs out of time. Candidates
-    that do have the status `out-of-time` in `leaderboard_`.
+    The same data and arguments give the same model, provided that no candidate runs out of time. A candidate
+    that ran out of time has the status `out-of-time` in `leaderboard_`.
 
     Args:
         metric: Metric that selects candidates and that `score` returns.
@@ -48,7 +49,7 @@ class RankeryAutoRanker(RankingEstimator):
             its mean of the metric on held-out queries, with its 95% `interval`. `tied_with_best` is whether
             the best candidate is not significantly better. `folds`, `iterations` and `seconds` describe its
             trainings, and `weight` is its weight in the model, 0 if not used.
-            `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+            `pandas.DataFrame(ranker.leaderboard_)` is a table of the candidates.
         members_: Names of the candidates in the model, with their weights of scaled scores.
         sentence_: The conclusion: the model compared with LightGBM's defaults, the best single feature and a
             random order.

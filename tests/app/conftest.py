@@ -115,7 +115,7 @@ def ready_dataset(store: Store) -> Callable[[], str]:
 
 @pytest.fixture
 def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
-    """Record versions of a model; without a given text, the score rises with `bm25` alone."""
+    """Function that records a version of a model; by default, the score rises with `bm25` alone."""
     model_text = _model_text()
 
     def add(
@@ -154,7 +154,7 @@ def models(add_model: Callable[..., Model]) -> list[str]:
 
 @pytest.fixture
 def add_network(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
-    """Record versions of a model that are linear scorers, networks or sums of three features."""
+    """Function that records a version of a model: a linear scorer, a network or a sum of three features."""
 
     def add(name: str, network: Network | Sum, scorer: dict[str, Any] | None = None) -> Model:
         content = write_sum(network) if isinstance(network, Sum) else write_network(network)

@@ -39,7 +39,7 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 def shared_page(browser: Browser) -> Page:
     """Return the page that tests use one after another.
 
-    The first page of a new context costs two seconds of processor time. Another address on the same page
+    The first page of a new context costs two seconds of processor time. Another URL on the same page
     costs a third of a second, because Chromium keeps its process and the compiled scripts.
     """
     return new_page(browser)
@@ -72,7 +72,7 @@ def live_url(chromium_path: str, service_folder: Path, data_root: Path) -> Itera
 
 @pytest.fixture(scope="package")
 def service_url(live_url: str) -> str:
-    """The address of the pages that `visit` opens."""
+    """The URL of the pages that `visit` opens."""
     return live_url
 
 

@@ -46,7 +46,7 @@ PARTS_TO_SEE = {
 
 @pytest.fixture(scope="module")
 def job_page(prepared: Prepared) -> str:
-    """Train a model with test data and return the address of the job's page."""
+    """Train a model with test data and return the URL of the job's page."""
     job_id = prepared.training(
         model_name="looks",
         dataset_id=prepared.dataset("learnt from.csv", 1),

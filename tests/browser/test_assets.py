@@ -87,8 +87,8 @@ def test_pages_hold_no_inline_code_or_style(client: Pages, path: str) -> None:
     assert re.findall(r"<style|\sstyle=|\son[a-z]+=", text) == []
 
 
-def test_old_addresses_of_lists_of_jobs_redirect(client: Pages) -> None:
-    """The list of jobs was at the root; its old address redirects to the new one with the query string."""
+def test_old_urls_of_lists_of_jobs_redirect(client: Pages) -> None:
+    """The list of jobs was at the root; its old URL redirects to the new one with the query string."""
     answer = client.get("/?kind=train&cursor=job_1")
     assert (answer.status_code, answer.headers["location"]) == (307, "/jobs?kind=train&cursor=job_1")
 
@@ -135,7 +135,7 @@ def _style_rules(sheet: str) -> Iterator[tuple[tuple[str, ...], str, frozenset[s
 
 
 def test_pages_name_files_of_their_version(client: Pages) -> None:
-    """Browsers may cache the files of a page for ever, since their address changes with their content."""
+    """Browsers may cache the files of a page for ever, since their URL changes with their content."""
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/models").text)
     assert {name.split("/")[2] for name in named} == {versioned_files.files_url().split("/")[2]}
     for name in named:
@@ -184,8 +184,8 @@ def test_only_comments_are_left_out_of_scripts(script: Path) -> None:
         assert line.strip() == code.strip() or (not line and original.strip().startswith(("/**", "*")))
 
 
-def test_addresses_without_a_version_are_revalidated(client: Pages) -> None:
-    """Scripts at addresses without a version are revalidated each time; an upgrade never mixes versions."""
+def test_urls_without_a_version_are_revalidated(client: Pages) -> None:
+    """Scripts at URLs without a version are revalidated each time; an upgrade never mixes versions."""
     first = client.get("/static/page/api.js")
     assert first.headers["cache-control"] == "no-cache"
     again = client.get("/static/page/api.js", headers={"if-none-match": first.headers["etag"]})

@@ -35,7 +35,7 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     expect(page.locator(".job-heading .status")).to_have_text("cancelled")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_be_hidden()
-    address = page.url
+    url = page.url
     page.get_by_role("button", name="Delete…").click()
     dialog = page.get_by_role("dialog", name="Delete 1 experiment?")
     expect(dialog.locator(".deletion")).to_contain_text("1 experiment will be deleted")
@@ -43,7 +43,7 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     visit.refusals_expected = True  # the page polls the deleted experiment until the list opens
     dialog.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url("**/experiments")
-    page.goto(address)
+    page.goto(url)
     expect(page.get_by_role("heading", name="There is no such experiment")).to_be_visible()
 
 

@@ -117,7 +117,7 @@ def test_a_refused_action_keeps_the_focus(visit: Visit, prepared: Prepared) -> N
     expect(button).to_be_focused()
 
 
-def test_an_action_that_is_not_confirmed_keeps_the_reason(visit: Visit, prepared: Prepared) -> None:
+def test_an_unconfirmed_rollback_keeps_the_reason_of_a_refusal(visit: Visit, prepared: Prepared) -> None:
     """The reason of a refused promotion stays visible when the user decides against a rollback."""
     jobs = [prepared.get(f"/v1/jobs/{_training(prepared)}") for _ in range(2)]
     older, newer = (prepared.get(f"/v1/models/{job['result']['model_id']}")["version"] for job in jobs)

@@ -157,8 +157,8 @@ def test_a_table_is_saved_as_csv(visit: Visit) -> None:
     assert list(csv.reader(Path(saved.value.path()).read_text().splitlines())) == rows
 
 
-def test_an_unknown_address_shows_page_not_found(visit: Visit) -> None:
-    """The page of an unknown address has a link to the overview."""
+def test_an_unknown_url_shows_page_not_found(visit: Visit) -> None:
+    """The page of an unknown URL has a link to the overview."""
     visit.refusals_expected = True
     page = visit.open("/nowhere")
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()

@@ -38,7 +38,7 @@ def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
 
 @pytest.fixture
 def start_trainings(store: Store) -> Iterator[Callable[..., list[str]]]:
-    """Record trainings that run until the test ends.
+    """Function that records trainings, which run until the test ends.
 
     If they ran longer, the service would notice that their worker is absent and run them again.
     """
@@ -118,14 +118,14 @@ def test_a_filter_chosen_while_the_page_loads_is_applied(visit: Visit, store: St
     with _delayed_scripts(visit, "/jobs"):
         page.get_by_label("Filter by status").select_option("failed")
     page.wait_for_url(re.compile("status=failed"))
-    addresses = page.get_by_label("Filter by status").evaluate(
+    urls = page.get_by_label("Filter by status").evaluate(
         """(select) => ["running", "succeeded"].map((status) => {
             select.value = status;
             select.dispatchEvent(new Event("input", { bubbles: true }));
             return location.search;
         })"""
     )
-    assert addresses == ["?status=running", "?status=succeeded"], (
+    assert urls == ["?status=running", "?status=succeeded"], (
         "each choice is applied while the other filter's options load"
     )
     datasets[0].fulfill(json={"items": [{"id": "ds_1", "name": "judged"}]})
@@ -175,8 +175,8 @@ def test_order_and_columns_are_in_the_url(visit: Visit, store: Store) -> None:
         columns.get_by_label(label, exact=True).uncheck()
     page.keyboard.press("Escape")
     expect(columns).to_be_hidden()
-    address = page.url
-    assert re.search(r"sort=metric&order=desc&columns=status,metric,id$", address)
+    url = page.url
+    assert re.search(r"sort=metric&order=desc&columns=status,metric,id$", url)
     page.reload()
     assert _names(page) == ["sorted-a", "sorted-c", "sorted-b"]
     assert page.locator(".list thead th").all_inner_texts() == ["Name", "Status", "Metric", "ID"]

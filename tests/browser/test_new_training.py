@@ -56,8 +56,8 @@ def test_a_name_in_use_is_reported(visit: Visit, prepared: Prepared) -> None:
     expect(words).to_be_hidden()
 
 
-def test_the_old_address_redirects_to_the_goal(visit: Visit, prepared: Prepared) -> None:
-    """The old address of a training with one loss redirects to the form with this goal and dataset."""
+def test_the_old_url_redirects_to_the_form_with_its_goal(visit: Visit, prepared: Prepared) -> None:
+    """The old URL of a training with one loss redirects to the form with this goal and dataset."""
     dataset = prepared.dataset(DATA, 1)
     page = visit.open(f"/train/one-loss?dataset={dataset}")
     page.locator("#train:not([aria-busy])").wait_for()

@@ -137,7 +137,7 @@ def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
 
 @pytest.fixture
 def one_processor() -> Iterator[Path]:
-    """A control group of this machine with the time of one processor, of whichever version it has."""
+    """A control group with the time of one processor, of the version that this machine uses."""
     for parent, file, quota in (
         (Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us", "100000"),
         (Path("/sys/fs/cgroup"), "cpu.max", "100000 100000"),

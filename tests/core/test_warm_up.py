@@ -16,7 +16,7 @@ from core.warm_up import PARTS
 ROOT = Path(__file__).parents[2]
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
-# Two parts of few kernels and few imports; a program that loads them counts what was not in the cache.
+# Two parts of few kernels and few imports; a program that loads them counts the kernels that the cache lacks.
 BEGIN = """
 import gc, os, signal, sys, time
 from pathlib import Path
@@ -26,7 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from core.errors import KernelsNotReady
 from core.kernel_cache import kernel_cache
 from core.kernel_compiler import KernelDispatcher
-from core.warm_up import PARTS, compile_kernels, missing, warm_up
+from core.warm_up import PARTS, compile_kernels, missing_parts, warm_up
 
 FEW = [part for part in PARTS if part.name in ("evaluation.bootstrap", "inspection.shuffles")]
 
@@ -40,7 +40,7 @@ def children():
 """
 COMPILE = """
 compile_kernels(FEW, processes=2)
-assert missing(FEW) == []
+assert missing_parts(FEW) == []
 """
 LOAD = """
 warm_up(FEW)
@@ -162,7 +162,7 @@ def report(progress):
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
 compile_kernels(FEW, processes=2, report=report)
-assert len(killed) == 2 and missing(FEW) == []
+assert len(killed) == 2 and missing_parts(FEW) == []
 """
     run(program + LOAD, tmp_path)
 
@@ -186,10 +186,8 @@ except KernelsNotReady as error:
 @pytest.mark.long
 def test_a_stop_leaves_no_child(tmp_path: Path) -> None:
     """A shutdown does not wait for a compiler."""
-    assert run("compile_kernels(stopped=lambda: True); print(children(), len(missing()))", tmp_path) == [
-        "[]",
-        str(len(PARTS)),
-    ]
+    lines = "compile_kernels(stopped=lambda: True); print(children(), len(missing_parts()))"
+    assert run(lines, tmp_path) == ["[]", str(len(PARTS))]
 
 
 @pytest.mark.long
@@ -214,7 +212,7 @@ def test_a_read_only_cache_of_another_processor_is_left_for_one_of_the_user(
 def test_processors_share_a_writable_cache(cache: Path) -> None:
     """Each processor loads the kernels compiled for it, whichever compiled first."""
     other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    assert run("print(len(missing(FEW)))", cache, **other) == ["2"]
+    assert run("print(len(missing_parts(FEW)))", cache, **other) == ["2"]
     run(COMPILE, cache, **other)
     assert run(LOAD, cache)[0] == run(LOAD, cache, **other)[0] == "0"
 
@@ -224,7 +222,7 @@ def test_processors_share_a_writable_cache(cache: Path) -> None:
 def test_uncompiled_functions_do_not_mark_kernels_as_compiled(tmp_path: Path) -> None:
     """With NUMBA_DISABLE_JIT set, the parts run without making a kernel."""
     run(COMPILE, tmp_path, NUMBA_DISABLE_JIT="1")
-    assert run("print(len(missing(FEW)))", tmp_path) == ["2"]
+    assert run("print(len(missing_parts(FEW)))", tmp_path) == ["2"]
 
 
 @pytest.mark.long
@@ -251,7 +249,7 @@ def test_kernels_that_are_not_kept_have_no_mark(cache: Path, read_only: Callable
 try:
     compile_kernels(FEW)
 except KernelsNotReady as error:
-    print([part.name for part in missing(FEW)], error)
+    print([part.name for part in missing_parts(FEW)], error)
 """
     printed = " ".join(run(program, cache))
     assert printed.startswith("['inspection.shuffles'] cannot be compiled (inspection.shuffles): Permission")

@@ -84,7 +84,7 @@ def test_committed_data_is_restored_to_other_stores(
     store.migrate()
     inline_worker = InlineWorker(store, settings)
     data = synthetic_dataset(20, seed=1, documents_per_query=6, n_features=FEATURES)
-    inline_worker.trained(inline_worker.add(data, "data"))
+    inline_worker.training_result(inline_worker.add(data, "data"))
     before = _answers(deployment)
     with store.begin() as tx:
         tx.datasets.add("uncommitted", {"kind": "upload"})

@@ -169,7 +169,7 @@ def test_containers_run_without_privileges(values: Manifest) -> None:
             assert context["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_probes_ask_for_paths_that_the_api_serves() -> None:
+def test_probes_request_paths_that_the_api_serves() -> None:
     """The readiness probe checks scoring only; the startup probe checks every component."""
     (api,) = rendered_manifests(MINIMAL)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"][
         "containers"

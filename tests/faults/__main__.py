@@ -1,4 +1,4 @@
-"""`make test-faults`: run jobs under every fault and print tables; the exit code is 0 without complaints."""
+"""`make test-faults`: run jobs under every fault and print tables; the exit code is 0 without problems."""
 
 import argparse
 import math

@@ -69,16 +69,16 @@ class Campaign:
         began_at = time.monotonic()
         earlier_ids = self.records.job_ids()
         recoveries: list[float] = []
-        self.installation.until_ready()
+        self.installation.wait_until_ready()
         with self.job_batch(fault.name) as batch:
             batch.submit(self.materials.submissions(jobs, iterations), fault.pause_seconds)
             try:
                 for _ in range(fault.injections):
                     recoveries += fault.inject(batch)
             except TimeoutError as error:
-                batch.complaints.append(str(error))
+                batch.problems.append(str(error))
             batch.finish()
-        batch.complaints += fault.check(batch)
+        batch.problems += fault.check(batch)
         row, outcomes = judge(batch, fault, self.records, self.reference, earlier_ids, recoveries)
         row.seconds = time.monotonic() - began_at
         self.reference = self.reference or outcomes
@@ -98,9 +98,9 @@ def wait_for_success(installation: Installation, client: RetryingClient, job_id:
     Raises:
         RuntimeError: The job did not succeed.
     """
-    address = f"/v1/jobs/{job_id}"
-    installation.until(lambda: client.get(address)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
-    job = client.get(address)
+    path = f"/v1/jobs/{job_id}"
+    installation.wait_until(lambda: client.get(path)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
+    job = client.get(path)
     if job["status"] != "succeeded":
         raise RuntimeError(f"{job_id} ended {job['status']}: {job['problem']}")
     return job

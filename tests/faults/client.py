@@ -25,7 +25,7 @@ class RetryingClient:
     """A client that repeats requests until they are answered; may be used by several threads.
 
     Args:
-        url: Address of the API.
+        url: URL of the API.
         patience_seconds: Time for which a request is repeated.
 
     Attributes:

@@ -64,13 +64,13 @@ class Outcome:
     seconds: float
 
     @property
-    def complaints(self) -> list[str]:
+    def problems(self) -> list[str]:
         """The problems found, empty without any."""
         problems = []
         if any(each.body is None for each in self.received):
             problems.append("a delivery was not signed with the secret")
-        taken = [each for each in self.received if each.status < 300]
-        if missing := set(self.events) - {each.event["id"] for each in taken}:
+        accepted = [each for each in self.received if each.status < 300]
+        if missing := set(self.events) - {each.event["id"] for each in accepted}:
             problems.append(f"{len(missing)} events were not delivered: {sorted(missing)[:5]}")
         if foreign := {each.event["id"] for each in self._signed} - set(self.events):
             problems.append(f"events were delivered that did not happen: {sorted(foreign)[:5]}")
@@ -87,26 +87,26 @@ class Outcome:
     @property
     def repeats(self) -> int:
         """Number of repeated deliveries that the receiver accepted."""
-        taken = [each.event["id"] for each in self.received if each.status < 300]
-        return len(taken) - len(set(taken))
+        accepted = [each.event["id"] for each in self.received if each.status < 300]
+        return len(accepted) - len(set(accepted))
 
     def _out_of_order(self) -> list[str]:
-        """Return complaints about events sent before an earlier event of the same object was accepted."""
+        """Return problems about events sent before an earlier event of the same object was accepted."""
         by_object: dict[str, list[Received]] = defaultdict(list)
         for each in self._signed:
             by_object[each.event["object"]["id"]].append(each)
         problems = []
         for name, received in by_object.items():
             expected = [event_id for event_id, of_object in self.events.items() if of_object == name]
-            taken: set[int] = set()
+            accepted: set[int] = set()
             for each in received:
                 earlier = set(expected[: expected.index(each.event["id"])])
-                if not earlier <= taken:
+                if not earlier <= accepted:
                     problems.append(
-                        f"event {each.event['id']} of {name} came before {sorted(earlier - taken)}"
+                        f"event {each.event['id']} of {name} came before {sorted(earlier - accepted)}"
                     )
                 if each.status < 300:
-                    taken.add(each.event["id"])
+                    accepted.add(each.event["id"])
         return problems
 
 
@@ -206,13 +206,17 @@ class EventCampaign:
         with StreamClient(self._installation.url, first).following() as stream:
             causing.start()
             stop_seconds = self._inject_faults(faults, report)
-            self._installation.until(lambda: not causing.is_alive(), LIMIT_SECONDS, "all events were caused")
-            self._installation.until(lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended")
+            self._installation.wait_until(
+                lambda: not causing.is_alive(), LIMIT_SECONDS, "all events were caused"
+            )
+            self._installation.wait_until(
+                lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended"
+            )
             # A killed worker is reported some time after its lease has expired.
             self._installation.supervise(0 if "kill the worker" not in faults else 10)
             events = self._events(first)
             report(f"{len(events)} events happened; waiting for their deliveries")
-            self._installation.until(
+            self._installation.wait_until(
                 lambda: (
                     not self._request("GET", f"/v1/webhooks/{webhook['id']}")["waiting"]
                     and len(stream.ids) >= len(events)
@@ -234,7 +238,7 @@ class EventCampaign:
     def _make_models(self) -> None:
         """Train two versions of a model, between which aliases move."""
         dataset = self._request("POST", "/v1/datasets/synthetic", {"queries": 20, "seed": 1})
-        self._installation.until(
+        self._installation.wait_until(
             lambda: self._request("GET", f"/v1/datasets/{dataset['id']}")["status"] == "ready",
             LIMIT_SECONDS,
             "data",
@@ -248,7 +252,7 @@ class EventCampaign:
         }
         for _ in range(2):
             self._request("POST", "/v1/jobs", training)
-        self._installation.until(self._all_jobs_ended, LIMIT_SECONDS, "models")
+        self._installation.wait_until(self._all_jobs_ended, LIMIT_SECONDS, "models")
         assert len(self._request("GET", "/v1/models?name=web")["items"]) == 2
 
     def _cause(self, n_events: int) -> None:
@@ -276,7 +280,7 @@ class EventCampaign:
             result = FAULTS[name](self._installation)
             if name == "restart the API" and isinstance(result, tuple):
                 stop_seconds.append(result[1])
-            self._installation.until(self._installation.is_ready, LIMIT_SECONDS, "the API is ready")
+            self._installation.wait_until(self._installation.is_ready, LIMIT_SECONDS, "the API is ready")
         return stop_seconds
 
     def _all_jobs_ended(self) -> bool:
@@ -315,7 +319,7 @@ class EventCampaign:
 
 
 def main() -> int:
-    """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
+    """Run the campaign on both kinds of store; return 0 without problems, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--events", type=int, default=500, help="minimum number of events on each kind of store"
@@ -356,17 +360,17 @@ def _installed(store: str, folder: Path) -> Iterator[Installation]:
 
 
 def _show_outcome(store: str, outcome: Outcome) -> bool:
-    """Print the outcome, and return whether there are no complaints."""
+    """Print the outcome, and return whether there are no problems."""
     stopped = ", ".join(f"{seconds:.1f}" for seconds in outcome.stopped_seconds)
     lines = [
         f"{store}: {len(outcome.events)} events in {outcome.seconds:.0f} s, {len(outcome.faults)} faults",
         f"  webhook: {len(outcome.received)} requests, {outcome.repeats} events accepted more than once",
         f"  stream: {len(outcome.streamed)} events over {outcome.connections} connections",
         f"  seconds to stop the API with its stream open: {stopped or '-'}",
-        *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),
+        *(f"  WRONG: {problem}" for problem in outcome.problems[:10]),
     ]
     print("\n".join(lines), flush=True)  # noqa: T201
-    return not outcome.complaints
+    return not outcome.problems
 
 
 if __name__ == "__main__":

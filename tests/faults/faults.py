@@ -32,7 +32,7 @@ class Fault:
         injections: Number of injections during one batch of jobs.
         reasons: Titles of problems with which a job may correctly end.
         pause_seconds: Mean time between two requests, 0 to send all requests immediately.
-        check: Returns complaints after the last job has ended.
+        check: Returns problems after the last job has ended.
     """
 
     name: str
@@ -73,10 +73,10 @@ def stop_worker(batch: JobBatch) -> list[float]:
     injected_at = now()
     code, seconds = victim.worker.terminate()
     if code != 0 or seconds > _STOP_LIMIT_SECONDS:
-        batch.complaints.append(f"a worker asked to stop took {seconds:.1f} s and exited with {code}")
+        batch.problems.append(f"a worker asked to stop took {seconds:.1f} s and exited with {code}")
     recoveries = [seconds for job in interrupted for seconds in running_again(batch, job, injected_at)]
     for job in interrupted:
-        batch.complaints += _not_handed_back(batch, job)
+        batch.problems += _not_handed_back(batch, job)
     return recoveries
 
 
@@ -144,7 +144,7 @@ def close_store(batch: JobBatch) -> list[float]:
     batch.installation.supervise(OUTAGE_SECONDS)
     store_proxy.open()
     if store_proxy.refused == refused:
-        batch.complaints.append("the object store received no request during the outage: nothing was tested")
+        batch.problems.append("the object store received no request during the outage: nothing was tested")
     return _until_all_works(batch, injected_at)
 
 
@@ -166,7 +166,7 @@ def poison(batch: JobBatch) -> list[float]:
     """Submit a training, the poison job, whose process is killed at each attempt; other jobs continue."""
     submission = batch.materials.submissions(1)[0]
     batch.submit([submission])
-    batch.installation.until(
+    batch.installation.wait_until(
         lambda: batch.id_of(submission) is not None, _MOMENT_LIMIT_SECONDS, "the poison job is accepted"
     )
     job_id = str(batch.id_of(submission))
@@ -180,7 +180,7 @@ def poison(batch: JobBatch) -> list[float]:
                 kill_process(running.pid)
         return batch.job(job_id)["status"] in ENDED
 
-    batch.installation.until(ended, RECOVERY_LIMIT_SECONDS, "the poison job has ended")
+    batch.installation.wait_until(ended, RECOVERY_LIMIT_SECONDS, "the poison job has ended")
     _complain_of_poison(batch, job_id, first_at)
     return []
 
@@ -196,7 +196,7 @@ def running_again(batch: JobBatch, victim: Running, injected_at: datetime) -> li
         recoveries.extend((at - injected_at).total_seconds() for at in later[:1])
         return bool(later) or job["status"] in ENDED
 
-    batch.installation.until(runs_again, RECOVERY_LIMIT_SECONDS, f"{job_id} runs again")
+    batch.installation.wait_until(runs_again, RECOVERY_LIMIT_SECONDS, f"{job_id} runs again")
     return recoveries[:1]
 
 
@@ -206,7 +206,7 @@ def _until_all_works(batch: JobBatch, injected_at: datetime) -> list[float]:
         job = batch.run_soon(batch.materials.probe())
         if job is not None and job["status"] == "succeeded":
             return [(moment(job["finished_at"]) - injected_at).total_seconds()]
-    batch.complaints.append("the service did not recover")
+    batch.problems.append("the service did not recover")
     return []
 
 
@@ -235,7 +235,7 @@ def _wait_for(batch: JobBatch, condition: Callable[[], bool]) -> bool:
         was_true = was_true or condition()
         return was_true or (not batch.is_submitting and all(job["status"] in ENDED for job in batch.jobs()))
 
-    batch.installation.until(is_over, _MOMENT_LIMIT_SECONDS, "the moment to inject the fault")
+    batch.installation.wait_until(is_over, _MOMENT_LIMIT_SECONDS, "the moment to inject the fault")
     return was_true
 
 
@@ -243,9 +243,9 @@ def _complain_of_poison(batch: JobBatch, job_id: str, first_at: datetime) -> Non
     job = batch.job(job_id)
     endings = [attempt["ending"] for attempt in job["attempts"]]
     if job["status"] != "failed" or job["problem"]["title"] != _WORKER_LOST:
-        batch.complaints.append(f"the poison job ended {job['status']}: {job['problem']}")
+        batch.problems.append(f"the poison job ended {job['status']}: {job['problem']}")
     if endings != ["lost"] * _ATTEMPTS:
-        batch.complaints.append(f"the attempts of the poison job ended {endings}")
+        batch.problems.append(f"the attempts of the poison job ended {endings}")
     meanwhile = [
         other["id"]
         for other in batch.jobs()
@@ -253,11 +253,11 @@ def _complain_of_poison(batch: JobBatch, job_id: str, first_at: datetime) -> Non
         and first_at < moment(other["finished_at"]) < moment(job["finished_at"])
     ]
     if not meanwhile:
-        batch.complaints.append("no other job was finished while the poison job was tried")
+        batch.problems.append("no other job was finished while the poison job was tried")
 
 
 def _each_once_on_all_workers(batch: JobBatch) -> list[str]:
-    """Return complaints about jobs with more than one attempt, and about workers without a job."""
+    """Return problems about jobs with more than one attempt, and about workers without a job."""
     problems = []
     workers: Counter[str] = Counter()
     for job in batch.jobs():

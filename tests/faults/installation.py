@@ -62,7 +62,7 @@ class Installation:
     Attributes:
         api: The API.
         workers: The workers.
-        url: Address of the API.
+        url: URL of the API.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Installation:
         """Start all parts and wait until they are ready."""
         for part in self.parts:
             part.start()
-        self.until_ready()
+        self.wait_until_ready()
 
-    def until_ready(self) -> None:
+    def wait_until_ready(self) -> None:
         """Wait until the API can score and every lane of every supervised worker can take a job."""
-        self.until(self.is_ready, READY_SECONDS, "the API is ready")
+        self.wait_until(self.is_ready, READY_SECONDS, "the API is ready")
         workers = [worker for worker in self.workers if worker.is_supervised]
-        self.until(
+        self.wait_until(
             lambda: all(len(worker.ready_processes()) >= len(LANES) for worker in workers),
             START_SECONDS,
             "all workers are ready",
@@ -110,7 +110,7 @@ class Installation:
             part.stop()
 
     def is_ready(self) -> bool:
-        """Return whether the API reports that it can score; `until_ready` checks the workers."""
+        """Return whether the API reports that it can score; `wait_until_ready` checks the workers."""
         try:
             return httpx.get(f"{self.url}/readyz?for=scoring", timeout=5, trust_env=False).is_success
         except httpx.HTTPError:
@@ -127,7 +127,7 @@ class Installation:
                 return
             time.sleep(min(POLL_SECONDS, left))
 
-    def until(self, condition: Callable[[], bool], limit_seconds: float, description: str) -> None:
+    def wait_until(self, condition: Callable[[], bool], limit_seconds: float, description: str) -> None:
         """Wait until a condition is true, and restart parts that end meanwhile.
 
         Args:

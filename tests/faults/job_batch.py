@@ -39,7 +39,7 @@ class JobBatch:
         random: Source of random moments and victims.
         sent: The accepted jobs by id, with their requests.
         refusals: Requests that were not accepted, with the reasons.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     installation: Installation
@@ -48,7 +48,7 @@ class JobBatch:
     random: random.Random
     sent: dict[str, Submission] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_SUBMITTERS))
     _waiting: "list[Future[None]]" = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -118,11 +118,11 @@ class JobBatch:
         """Submit one job and return it after its end, None if the request was not accepted."""
         self.submit([submission])
         sent = self._waiting[-1]
-        self.installation.until(sent.done, _END_SECONDS, "a request is accepted")
+        self.installation.wait_until(sent.done, _END_SECONDS, "a request is accepted")
         job_id = self.id_of(submission)
         if job_id is None:
             return None
-        self.installation.until(
+        self.installation.wait_until(
             lambda: self.job(job_id)["status"] in ENDED, _END_SECONDS, f"{job_id} has ended"
         )
         return self.job(job_id)

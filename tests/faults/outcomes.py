@@ -22,30 +22,30 @@ class Outcome:
     Attributes:
         model_file: The stored model, None if the job creates none.
         results: Digests of all other results by name.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     model_file: bytes | None
     results: Mapping[str, str]
-    complaints: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 def outcome_of(client: RetryingClient, job: Document) -> Outcome:
     """Return the outcome of a succeeded job, with all of its results."""
     result: Document = job["result"] or {}
     results: dict[str, Any] = {"metrics": job["metrics"]}
-    complaints: list[str] = []
+    problems: list[str] = []
     model_file = None
     if model_id := result.get("model_id"):
         model = client.get(f"/v1/models/{model_id}")
         stored_as = "lightgbm" if model["kind"] == "trees" else "safetensors"
         model_file = client.fetch(f"/v1/models/{model_id}/export", format=stored_as).content
         if hashlib.sha256(model_file).hexdigest() != model["sha256"]:
-            complaints.append("the stored model is not the one that was trained")
+            problems.append("the stored model is not the one that was trained")
         results["model"] = model
         if job["kind"] == "train":
             results["history"] = history = client.get(f"/v1/jobs/{job['id']}/history")
-            complaints += _history_complaints(history, job)
+            problems += _history_complaints(history, job)
     if evaluation_id := result.get("evaluation_id"):
         results["evaluation"] = client.get(f"/v1/evaluations/{evaluation_id}")
         results["queries"] = client.get(f"/v1/evaluations/{evaluation_id}/queries")
@@ -57,10 +57,10 @@ def outcome_of(client: RetryingClient, job: Document) -> Outcome:
     if dataset_id := result.get("dataset_id"):
         dataset = client.get(f"/v1/datasets/{dataset_id}")
         if dataset["status"] != "ready":
-            complaints.append(f"the job succeeded, its dataset is {dataset['status']}")
+            problems.append(f"the job succeeded, its dataset is {dataset['status']}")
         results["dataset"] = dataset
         results["features"] = client.get(f"/v1/datasets/{dataset_id}/features")
-    return Outcome(model_file, {name: _digest(value) for name, value in results.items()}, tuple(complaints))
+    return Outcome(model_file, {name: _digest(value) for name, value in results.items()}, tuple(problems))
 
 
 def _history_complaints(history: Document, job: Document) -> list[str]:

@@ -19,17 +19,17 @@ class Recovery:
     Attributes:
         situation: The worker that can claim the interrupted job.
         seconds: Times from the kill until the job ran again.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     situation: str
     seconds: list[float] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:
-        """Whether each recovery was within the limit, without complaints."""
-        return bool(self.seconds) and max(self.seconds) < LIMIT_SECONDS and not self.complaints
+        """Whether each recovery was within the limit, without problems."""
+        return bool(self.seconds) and max(self.seconds) < LIMIT_SECONDS and not self.problems
 
 
 def measure_recovery(campaign: Campaign, kills: int) -> list[Recovery]:
@@ -54,7 +54,7 @@ def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> N
     submission = Submission("long", "/v1/jobs", body)
     with campaign.job_batch(f"recovery {recovery.situation} {len(recovery.seconds)}") as batch:
         try:
-            campaign.installation.until_ready()
+            campaign.installation.wait_until_ready()
             batch.submit([submission])
             victim = _running(batch)
             victim.worker.is_supervised = is_restarted
@@ -64,12 +64,12 @@ def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> N
             victim.worker.is_supervised = True
             _end(batch, victim.job)
         except TimeoutError as error:
-            recovery.complaints.append(str(error))
+            recovery.problems.append(str(error))
 
 
 def _running(batch: JobBatch) -> Running:
     """Return a training at a random time after its first iterations."""
-    batch.installation.until(lambda: bool(_iterating(batch)), LIMIT_SECONDS * 4, "a training runs")
+    batch.installation.wait_until(lambda: bool(_iterating(batch)), LIMIT_SECONDS * 4, "a training runs")
     batch.installation.supervise(batch.random.uniform(0, 2.5))
     return _iterating(batch)[0]
 
@@ -80,6 +80,6 @@ def _iterating(batch: JobBatch) -> list[Running]:
 
 def _end(batch: JobBatch, job: Document) -> None:
     batch.client.create(f"/v1/jobs/{job['id']}/cancel")
-    batch.installation.until(
+    batch.installation.wait_until(
         lambda: batch.job(job["id"])["status"] in ENDED, LIMIT_SECONDS * 2, "the training is cancelled"
     )

@@ -35,7 +35,7 @@ class Killed:
         resumed_from: Iteration of the checkpoint, None if the training began from the start.
         model_is_equal: Whether its model text is that of the undisturbed training.
         results_are_equal: Whether its history, metrics, evaluation and ranking are also equal.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     aim: int
@@ -44,7 +44,7 @@ class Killed:
     resumed_from: int | None = None
     model_is_equal: bool = False
     results_are_equal: bool = False
-    complaints: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
@@ -101,7 +101,7 @@ def _follow(batch: JobBatch, training: Killed, reference: Outcome) -> bool:
         outcome = outcome_of(batch.client, job)
         training.model_is_equal = outcome.model_file == reference.model_file
         training.results_are_equal = outcome.results == reference.results
-        training.complaints = outcome.complaints
+        training.problems = outcome.problems
     else:
-        training.complaints = (f"{training.job_id} ended {job['status']}: {job['problem']}",)
+        training.problems = (f"{training.job_id} ended {job['status']}: {job['problem']}",)
     return True

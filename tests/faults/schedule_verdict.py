@@ -12,7 +12,7 @@ from core.store.repositories.schedules import ACTIVE_RUNS, RunStatus
 from core.store.tables import AliasMove, Event, Job, Model, ModelAlias, Schedule, ScheduleRun
 
 
-def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> list[str]:
+def schedule_problems(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> list[str]:
     """Return the problems of a schedule, which must have no active run; an empty list if there are none.
 
     Args:

@@ -21,7 +21,7 @@ from tests.faults.client import Document, RetryingClient
 from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
 from tests.faults.job_batch import ENDED, moment
 from tests.faults.parts import kill_all
-from tests.faults.schedule_verdict import complaints
+from tests.faults.schedule_verdict import schedule_problems
 from tests.integration.services import QUICK_RECOVERY
 from tests.servers.clock import ServiceClock
 
@@ -45,13 +45,13 @@ class Outcome:
         kill_moments: Moments at which the workers were killed, from `_MOMENTS`.
         statuses: Number of runs by status.
         missed: Number of due times that a later run covers.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     kill_moments: list[str]
     statuses: Mapping[str, int]
     missed: int
-    complaints: list[str]
+    problems: list[str]
 
 
 class ScheduleCampaign:
@@ -90,11 +90,11 @@ class ScheduleCampaign:
             self._report(f"{self._clock.now():%H:%M:%S} {name}")
             for worker in self._installation.workers:
                 kill_all(worker)
-            self._installation.until_ready()
+            self._installation.wait_until_ready()
         last = self._end()
         engine = for_reading(open_engine(self._installation.database_url))
         dues = [first + number * MINUTE for number in range((last - first) // MINUTE + 1)]
-        problems = complaints(engine, self._schedule_id, dues)
+        problems = schedule_problems(engine, self._schedule_id, dues)
         engine.dispose()
         runs = self._runs()
         missed = sum(
@@ -104,14 +104,14 @@ class ScheduleCampaign:
         )
         return Outcome(kill_moments, Counter(run["status"] for run in runs), missed, problems)
 
-    def until_before_a_minute(self) -> None:
+    def set_clock_before_a_due_time(self) -> None:
         """Set the clock to one second before a due time."""
         before = self._this_minute() + MINUTE - timedelta(seconds=1)
         self._clock.set(before if self._clock.now() < before else before + MINUTE)
 
-    def until_run(self, *statuses: str) -> None:
+    def wait_for_run(self, *statuses: str) -> None:
         """Wait for the end of the last run, then for a status of the run at the next due time."""
-        self._installation.until(self._is_idle, LIMIT_SECONDS, "a run has ended")
+        self._installation.wait_until(self._is_idle, LIMIT_SECONDS, "a run has ended")
         earlier = {run["id"] for run in self._runs()}
         self._clock.set(self._this_minute() + MINUTE)
 
@@ -119,7 +119,7 @@ class ScheduleCampaign:
             new = [run for run in self._runs() if run["id"] not in earlier]
             return bool(new) and new[0]["status"] in statuses
 
-        self._installation.until(has_status, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
+        self._installation.wait_until(has_status, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
 
     def _begin(self) -> datetime:
         """Create data, a champion, its gate and the schedule; return the first due time."""
@@ -139,14 +139,14 @@ class ScheduleCampaign:
     def _end(self) -> datetime:
         """Wait for a run after the last kill, disable the schedule, and return the last due time."""
         earlier = {run["id"] for run in self._runs()}
-        self._installation.until(
+        self._installation.wait_until(
             lambda: any(run["id"] not in earlier for run in self._runs()),
             LIMIT_SECONDS,
             "a run after the last kill",
         )
-        address = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
-        httpx.patch(address, json={"enabled": False}, trust_env=False).raise_for_status()
-        self._installation.until(self._is_idle, LIMIT_SECONDS, "the last run has ended")
+        url = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
+        httpx.patch(url, json={"enabled": False}, trust_env=False).raise_for_status()
+        self._installation.wait_until(self._is_idle, LIMIT_SECONDS, "the last run has ended")
         return moment(self._runs()[0]["due_at"])
 
     def _is_idle(self) -> bool:
@@ -164,35 +164,35 @@ class ScheduleCampaign:
     def _dataset(self, name: str, seed: int) -> str:
         body = {"name": name, "queries": 200, "seed": seed, "polynomial_seed": 3}
         dataset_id = str(self._client.create("/v1/datasets/synthetic", body)["id"])
-        self._installation.until(
+        self._installation.wait_until(
             lambda: self._client.get(f"/v1/datasets/{dataset_id}")["status"] == "ready", LIMIT_SECONDS, name
         )
         return dataset_id
 
     def _until_ended(self, job: Document) -> None:
-        address = f"/v1/jobs/{job['id']}"
-        self._installation.until(
-            lambda: self._client.get(address)["status"] in ENDED, LIMIT_SECONDS, "a training"
+        path = f"/v1/jobs/{job['id']}"
+        self._installation.wait_until(
+            lambda: self._client.get(path)["status"] in ENDED, LIMIT_SECONDS, "a training"
         )
 
     def _put_to_alias(self, subpath: str, body: Document) -> None:
-        address = f"{self._installation.url}/v1/models/web/aliases/champion{subpath}"
-        httpx.put(address, json=body, trust_env=False).raise_for_status()
+        url = f"{self._installation.url}/v1/models/web/aliases/champion{subpath}"
+        httpx.put(url, json=body, trust_env=False).raise_for_status()
 
 
 _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
     {
-        "around the due time": lambda campaign: campaign.until_before_a_minute(),
-        "after the job was queued": lambda campaign: campaign.until_run("queued", "training"),
-        "in the training": lambda campaign: campaign.until_run("training"),
-        "in the promotion": lambda campaign: campaign.until_run("promoting"),
-        "after the promotion": lambda campaign: campaign.until_run("promoted", "refused"),
+        "around the due time": lambda campaign: campaign.set_clock_before_a_due_time(),
+        "after the job was queued": lambda campaign: campaign.wait_for_run("queued", "training"),
+        "in the training": lambda campaign: campaign.wait_for_run("training"),
+        "in the promotion": lambda campaign: campaign.wait_for_run("promoting"),
+        "after the promotion": lambda campaign: campaign.wait_for_run("promoted", "refused"),
     }
 )
 
 
 def main() -> int:
-    """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
+    """Run the campaign on both kinds of store; return 0 without problems, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=15, help="number of kills on each kind of store")
     parser.add_argument("--seed", type=int, default=25)
@@ -227,15 +227,15 @@ def _installed(store: str, folder: Path, clock: ServiceClock) -> Iterator[Instal
 
 
 def _show_outcome(store: str, outcome: Outcome, seconds: float) -> bool:
-    """Print the outcome, and return whether there are no complaints."""
+    """Print the outcome, and return whether there are no problems."""
     statuses = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     kills = f"{len(outcome.kill_moments)} kills in {seconds:.0f} s"
     lines = [
         f"{store}: {kills}; runs: {statuses}; {outcome.missed} due times missed",
-        *(f"  WRONG: {complaint}" for complaint in outcome.complaints[:10]),
+        *(f"  WRONG: {problem}" for problem in outcome.problems[:10]),
     ]
     print("\n".join(lines), flush=True)  # noqa: T201
-    return not outcome.complaints
+    return not outcome.problems
 
 
 def _print_indented(text: str) -> None:

@@ -28,7 +28,7 @@ _CAPTION = (
 
 
 def show_faults(console: Console, rows: Sequence[Row]) -> bool:
-    """Print a row for each fault and their sum, then all complaints."""
+    """Print a row for each fault and their sum, then all problems."""
     table = Table(title="Jobs under faults", caption=_CAPTION, caption_justify="left", show_footer=True)
     table.add_column("fault", footer="all")
     for title, name in _NUMBERS.items():
@@ -41,7 +41,7 @@ def show_faults(console: Console, rows: Sequence[Row]) -> bool:
         table.add_row(row.fault, *numbers, row.recovery, f"{row.seconds:.0f}", style=style)
     console.print(table)
     for row in rows:
-        _complain(console, row.fault, row.complaints)
+        _print_problems(console, row.fault, row.problems)
     return all(row.is_good for row in rows)
 
 
@@ -58,7 +58,7 @@ def show_resumed(console: Console, killed: Sequence[Killed]) -> bool:
     resumed = sum(bool(one.resumed_from) for one in killed)
     console.print(f"{len(killed)} kills: {resumed} resumed from a checkpoint, {equal} equal model texts")
     for one in killed:
-        _complain(console, f"killed at {one.killed_at}", one.complaints)
+        _print_problems(console, f"killed at {one.killed_at}", one.problems)
     # Without resumed trainings, equality would show only that trainings are reproducible.
     return all(one.is_good for one in killed) and 2 * resumed >= len(killed)
 
@@ -77,10 +77,10 @@ def show_recoveries(console: Console, recoveries: Sequence[Recovery]) -> bool:
             table.add_row(one.situation, str(len(seconds)), *words, style=None if one.is_good else "red")
     console.print(table)
     for one in recoveries:
-        _complain(console, one.situation, one.complaints)
+        _print_problems(console, one.situation, one.problems)
     return all(one.is_good for one in recoveries)
 
 
-def _complain(console: Console, about: str, complaints: Sequence[str]) -> None:
-    for complaint in complaints:
-        console.print(f"{about}: {complaint}", markup=False, highlight=False, style="red")
+def _print_problems(console: Console, about: str, problems: Sequence[str]) -> None:
+    for problem in problems:
+        console.print(f"{about}: {problem}", markup=False, highlight=False, style="red")

@@ -26,7 +26,7 @@ def test_events_survive_restarts(tmp_path: Path) -> None:
         EventCampaign(installation, receiver, seed=25) as campaign,
     ):
         outcome = campaign.run(EVENTS, ["kill the API", "restart the worker", "restart the API"])
-    assert outcome.complaints == []
+    assert outcome.problems == []
     assert len(outcome.events) >= EVENTS
     assert outcome.connections >= 3
     # If the API waited for the client of the open stream, it would stop only after this time limit.

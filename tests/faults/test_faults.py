@@ -24,32 +24,32 @@ def test_jobs_survive_kills_and_a_flush(campaign: Campaign) -> None:
     faults = [replace(ON_SERVERS[name], injections=1) for name in ("child", "api", "flush")]
     for fault in (NOTHING, *faults):
         row = campaign.run_batch(fault, JOBS, ITERATIONS)
-        assert row.is_good, (fault.name, row.complaints)
+        assert row.is_good, (fault.name, row.problems)
         assert row.finished >= JOBS
 
 
 def test_two_workers_run_each_job_once(campaign: Campaign) -> None:
     """Two workers that share only servers run each job once, and each worker runs some."""
     row = campaign.run_batch(TWO_WORKERS, 8, ITERATIONS)
-    assert row.is_good, row.complaints
+    assert row.is_good, row.problems
     assert row.finished == 8
 
 
 def test_a_killed_training_of_a_network_resumes_to_the_same_model(campaign: Campaign) -> None:
     """The epochs continue from a checkpoint in the bucket, and the model has the same bytes."""
     killed = kill_and_resume(campaign, 2, network_stopping_early)
-    assert [one.complaints for one in killed if not one.is_good] == []
+    assert [one.problems for one in killed if not one.is_good] == []
     assert any(one.resumed_from for one in killed)
 
 
 def test_a_killed_training_resumes_to_the_same_model(campaign: Campaign) -> None:
     """A training resumed from a checkpoint has the model, history and evaluation of an undisturbed one."""
     killed = kill_and_resume(campaign, 2)
-    assert [one.complaints for one in killed if not one.is_good] == []
+    assert [one.problems for one in killed if not one.is_good] == []
     assert any(one.resumed_from for one in killed)
 
 
 def test_a_killed_automatic_training_resumes_to_the_same_model(campaign: Campaign) -> None:
     """The scores of completed folds are kept, and parallel jobs may try other candidates meanwhile."""
     killed = kill_and_resume(campaign, 2, automatic)
-    assert [one.complaints for one in killed if not one.is_good] == []
+    assert [one.problems for one in killed if not one.is_good] == []

@@ -7,7 +7,7 @@ import pytest
 
 from core.store import Store
 from core.store.engines import for_reading, open_engine
-from tests.faults.schedule_verdict import complaints
+from tests.faults.schedule_verdict import schedule_problems
 from tests.faults.schedule_worker import MOMENTS, KillMoment, run_worker, settings_of
 from tests.servers.fixtures import StoreArguments
 from tests.worker.almanac import NIGHT, Almanac
@@ -38,7 +38,7 @@ def test_a_worker_killed_at_a_commit_runs_the_due_time_once(
     ):
         assert run_worker(store_arguments, NIGHT, kill_moment) == KILLED, kill_moment
     assert run_worker(store_arguments, NIGHT) == 0
-    assert _complaints(almanac, schedule_id, [NIGHT]) == []
+    assert _problems(almanac, schedule_id, [NIGHT]) == []
     assert almanac.statuses(schedule_id) == ["promoted"]
     assert almanac.champion() == 1
 
@@ -62,13 +62,13 @@ def test_workers_killed_at_any_commit_run_each_due_time_once(
     for committed in (False, True):
         assert run_worker(store_arguments, NIGHT + 3 * MINUTE, KillMoment("the alias", committed)) == KILLED
     assert run_worker(store_arguments, NIGHT + 3 * MINUTE) == 0
-    assert _complaints(almanac, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
+    assert _problems(almanac, schedule_id, [NIGHT + number * MINUTE for number in range(4)]) == []
     assert almanac.statuses(schedule_id) == ["promoted", "promoted", "promoted", "refused"]
     assert almanac.champion() == 3
 
 
-def _complaints(almanac: Almanac, schedule_id: str, dues: list[datetime]) -> list[str]:
+def _problems(almanac: Almanac, schedule_id: str, dues: list[datetime]) -> list[str]:
     engine = for_reading(open_engine(almanac.inline_worker.settings.database_url))
-    problems = complaints(engine, schedule_id, dues)
+    problems = schedule_problems(engine, schedule_id, dues)
     engine.dispose()
     return problems

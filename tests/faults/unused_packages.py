@@ -1,4 +1,4 @@
-"""Leave out the packages that a worker leaves out; the first import of the processes that fork workers."""
+"""Leave out the packages that a worker does not use; the fork server of workers imports this module first."""
 
 from core.unused_packages import leave_out_unused
 

@@ -29,7 +29,7 @@ class Row:
         attempts: Number of claims beyond the first.
         recoveries: Recovery times in seconds.
         seconds: Duration of the batch.
-        complaints: Problems that were found.
+        problems: Problems that were found.
     """
 
     fault: str
@@ -44,13 +44,13 @@ class Row:
     attempts: int = 0
     recoveries: list[float] = field(default_factory=list)
     seconds: float = 0.0
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:
-        """Whether every number that must be 0 is 0, without complaints."""
+        """Whether every number that must be 0 is 0, without problems."""
         wrong = self.lost + self.twice + self.models_differ + self.results_differ
-        return wrong == 0 and not self.complaints
+        return wrong == 0 and not self.problems
 
     @property
     def recovery(self) -> str:
@@ -81,7 +81,7 @@ def judge(
     Returns:
         The row, and the outcomes of this batch.
     """
-    row = Row(fault.name, recoveries=recoveries, complaints=[*batch.complaints, *batch.refusals])
+    row = Row(fault.name, recoveries=recoveries, problems=[*batch.problems, *batch.refusals])
     row.accepted = len(batch.sent)
     outcomes: dict[str, Outcome] = {}
     for job in batch.jobs():
@@ -95,26 +95,26 @@ def judge(
             row.failed += 1
         else:
             row.lost += 1
-            row.complaints.append(_description(job))
+            row.problems.append(_description(job))
     unknown = records.job_ids() - known_before - set(batch.sent)
     twice = [*records.faults(batch.sent), *(f"no request for {job_id}" for job_id in unknown)]
     row.twice = len(twice)
-    row.complaints += twice
+    row.problems += twice
     return row, outcomes
 
 
 def _compare(row: Row, outcome: Outcome, undisturbed: Outcome | None, name: str) -> None:
-    row.complaints += [f"{name}: {complaint}" for complaint in outcome.complaints]
+    row.problems += [f"{name}: {problem}" for problem in outcome.problems]
     row.models += outcome.model_file is not None
     if undisturbed is None:
         return
     if outcome.model_file != undisturbed.model_file:
         row.models_differ += 1
-        row.complaints.append(f"{name}: the model differs from that of the undisturbed job")
+        row.problems.append(f"{name}: the model differs from that of the undisturbed job")
     elif outcome.results != undisturbed.results:
         differing = [key for key, value in outcome.results.items() if value != undisturbed.results.get(key)]
         row.results_differ += 1
-        row.complaints.append(f"{name}: {', '.join(differing)} differ from the undisturbed job")
+        row.problems.append(f"{name}: {', '.join(differing)} differ from the undisturbed job")
 
 
 def _description(job: Document) -> str:

@@ -56,7 +56,7 @@ class BlockRunner:
         self._process.communicate()
 
     def run(self, block: Block, text: str) -> str:
-        """Run a block's text and return what it prints.
+        """Run a block's text and return its output.
 
         Raises:
             AssertionError: The block failed; the message has its output.

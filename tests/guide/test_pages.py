@@ -14,8 +14,8 @@ from tests.guide.blocks import Block, blocks
 from tests.guide.conftest import ROOT
 from tests.requirements import require_program
 
-ADDRESS = "http://127.0.0.1:8000"
-# `make test` runs it. `make test-all` runs it last, since it adds a version to the model of other pages.
+SHOWN_URL = "http://127.0.0.1:8000"  # URL of the service in the pages
+# `make test` runs the README. `make test-all` runs it last: it adds a version to the model of other pages.
 README = ROOT / "README.md"
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
 # The commands of this page need separate stores; tests/deploy/test_backup.py runs them.
@@ -23,9 +23,9 @@ RUN_ELSEWHERE = ROOT / "docs" / "how-to" / "backup.md"
 WITH_BLOCKS = [page for page in PAGES if page != RUN_ELSEWHERE and any(blocks(page))]
 # This page reads downloaded files that are not part of the repository.
 ON_REAL_DATA = ROOT / "docs" / "tutorial.md"
-# Formulas, which are not run.
-SHOWN = ("math",)
-# Output that a page may show of the block before it.
+# Languages of blocks that are not run: formulas.
+NOT_RUN = ("math",)
+# Languages of blocks that show the output of the block before.
 PRINTED = ("text", "json")
 PARAMETERS = [
     pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.slow] if page != README else [])
@@ -37,7 +37,7 @@ Run = Callable[[Block, str], str]
 
 @pytest.fixture
 def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
-    """Run blocks in sessions that start and end with the page."""
+    """Function that runs a block in a session, which starts and ends with the page."""
     with ExitStack() as stack:
         sessions: dict[str, BlockRunner] = {}
 
@@ -63,12 +63,14 @@ def test_commands_and_outputs_of_a_page_are_current(
         (tmp_path / "lambdarank").symlink_to(request.getfixturevalue("shared_data") / "lightgbm-rank")
     printed: str | None = None
     for block in blocks(page):
-        if block.language in SHOWN:
+        if block.language in NOT_RUN:
             continue
         if block.title is not None:
             _compare_or_write(block, tmp_path)
         elif block.language in COMMANDS:
-            printed = run(block, block.text.replace(ADDRESS, guide_service)).replace(guide_service, ADDRESS)
+            printed = run(block, block.text.replace(SHOWN_URL, guide_service)).replace(
+                guide_service, SHOWN_URL
+            )
         else:
             assert block.language in PRINTED, f"{block} is neither run nor checked"
             assert printed is not None, f"{block} follows nothing that prints"
@@ -82,7 +84,7 @@ def test_every_block_can_be_run_or_compared(page: Path, tmp_path: Path) -> None:
     """Commands and programs have valid syntax, excerpts are in their files, and output follows a command."""
     is_printing = False
     for block in blocks(page):
-        if block.language in SHOWN:
+        if block.language in NOT_RUN:
             continue
         if block.title is not None:
             _compare_or_write(block, tmp_path)

@@ -20,7 +20,7 @@ class ApiProcess:
         environment: Additional environment variables.
 
     Attributes:
-        url: Its address, the same after each start.
+        url: Its URL, the same after each start.
     """
 
     def __init__(self, store_arguments: StoreArguments, folder: Path, **environment: str) -> None:

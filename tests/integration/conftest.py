@@ -44,7 +44,7 @@ def source_bucket(s3: S3Server) -> str:
 def stack(
     service_kind: str, service_places: ServicePlaces, request: pytest.FixtureRequest
 ) -> Iterator[EmbeddedStack]:
-    """The service that tests share; they make their own datasets and models in it."""
+    """The service that tests share; each test makes separate datasets and models."""
     environment, sources = _FOR_ALL | service_places.environment, []
     if shutil.which("openssl") is not None:
         web: WebServer = request.getfixturevalue("web")
@@ -88,7 +88,7 @@ def trained(client: Client, datasets: dict[str, str]) -> Job:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Service]]:
-    """Start `rankery serve` processes that do not outlive the test."""
+    """Function that starts a `rankery serve` process, which does not outlive the test."""
     services: list[Service] = []
 
     def start(data_dir: Path, *arguments: str, **environment: str) -> Service:

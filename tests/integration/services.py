@@ -49,14 +49,14 @@ class Service:
         self.wait_for_end()
 
     def url(self, limit_seconds: float = START_SECONDS) -> str | None:
-        """Wait for the dashboard's address in the output; return None if it is not printed in time."""
+        """Wait for the dashboard's URL in the output; return None if it is not printed in time."""
         try:
             return self._url.get(timeout=max(0.0, limit_seconds))
         except queue.Empty:
             return None
 
     def wait_for_url(self) -> str:
-        """Wait for the dashboard's address, which the service must print, and return it."""
+        """Wait for the dashboard's URL, which the service must print, and return it."""
         url = self.url()
         assert url is not None, self.lines
         return url
@@ -77,5 +77,5 @@ class Service:
         with self.popen.stdout:
             for line in self.popen.stdout:
                 self.lines.append(line.rstrip("\n"))
-                if address := re.search(r"dashboard: (http[^\s\"]+)", line):
-                    self._url.put(address[1])
+                if url := re.search(r"dashboard: (http[^\s\"]+)", line):
+                    self._url.put(url[1])

@@ -121,8 +121,8 @@ def test_a_frame_is_ranked_as_dictionaries_are(
     evaluation = client.evaluate(ranking, judged, metrics=["mrr"]).wait().evaluation()
     assert evaluation.to_numpy()["mrr"].mean() == pytest.approx(evaluation.metrics["mrr"].mean)
     path = model.export("lightgbm", tmp_path / "model.txt")
-    address = f"{client.base_url}/v1/models/{model.id}/export?format=lightgbm"
-    assert path.read_bytes() == httpx.get(address).content
+    url = f"{client.base_url}/v1/models/{model.id}/export?format=lightgbm"
+    assert path.read_bytes() == httpx.get(url).content
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.txt"]
     assert model.parity("onnx", dataset=judged).exact
 

@@ -166,8 +166,8 @@ def test_a_webhook_is_verified(
     client: Client, receiver: tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]"]
 ) -> None:
     """Deliveries are verified with the secret, and with the next secret after a rotation."""
-    address, requests = receiver
-    webhook = client.create_webhook(address, ["job.ended"], description="mine")
+    url, requests = receiver
+    webhook = client.create_webhook(url, ["job.ended"], description="mine")
     assert webhook.secret is not None
     assert "whsec" not in webhook._repr_html_() + repr(webhook)
     assert webhook.test().delivered

@@ -88,7 +88,7 @@ def _command(name: str, url: str, path: Path, folder: Path) -> list[str]:
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Callable[[list[str]], "subprocess.Popen[str]"]]:
-    """Start client processes that are killed at the end of the test."""
+    """Function that starts a client process, which is killed at the end of the test."""
     started: list[subprocess.Popen[str]] = []
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
 

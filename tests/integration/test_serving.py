@@ -68,7 +68,7 @@ def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: F
         triton.infer("shared", [narrow])
 
 
-def test_an_alias_that_moves_under_load(
+def test_requests_succeed_while_an_alias_moves(
     client: Client, stack: EmbeddedStack, datasets: dict[str, str]
 ) -> None:
     """No request fails, no third version answers, and the last move takes effect within a second."""

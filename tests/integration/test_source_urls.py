@@ -221,8 +221,8 @@ def test_downloads_take_limited_memory(served: Served, tmp_path: Path, record_pr
 
 def download(client: httpx.Client, dataset_id: str, format: str, path: Path) -> None:
     """Download a dataset."""
-    address = f"/v1/datasets/{dataset_id}/download"
-    with client.stream("GET", address, params={"format": format}) as response, path.open("wb") as file:
+    url = f"/v1/datasets/{dataset_id}/download"
+    with client.stream("GET", url, params={"format": format}) as response, path.open("wb") as file:
         assert response.status_code == 200
         for block in response.iter_raw():
             file.write(block)

@@ -31,9 +31,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """The address of a service that accepts jobs and runs none."""
-    with serving(tmp_path_factory.mktemp("served")) as address:
-        yield address
+    """The URL of a service that accepts jobs and runs none."""
+    with serving(tmp_path_factory.mktemp("served")) as url:
+        yield url
 
 
 @contextmanager
@@ -57,6 +57,6 @@ def serving(data_dir: Path) -> Iterator[tuple[str, int]]:
 
 @pytest.fixture
 def unreliable(served: tuple[str, int]) -> Iterator[Callable[[Sequence[Fault]], Unreliable]]:
-    """Put a network with scripted faults in front of the service."""
+    """Function that puts a network with scripted faults in front of the service."""
     with ExitStack() as stack:
         yield lambda faults: stack.enter_context(Unreliable(served, faults))

@@ -104,7 +104,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
         ('{"documents": null}', "documents.csv: /documents must be a list"),
     ],
 )
-def test_an_unusable_file_is_an_error_of_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+def test_an_unusable_file_is_reported_in_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
     """The error has the place, if there is one."""
     with pytest.raises(FileUnusable) as unusable:
         read(tmp_path, content)

@@ -40,7 +40,7 @@ def test_the_help_names_the_main_commands() -> None:
 
 
 @pytest.mark.parametrize("command", ["api", pytest.param("worker", marks=pytest.mark.slow)])
-def test_a_setting_out_of_bounds_is_one_sentence(command: str, tmp_path: Path) -> None:
+def test_a_setting_out_of_bounds_is_reported_in_one_sentence(command: str, tmp_path: Path) -> None:
     """The sentence names the environment variable."""
     done = rankery(command, "--data-dir", str(tmp_path), RANKERY_LOG_LEVEL="loud")
     assert done.returncode == 1
@@ -83,7 +83,7 @@ def test_demo_data_need_training_data(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["api", "worker"])
-def test_a_process_without_its_database_is_one_sentence(command: str, tmp_path: Path) -> None:
+def test_a_process_without_its_database_is_reported_in_one_sentence(command: str, tmp_path: Path) -> None:
     """The error names the unsupported database, without a traceback."""
     done = rankery(command, "--data-dir", str(tmp_path), RANKERY_DATABASE_URL="mysql://host/name")
     assert done.returncode == 1

@@ -60,8 +60,8 @@ def test_a_file_is_sent_with_its_options(tmp_path: Path) -> None:
     assert 'name="columns"' not in body
 
 
-def test_addresses_are_sent_as_json() -> None:
-    """The request has addresses as JSON, since a worker downloads the files."""
+def test_urls_are_sent_as_json() -> None:
+    """The request has URLs as JSON, since a worker downloads the files."""
     service = Service()
     with service.client() as client:
         client.upload_clicks(["s3://clicks/a", "s3://clicks/b"], "May", columns={"document": "sku"})

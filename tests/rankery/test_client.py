@@ -238,7 +238,7 @@ def test_an_event_may_hold_any_line_separator() -> None:
 
 
 def test_an_unreachable_service_is_named() -> None:
-    """The error has the address of the service."""
+    """The error has the URL of the service."""
     with (
         Client("http://127.0.0.1:1", retries=0) as client,
         pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"),

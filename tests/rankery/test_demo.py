@@ -34,7 +34,7 @@ def test_features_that_the_model_does_not_know_are_left_out(tmp_path: Path) -> N
     assert first_query(path, 1).features == {"d1": [0.5], "d2": [0.0]}
 
 
-def test_a_file_that_changed_meanwhile_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_reported_in_one_sentence(tmp_path: Path) -> None:
     """The service accepted the file, so a fault means that the file changed."""
     path = tmp_path / "judged"
     path.write_text("1 qid:1 one:2\n")

@@ -166,7 +166,9 @@ def test_options_of_runs_are_refused_for_models(option: tuple[str, ...]) -> None
         ({"columns": '{"lable": "grade"}'}, "rankery: /columns/lable: unknown; known here: label, query"),
     ],
 )
-def test_an_input_error_is_one_sentence(tmp_path: Path, change: dict[str, str], message: str) -> None:
+def test_an_input_error_is_reported_in_one_sentence(
+    tmp_path: Path, change: dict[str, str], message: str
+) -> None:
     """The error is on standard error, with exit code 1 and without a traceback."""
     for name, content in ({"qrels": QRELS, "run": GOOD} | change).items():
         (tmp_path / name).write_text(content)

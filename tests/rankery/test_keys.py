@@ -73,7 +73,9 @@ def test_the_projects_of_a_key_are_listed(tmp_path: Path) -> None:
         (("revoke", "key_1"), "there is no key 'key_1'"),
     ],
 )
-def test_an_argument_error_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
+def test_an_argument_error_is_reported_in_one_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
     """The error is on standard error, and standard output is empty, so no script reads a wrong secret."""
     with open_store(tmp_path):
         pass
@@ -103,7 +105,7 @@ def test_without_a_key_the_service_does_not_start_on_the_network(command: str, t
     assert "docker compose run --rm api keys create" in line
 
 
-def until(refused: Callable[[], bool]) -> None:
+def wait_until(refused: Callable[[], bool]) -> None:
     """Wait until the service, which reads the keys once a second, has noticed a change."""
     deadline = time.monotonic() + 20
     while not refused():
@@ -121,7 +123,7 @@ def test_after_the_first_key_commands_require_a_key(tmp_path: Path) -> None:
         lock.write_url(url)
         assert run("jobs", "list", *folder, RANKERY_API_KEY="").code == 0
         secret = run("keys", "create", "first", "--scope", "read", *folder, "--json").document["secret"]
-        until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY="").code == 1)
+        wait_until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY="").code == 1)
         make = f"`rankery keys create NAME --scope admin --data-dir {tmp_path}` creates one"
         assert run("jobs", "list", *folder, RANKERY_API_KEY="").sentence == (
             f"the service requires an API key: set RANKERY_API_KEY to its secret, or pass --api-key; {make}"
@@ -140,7 +142,7 @@ def test_after_the_first_key_commands_require_a_key(tmp_path: Path) -> None:
         (key,) = run("keys", "list", *folder, "--json").document
         assert (key["name"], key["scopes"], key["state"]) == ("first", ["read"], "active")
         assert run("keys", "revoke", key["id"], *folder, "--json").document["state"] == "revoked"
-        until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 1)
+        wait_until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 1)
     lock.release()
 
 

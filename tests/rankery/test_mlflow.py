@@ -262,7 +262,9 @@ def test_failed_exports_and_imports_are_reported_in_one_sentence(
     assert "Traceback" not in refused.stderr
 
 
-def test_the_error_without_mlflow_names_its_installation(stack: EmbeddedStack, tmp_path: Path) -> None:
+def test_the_error_without_mlflow_names_the_command_to_install_it(
+    stack: EmbeddedStack, tmp_path: Path
+) -> None:
     """The error has the command to install MLflow, before a request to the service."""
     for words in (("export", "web"), ("import", tmp_path)):
         without = run("mlflow", *words, "--data-dir", stack.data_dir)

@@ -22,7 +22,7 @@ class Unreliable:
     """A proxy between a client and a server with scripted faults; a connection has one request.
 
     Args:
-        server: Address of the server.
+        server: URL of the server.
         faults: Fault of each request, in order. `no answer` closes the connection before the server has the
             request, and `lost answer` after it. `busy` and `bad gateway` are answers with an error. A
             number is the number of bytes of the answer that arrive. None means no fault;

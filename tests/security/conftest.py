@@ -24,7 +24,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 @pytest.fixture
 def send(target: Target) -> Send:
-    """Send an attack and return its answer, after a check that it has no internal details."""
+    """Function that sends an attack and returns the answer, in which it finds no internal details."""
 
     def send(attack: Attack) -> Answer:
         answer = exchange(target.url, attack.request(target.url, target.ids, target.secrets))

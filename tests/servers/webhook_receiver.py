@@ -45,7 +45,7 @@ class Receiver:
     """A running receiver.
 
     Attributes:
-        url: Address of the receiver.
+        url: URL of the receiver.
     """
 
     def __init__(self, folder: Path, url: str) -> None:

@@ -100,9 +100,9 @@ def _try_service(environment: Environment, folder: Path) -> None:
     try:
         assert service.stdout is not None
         line = next(line for line in service.stdout if "dashboard:" in line)
-        address = re.findall(r"http://\S+", line)[0]
+        url = re.findall(r"http://\S+", line)[0]
         for path, words in (("/guide/", "Rankery guide"), ("/docs", "Rankery"), ("/", "Rankery")):
-            with urllib.request.urlopen(address + path) as page:
+            with urllib.request.urlopen(url + path) as page:
                 assert words in page.read().decode(), path
     finally:
         service.terminate()

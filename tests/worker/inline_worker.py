@@ -62,7 +62,7 @@ class InlineWorker:
         defaults = {"model_name": "web", "loss": {"name": "lambdarank"}, "hyperparameters": SMALL}
         return self.run("train", dataset_id, **{**defaults, "metrics": ["ndcg@5"], **spec})
 
-    def trained(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
+    def training_result(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
         """Run a small training, which must succeed, and return its result."""
         job = self.train(dataset_id, **spec)
         assert job.status == "succeeded", job.problem
@@ -84,7 +84,7 @@ class InlineWorker:
         with self.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
             return tuple(map(str, pq.read_table(file)["query_id"].to_pylist()))
 
-    def cached(self) -> dict[str, int]:
+    def cache_use_times(self) -> dict[str, int]:
         """Return the time of last use of each cache entry."""
         folders = (self.settings.data_dir / "cache").glob("*/[!.]*")
         return {folder.name: folder.stat().st_mtime_ns for folder in folders}

@@ -13,7 +13,7 @@ from worker.process.shutdown import StopFlag
 Reached = Callable[[dict[str, Any]], bool]
 
 
-def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Lease], None]) -> None:
+def call_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Lease], None]) -> None:
     """Call a function once, after the first report of a job whose progress fits.
 
     Args:
@@ -47,7 +47,7 @@ def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Call
         then(lease)
         hold(lease)
 
-    when(monkeypatch, reached, interrupt)
+    call_when(monkeypatch, reached, interrupt)
 
 
 def hold(lease: Lease) -> NoReturn:

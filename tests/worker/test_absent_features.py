@@ -74,7 +74,7 @@ def models(shared_worker: InlineWorker, stored: Stored) -> Mapping[tuple[str, ..
     """The id of a model for each kind of names; the models use all features."""
     grown = SMALL | {"num_iterations": 30}
     trained = {
-        names: shared_worker.trained(stored(names, N_FEATURES, 1), hyperparameters=grown)["model_id"]
+        names: shared_worker.training_result(stored(names, N_FEATURES, 1), hyperparameters=grown)["model_id"]
         for names in (NUMBERED, NAMED)
     }
     for names, model_id in trained.items():
@@ -129,7 +129,7 @@ def test_only_features_that_trees_use_are_required(inline_worker: InlineWorker) 
     """Features that no tree splits by, such as constant ones, may be absent."""
     data = judged_queries(NUMBERED, N_FEATURES)
     data.matrix[:, 3:] = 7.0
-    model_id = inline_worker.trained(inline_worker.add(data, "train"))["model_id"]
+    model_id = inline_worker.training_result(inline_worker.add(data, "train"))["model_id"]
     assert load_model(inline_worker.store, model_id).used_features == NUMBERED[:3]
     job = use(inline_worker, "evaluate", inline_worker.add(judged_queries(NUMBERED, 3), "narrow"), model_id)
     assert (job.status, job.findings) == ("succeeded", None)

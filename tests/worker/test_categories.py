@@ -47,7 +47,7 @@ def test_a_model_is_tested_by_texts_not_by_codes(inline_worker: InlineWorker) ->
     spec = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
     texts, values = [], []
     for test_id in ids[1:]:
-        result = inline_worker.trained(ids[0], test_dataset_id=test_id, **spec)
+        result = inline_worker.training_result(ids[0], test_dataset_id=test_id, **spec)
         texts.append(inline_worker.model_text(result))
         with inline_worker.store.read() as tx:
             values.append(tx.evaluations.get(result["evaluation_id"]).summaries)
@@ -68,7 +68,7 @@ def _job_of(tx: Any, result: dict[str, Any]) -> str:
 @pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
 def test_unseen_categories_are_found(inline_worker: InlineWorker, kind: str) -> None:
     """Every job that applies a model to a dataset counts the values that the model has not seen."""
-    model_id = inline_worker.trained(
+    model_id = inline_worker.training_result(
         inline_worker.add(categorical_dataset(), "train"), hyperparameters=GROWN
     )["model_id"]
     test = categorical_dataset(30, seed=2)
@@ -97,8 +97,8 @@ def test_whole_numbers_become_categories_if_the_job_names_the_feature(inline_wor
     """The model has categories of the numbers; other features are refused with their JSON pointer."""
     dataset = categorical_dataset()
     train_id = inline_worker.add(dataset, "train")
-    plain = inline_worker.trained(train_id, hyperparameters=GROWN)
-    result = inline_worker.trained(train_id, hyperparameters=GROWN, categorical_feature=["shop"])
+    plain = inline_worker.training_result(train_id, hyperparameters=GROWN)
+    result = inline_worker.training_result(train_id, hyperparameters=GROWN, categorical_feature=["shop"])
     assert inline_worker.model_text(result) != inline_worker.model_text(plain)
     model = load_model(inline_worker.store, result["model_id"])
     assert model.categories["shop"].values == ("5", "7", "12", "1001", "40000")
@@ -127,7 +127,7 @@ def test_whole_numbers_become_categories_if_the_job_names_the_feature(inline_wor
 def test_imported_models_keep_their_categories(inline_worker: InlineWorker) -> None:
     """A text that LightGBM has loaded and saved has the same categories."""
     dataset = categorical_dataset()
-    result = inline_worker.trained(inline_worker.add(dataset, "train"), hyperparameters=GROWN)
+    result = inline_worker.training_result(inline_worker.add(dataset, "train"), hyperparameters=GROWN)
     model = load_model(inline_worker.store, result["model_id"])
     text = ModelText.read(inline_worker.model_text(result))
     imported = lightgbm.Booster(model_str=inline_worker.model_text(result)).model_to_string()
@@ -143,7 +143,7 @@ def test_imported_models_keep_their_categories(inline_worker: InlineWorker) -> N
 def test_inspections_show_texts(inline_worker: InlineWorker) -> None:
     """Splits and partial dependence name categories by their texts."""
     train_id = inline_worker.add(categorical_dataset(), "train")
-    result = inline_worker.trained(train_id, hyperparameters=GROWN)
+    result = inline_worker.training_result(train_id, hyperparameters=GROWN)
     model_id = result["model_id"]
     job = use(inline_worker, "inspect", train_id, model_id)
     assert job.result is not None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.jobs.requests.clicks import CounterfactualRequest
-from app.jobs.submission.clicks import counterfactual
+from app.jobs.submission.clicks import resolve_counterfactual
 from core.data import synthetic_dataset
 from core.jobs.ingest import IngestClicksJob
 from core.store import Store
@@ -86,7 +86,7 @@ def queue_judgments(inline_worker: InlineWorker) -> str:
 def queue_evaluation(inline_worker: InlineWorker) -> str:
     """Queue a counterfactual evaluation."""
     dataset_id = inline_worker.add(DOCUMENTS, "documents")
-    inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
+    inline_worker.training_result(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
     request = {
         "kind": "counterfactual",
         "click_log_id": ingested(inline_worker, CLICKS).id,
@@ -96,7 +96,7 @@ def queue_evaluation(inline_worker: InlineWorker) -> str:
         "estimator": "item_position",
     }
     with inline_worker.store.begin() as tx:
-        return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(request))).id
+        return tx.enqueue(resolve_counterfactual(tx, CounterfactualRequest.model_validate(request))).id
 
 
 def content(store: Store, job_id: str) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def simulate_log(
 def test_an_absent_feature_is_named_by_its_position_in_the_request(inline_worker: InlineWorker) -> None:
     """The request has models and features in separate lists, and the models come first in the job."""
     dataset_id = inline_worker.add(judged(), "judged")
-    model_id = inline_worker.trained(dataset_id)["model_id"]
+    model_id = inline_worker.training_result(dataset_id)["model_id"]
     rankers = [{"system": "web:1", "model_id": model_id}, {"system": "f1"}, {"system": "f9"}]
     _, job = simulate_log(inline_worker, dataset_id, rankers=rankers)
     assert job.problem is not None
@@ -92,7 +92,7 @@ def test_a_corrected_model_is_better_than_the_naive_one(inline_worker: InlineWor
 
     clicks = {"log": log_id, "correction": "ips", "propensities": propensities}
     hyperparameters = {"num_iterations": 8, "num_leaves": 6}
-    result = inline_worker.trained(
+    result = inline_worker.training_result(
         dataset_id, clicks=clicks, hyperparameters=hyperparameters, test_dataset_id=dataset_id
     )
     naive = result["naive"]
@@ -100,7 +100,7 @@ def test_a_corrected_model_is_better_than_the_naive_one(inline_worker: InlineWor
     assert not naive["by_clicks"]
     assert naive["queries"] == 120
     assert naive["corrected"] > naive["naive"]
-    plain = inline_worker.trained(
+    plain = inline_worker.training_result(
         dataset_id, clicks={"log": log_id}, hyperparameters=hyperparameters, test_dataset_id=dataset_id
     )
     assert "naive" not in plain
@@ -180,12 +180,12 @@ def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: Inline
     """The naive model has the number of trees that cross-validation chose, and continues the same model."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, _ = simulate_log(inline_worker, dataset_id)
-    inline_worker.trained(dataset_id, model_name="net", scorer={"kind": "linear"}, hyperparameters={})
+    inline_worker.training_result(dataset_id, model_name="net", scorer={"kind": "linear"}, hyperparameters={})
     hyperparameters = {"num_iterations": 30, "num_leaves": 6, "learning_rate": 0.5}
     by_folds = {"validation": {"folds": 2}, "early_stopping": {"metric": "ndcg@5", "rounds": 2}}
     continued = {"init_model": "net:1"}
     for options, naive_options in ((by_folds, {}), (continued, continued)):
-        result = inline_worker.trained(
+        result = inline_worker.training_result(
             dataset_id,
             clicks={"log": log_id, "correction": "additive"},
             hyperparameters=hyperparameters,
@@ -195,7 +195,7 @@ def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: Inline
         with inline_worker.store.read() as tx:
             iterations = tx.models.get(result["model_id"]).best_iteration
         assert (iterations < 30) == (options is by_folds)
-        naive = inline_worker.trained(
+        naive = inline_worker.training_result(
             dataset_id,
             clicks={"log": log_id},
             hyperparameters=hyperparameters | {"num_iterations": iterations},
@@ -230,7 +230,7 @@ def test_a_dual_training_reports_its_propensities(inline_worker: InlineWorker) -
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, simulation = simulate_log(inline_worker, dataset_id, "none")
     assert simulation.result is not None
-    result = inline_worker.trained(
+    result = inline_worker.training_result(
         dataset_id,
         loss={"name": "listnet"},
         clicks={"log": log_id, "correction": "dual", "step": 0.3},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.jobs.requests.clicks import CounterfactualRequest, PropensityRequest
-from app.jobs.submission.clicks import counterfactual, propensity
+from app.jobs.submission.clicks import resolve_counterfactual, resolve_propensity
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import InvalidInput, NotFound
 from core.store import Job
@@ -42,7 +42,7 @@ def run_request(inline_worker: InlineWorker, **changed: Any) -> Job:
     """Validate a request as the API does, and run its job."""
     with inline_worker.store.begin() as tx:
         request = CounterfactualRequest.model_validate({"kind": "counterfactual", **changed})
-        job_id = tx.enqueue(counterfactual(tx, request)).id
+        job_id = tx.enqueue(resolve_counterfactual(tx, request)).id
     return inline_worker.run_queued(job_id)
 
 
@@ -51,7 +51,7 @@ def test_a_model_is_compared_with_the_logged_ranking(
 ) -> None:
     """A trained model is better than random orders, and the same seed yields the same result."""
     dataset_id = inline_worker.add(dataset, "judged")
-    inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
+    inline_worker.training_result(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
     log = ingested(inline_worker, clicks_on(dataset))
     assert log.status == "ready", log.problem
     request = {
@@ -76,15 +76,15 @@ def test_a_model_is_compared_with_the_logged_ranking(
 def test_errors_of_estimated_propensities_widen_the_intervals(
     inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
-    """By a propensity job, the estimate is that of its propensities, with a wider interval."""
+    """A propensity job gives the same estimate as its propensities alone, with a wider interval."""
     dataset_id = inline_worker.add(dataset, "judged")
-    inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
+    inline_worker.training_result(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
     log = ingested(inline_worker, clicks_on(dataset))
     with inline_worker.store.begin() as tx:
         plan = PropensityRequest.model_validate(
             {"kind": "propensity", "click_log_id": log.id, "method": "shuffled", "resamples": 20}
         )
-        propensities = tx.enqueue(propensity(tx, plan)).id
+        propensities = tx.enqueue(resolve_propensity(tx, plan)).id
     estimated: Any = inline_worker.run_queued(propensities).result
     request = {
         "click_log_id": log.id,

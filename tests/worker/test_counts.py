@@ -79,7 +79,7 @@ def test_counters_add_up_over_trainings(store: Store, claim_job: Claim) -> None:
 
 
 def test_hits_and_misses_are_counted_by_cache(store: Store, claim_job: Claim) -> None:
-    """Hits and misses are counted by cache."""
+    """The cache of arrays has one miss, and the cache of bins one hit."""
     run = claim_job()
     assert run.caches.dataset("x") is None
     with run.caches.binned.adding("y") as folder:

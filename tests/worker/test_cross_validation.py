@@ -46,7 +46,7 @@ def dataset() -> RankingDataset:
     )
 
 
-def values_of(store: Store, job: Job) -> dict[str, list[Any]]:
+def stored_values(store: Store, job: Job) -> dict[str, list[Any]]:
     """Return the stored validation values of the model, with the folds."""
     assert job.result is not None, job.problem
     model_id = job.result["model_id"]
@@ -58,7 +58,7 @@ def values_of(store: Store, job: Job) -> dict[str, list[Any]]:
     return values | {"fold": folds["fold"]}
 
 
-def curves_of(store: Store, job: Job) -> list[tuple[int, Any]]:
+def stored_curves(store: Store, job: Job) -> list[tuple[int, Any]]:
     """Return the job's learning curves."""
     with store.read() as tx:
         return [(row.iteration, row.values) for row in tx.jobs.iterations(job.id)]
@@ -71,7 +71,7 @@ def test_pooled_values_are_those_of_held_out_queries(
     dataset_id = inline_worker.add(dataset, "d")
     job = inline_worker.train(dataset_id, validation={"folds": FOLDS}, seed=7)
     assert job.status == "succeeded", job.problem
-    stored = values_of(inline_worker.store, job)
+    stored = stored_values(inline_worker.store, job)
     spec = training_spec(
         {"loss": {"name": "lambdarank"}, "hyperparameters": SMALL, "metrics": ["ndcg@5"], "seed": 7}
     )
@@ -106,14 +106,14 @@ def test_the_model_is_trained_on_all_queries(inline_worker: InlineWorker, datase
     assert folded.result is not None, folded.problem
     with inline_worker.store.read() as tx:
         trees = tx.models.get(folded.result["model_id"]).best_iteration
-    whole = inline_worker.trained(dataset_id, hyperparameters={**SMALL, "num_iterations": trees})
+    whole = inline_worker.training_result(dataset_id, hyperparameters={**SMALL, "num_iterations": trees})
     assert inline_worker.model_text(folded.result) == inline_worker.model_text(whole)
 
 
 @pytest.mark.long
 def test_a_cross_validation_is_reproduced(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """A reproduction with the same folds yields the same bytes."""
-    inline_worker.trained(inline_worker.add(dataset, "d"), validation={"folds": FOLDS})
+    inline_worker.training_result(inline_worker.add(dataset, "d"), validation={"folds": FOLDS})
     with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
     job = inline_worker.run_queued(job_id)
@@ -121,7 +121,7 @@ def test_a_cross_validation_is_reproduced(inline_worker: InlineWorker, dataset: 
     assert (job.result["equal"], job.result["differences"]) == (True, [])
 
 
-def test_folds_of_a_column_without_the_test_queries(
+def test_test_queries_are_in_no_fold_of_a_column(
     inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
     """The values of the column are the folds; queries of the test set are in no fold."""
@@ -130,13 +130,13 @@ def test_folds_of_a_column_without_the_test_queries(
         dataset_id, validation={"fold_column": "fold"}, test={"fraction": 0.2}, diagnostics={"interval": 2}
     )
     assert job.result is not None, job.problem
-    stored = values_of(inline_worker.store, job)
+    stored = stored_values(inline_worker.store, job)
     own = dict(zip(dataset.query_ids, dataset.query_columns["fold"], strict=True))
     assert [own[query] for query in stored["query_id"]] == stored["fold"]
     tested = inline_worker.tested_queries(job.result)
     assert not set(tested) & set(stored["query_id"])
     assert len(tested) + len(stored["query_id"]) == dataset.n_queries
-    rows = curves_of(inline_worker.store, job)
+    rows = stored_curves(inline_worker.store, job)
     assert set(rows[0][1]) == {"train", "validation", "fold S0", "fold S1", "fold S2", "diagnostics"}
 
 
@@ -161,7 +161,7 @@ def test_folds_are_pooled_in_comparisons(inline_worker: InlineWorker, dataset: R
     assert compared.result is not None, compared.problem
     with inline_worker.store.read() as tx:
         comparison = tx.comparisons.get(compared.result["comparison_id"])
-    stored = [values_of(inline_worker.store, job) for job in jobs]
+    stored = [stored_values(inline_worker.store, job) for job in jobs]
     means = [np.mean(values["ndcg@5"]) for values in stored]
     tests = comparison.pairs[0]["metrics"]["ndcg@5"]
     assert (tests["mean_a"], tests["mean_b"]) == pytest.approx(means)
@@ -214,8 +214,8 @@ def test_interruptions_do_not_change_the_result(
     job = inline_worker.run_queued(job_id)
     assert job.result is not None, job.problem
     assert inline_worker.model_text(job.result) == inline_worker.model_text(whole.result)
-    assert values_of(inline_worker.store, job) == values_of(inline_worker.store, whole)
-    assert curves_of(inline_worker.store, job) == curves_of(inline_worker.store, whole)
+    assert stored_values(inline_worker.store, job) == stored_values(inline_worker.store, whole)
+    assert stored_curves(inline_worker.store, job) == stored_curves(inline_worker.store, whole)
     assert job.metrics == whole.metrics
 
 

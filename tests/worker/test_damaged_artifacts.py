@@ -101,7 +101,7 @@ def test_a_cached_dataset_is_used_while_its_parquet_is_damaged(
 def test_an_evaluation_of_an_altered_model_fails(inline_worker: InlineWorker, content: bytes) -> None:
     """The model is verified before the job uses it."""
     dataset = upload(inline_worker, content)
-    model_id = inline_worker.trained(dataset.id)["model_id"]
+    model_id = inline_worker.training_result(dataset.id)["model_id"]
     alter(inline_worker.store, model_key(model_id))
     job = inline_worker.run("evaluate", dataset.id, model_id=model_id, metrics=["ndcg@5"])
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
@@ -110,7 +110,7 @@ def test_an_evaluation_of_an_altered_model_fails(inline_worker: InlineWorker, co
 def test_an_evaluation_of_an_altered_ranking_fails(inline_worker: InlineWorker, content: bytes) -> None:
     """Stored results are also verified before jobs use them."""
     dataset = upload(inline_worker, content)
-    model_id = inline_worker.trained(dataset.id)["model_id"]
+    model_id = inline_worker.training_result(dataset.id)["model_id"]
     ranked = inline_worker.run("rank", dataset.id, model_id=model_id)
     assert ranked.result is not None
     ranking_id = ranked.result["ranking_id"]
@@ -172,7 +172,7 @@ def test_a_file_without_a_checksum_gets_one_when_it_is_read(inline_worker: Inlin
 def test_another_import_of_a_model_repairs_its_copies(inline_worker: InlineWorker, content: bytes) -> None:
     """An import of the same text with another name replaces the damaged copy."""
     dataset = upload(inline_worker, content)
-    model_id = inline_worker.trained(dataset.id)["model_id"]
+    model_id = inline_worker.training_result(dataset.id)["model_id"]
     good = alter(inline_worker.store, model_key(model_id))
     inline_worker.store.artifacts.write_bytes(model_upload_key("mup_1"), good)
     spec = {"upload_id": "mup_1", "model_name": "copy", "description": None, "tags": None}
@@ -187,7 +187,9 @@ def test_another_import_of_a_model_repairs_its_copies(inline_worker: InlineWorke
 def test_a_model_altered_before_its_import_is_refused(inline_worker: InlineWorker, content: bytes) -> None:
     """An upload whose content does not match its checksum is refused."""
     dataset = upload(inline_worker, content)
-    good = inline_worker.store.artifacts.read_bytes(model_key(inline_worker.trained(dataset.id)["model_id"]))
+    good = inline_worker.store.artifacts.read_bytes(
+        model_key(inline_worker.training_result(dataset.id)["model_id"])
+    )
     altered = good + b"\n"
     inline_worker.store.artifacts.write_bytes(model_upload_key("mup_1"), altered)
     spec = {"upload_id": "mup_1", "model_name": "copy", "description": None, "tags": None}

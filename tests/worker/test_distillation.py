@@ -29,7 +29,7 @@ def dataset() -> RankingDataset:
 def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, which the teacher is trained on."""
     judged_id = inline_worker.add(dataset, "judged")
-    inline_worker.trained(judged_id)
+    inline_worker.training_result(judged_id)
     return judged_id
 
 
@@ -37,14 +37,14 @@ def test_labels_are_the_teachers_scores(
     inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
     """The student is byte-identical to a model trained on a dataset with the teacher's scores as labels."""
-    taught = inline_worker.trained(dataset_id, **STUDENT)
+    taught = inline_worker.training_result(dataset_id, **STUDENT)
     with inline_worker.store.read() as tx:
         teacher_id = tx.models.resolve("web:1").id
         lineage = tx.models.get(taught["model_id"]).lineage
     scores = load_model(inline_worker.store, teacher_id).scorer.score(dataset.features)
     labels = labels_of_scores(scores, dataset.query_boundaries, dataset.labels, make_loss("mse"))
     by_hand = inline_worker.add(dataset.with_labels(labels), "by hand")
-    expected = inline_worker.trained(by_hand, **{**STUDENT, "labels_from": None})
+    expected = inline_worker.training_result(by_hand, **{**STUDENT, "labels_from": None})
     assert inline_worker.model_text(taught) == inline_worker.model_text(expected)
     assert lineage is not None
     assert (lineage["teacher"]["id"], lineage["teacher"]["model"]) == (teacher_id, "web:1")
@@ -72,7 +72,7 @@ def test_a_student_can_use_fewer_features_than_its_teacher(
 ) -> None:
     """The student is trained on two of the teacher's features."""
     chosen = {"features": {"use": list(dataset.feature_names[:2])}, "test": {"fraction": 0.2}}
-    result = inline_worker.trained(dataset_id, **STUDENT, **chosen, validation={"fraction": 0.2})
+    result = inline_worker.training_result(dataset_id, **STUDENT, **chosen, validation={"fraction": 0.2})
     with inline_worker.store.read() as tx:
         assert tx.models.get(result["model_id"]).feature_names == list(dataset.feature_names[:2])
 
@@ -98,7 +98,7 @@ def test_a_feature_of_the_teacher_that_the_data_lack_is_reported(
 
 def test_distillation_is_reproduced(inline_worker: InlineWorker, dataset_id: str) -> None:
     """A reproduction with the teacher of the lineage yields the same bytes."""
-    result = inline_worker.trained(dataset_id, **STUDENT)
+    result = inline_worker.training_result(dataset_id, **STUDENT)
     with inline_worker.store.read() as tx:
         model = tx.models.get(result["model_id"])
     assert model.lineage is not None
@@ -153,7 +153,7 @@ def test_a_base_model_that_was_trained_on_the_test_queries_is_reported(
 ) -> None:
     """The teacher holds out the test queries, the model that it continues does not."""
     apart = {"test": {"fraction": 0.2}, "seed": 7}
-    inline_worker.trained(dataset_id, init_model="web:1", **apart)
+    inline_worker.training_result(dataset_id, init_model="web:1", **apart)
     finding = _teacher_finding(
         inline_worker.train(dataset_id, **{**STUDENT, "labels_from": "model:web:2"}, **apart)
     )
@@ -174,9 +174,9 @@ def test_a_linear_student_learns_the_weights_of_a_linear_teacher(
 ) -> None:
     """With the loss mse, the student's weights are the teacher's times one factor."""
     dataset_id = inline_worker.add(dataset, "judged")
-    inline_worker.trained(dataset_id, scorer=LINEAR, hyperparameters={})
+    inline_worker.training_result(dataset_id, scorer=LINEAR, hyperparameters={})
     exact = {**LINEAR, "epochs": 400, "optimizer": "sgd", "learning_rate": 0.1, "batch_documents": 1_000}
-    result = inline_worker.trained(dataset_id, **STUDENT, scorer=exact, hyperparameters={})
+    result = inline_worker.training_result(dataset_id, **STUDENT, scorer=exact, hyperparameters={})
     teacher, student = (_weights(inline_worker, reference) for reference in ("web:1", "small:1"))
     assert result["model_id"]
     factor = float(student @ teacher / (teacher @ teacher))

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
 from app.jobs.requests.measuring import DriftRequest
-from app.jobs.submission.measuring import drift
+from app.jobs.submission.measuring import resolve_drift
 from app.scoring.sample_writer import SampleWriter
 from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset
@@ -55,7 +55,7 @@ class Traffic:
     ) -> None:
         self.inline_worker, self.store = inline_worker, inline_worker.store
         self.dataset_id = inline_worker.add(dataset or judged(1), "train")
-        inline_worker.trained(self.dataset_id, **spec)
+        inline_worker.training_result(self.dataset_id, **spec)
         self.model = self.version(1)
 
     def version(self, number: int) -> Model:
@@ -87,7 +87,7 @@ class Traffic:
         """Run a drift job and return it."""
         request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **options})
         with self.store.begin() as tx:
-            job = tx.enqueue(drift(tx, request))
+            job = tx.enqueue(resolve_drift(tx, request))
         return self.inline_worker.run_queued(job.id)
 
     def report(self, **options: Any) -> DriftReport:
@@ -269,7 +269,7 @@ def test_long_queries_are_compared_by_some_of_their_documents(inline_worker: Inl
 
 def test_only_requests_to_the_model_in_the_period_count(traffic: Traffic) -> None:
     """Requests to other versions with the same features count; requests to other models do not."""
-    traffic.inline_worker.trained(traffic.dataset_id)
+    traffic.inline_worker.training_result(traffic.dataset_id)
     other = judged(2)
     traffic.inline_worker.train(traffic.dataset_id, model_name="other")
     with traffic.store.read() as tx:
@@ -297,11 +297,11 @@ def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker)
 
 
 def test_categories_that_the_model_does_not_have_are_left_out(inline_worker: InlineWorker) -> None:
-    """Requests with a category count for a version without it, not for one where it is a number."""
+    """Requests with a category count for a version without the feature, not if it is a number there."""
     shares = [0.6, 0.3, 0.1]
     traffic = Traffic(inline_worker, coloured(judged(1), shares, 0.0))
-    inline_worker.trained(traffic.dataset_id, features={"use": ["f1", "f3"]})
-    inline_worker.trained(inline_worker.add(judged(1), "numbers"))
+    inline_worker.training_result(traffic.dataset_id, features={"use": ["f1", "f3"]})
+    inline_worker.training_result(inline_worker.add(judged(1), "numbers"))
     traffic.send(coloured(judged(3), shares, 0.0))
     reports = [traffic.report(model=f"web:{version}") for version in (1, 2, 3)]
     assert [(report.requests, report.verdict) for report in reports] == [

@@ -210,13 +210,13 @@ class TestBuckets:
         files.put(str(tmp_path / "clicks"), f"{bucket}/clicks", recursive=True)
         return Corpus(bucket, store, settings)
 
-    def test_four_objects_are_the_whole(self, corpus: Corpus, bucket: str) -> None:
+    def test_four_objects_equal_the_whole(self, corpus: Corpus, bucket: str) -> None:
         """The stored bytes, statistics and findings equal those of one object with all rows."""
         parts = corpus.ingest(corpus.source(f"{bucket}/clicks/parts"))
         whole = corpus.ingest(corpus.source(f"{bucket}/clicks", "whole.parquet"))
         assert_equals_whole(corpus, parts, whole)
 
-    def test_an_object_that_is_gone_is_named(self, corpus: Corpus, bucket: str) -> None:
+    def test_an_absent_object_is_named(self, corpus: Corpus, bucket: str) -> None:
         """An object that the request listed and that was deleted is named in the problem."""
         source = corpus.source(f"{bucket}/clicks/parts")
         fsspec.filesystem("s3", skip_instance_cache=True).rm(f"{bucket}/clicks/parts/part-3.parquet")

@@ -42,7 +42,7 @@ def _inspected(inline_worker: InlineWorker, dataset_id: str, model_id: str, **ch
 def test_a_model_is_inspected_from_end_to_end(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The importances equal those of `core.inspection`; the most important features have curves."""
     dataset_id = inline_worker.add(dataset, "d1")
-    model_id = inline_worker.trained(dataset_id)["model_id"]
+    model_id = inline_worker.training_result(dataset_id)["model_id"]
     stored = _inspected(inline_worker, dataset_id, model_id)
     model = load_model(inline_worker.store, model_id)
     baseline, expected = permutation_importance(
@@ -75,7 +75,7 @@ def test_partial_dependence_has_the_requested_features_in_order(
     negative = dataset.with_features(constant, dataset.feature_names).with_labels(dataset.labels - 1)
     dataset_id = inline_worker.add(negative, "d1")
     labels = {"-1": 0.0}
-    model_id = inline_worker.trained(dataset_id, label_map=labels)["model_id"]
+    model_id = inline_worker.training_result(dataset_id, label_map=labels)["model_id"]
     dependence = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
     stored = _inspected(inline_worker, dataset_id, model_id, label_map=labels, partial_dependence=dependence)
     unused, _ = stored.partial_dependence
@@ -91,7 +91,7 @@ def test_data_that_do_not_fit_end_the_job(
     inline_worker: InlineWorker, dataset: RankingDataset, change: str
 ) -> None:
     """The problem of the job names the reason."""
-    model_id = inline_worker.trained(inline_worker.add(dataset, "d1"))["model_id"]
+    model_id = inline_worker.training_result(inline_worker.add(dataset, "d1"))["model_id"]
     unfit = dataset.with_labels(-np.ones_like(dataset.labels))
     if change == "features":
         unfit = dataset.with_features(dataset.features[:, :2].copy(), ("bm25", "age"))

@@ -104,7 +104,7 @@ def test_lists_of_categories_of_unknown_columns_are_reported(
 def test_an_imported_model_can_be_evaluated(inline_worker: InlineWorker, model_text: str) -> None:
     """The model is the next version of its name, has the imported text, and can be evaluated."""
     dataset_id = inline_worker.add(DATASET, "d1")
-    inline_worker.trained(dataset_id)
+    inline_worker.training_result(dataset_id)
     job = _run_import(inline_worker, model_text)
     assert job.status == "succeeded", job.problem
     with inline_worker.store.read() as tx:
@@ -139,7 +139,7 @@ def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(inline_wor
     """The model records the spelling in its text, and an import of the text has the same features."""
     names = ("a b", "a_b", "größe", "price:usd")
     dataset_id = inline_worker.add(replace(DATASET, feature_names=names), "d1")
-    text = inline_worker.model_text(inline_worker.trained(dataset_id))
+    text = inline_worker.model_text(inline_worker.training_result(dataset_id))
     job = _run_import(inline_worker, text)
     assert job.status == "succeeded", job.problem
     with inline_worker.store.read() as tx:

@@ -120,7 +120,7 @@ def test_folds_of_a_network_are_trained_again_to_the_same_bytes(
     inline_worker: InlineWorker, dataset_id: str
 ) -> None:
     """The lineage of the model suffices for a reproduction with the same bytes."""
-    inline_worker.trained(dataset_id, **NETWORK, validation={"folds": 3})
+    inline_worker.training_result(dataset_id, **NETWORK, validation={"folds": 3})
     with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("net:1"))).id
     again = inline_worker.run_queued(job_id)

@@ -77,9 +77,9 @@ def registry(inline_worker: InlineWorker) -> Registry:
     data = _synthetic(1)
     shuffled = data.with_labels(np.random.default_rng(0).permutation(data.labels))
     train_id, noise_id = inline_worker.add(data, "train"), inline_worker.add(shuffled, "noise")
-    inline_worker.trained(train_id)
-    inline_worker.trained(noise_id)
-    inline_worker.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
+    inline_worker.training_result(train_id)
+    inline_worker.training_result(noise_id)
+    inline_worker.training_result(train_id, hyperparameters={**SMALL, "num_iterations": 40})
     registry = Registry(inline_worker, train_id, inline_worker.add(_synthetic(2), "judged"))
     registry.point(1)
     return registry
@@ -123,7 +123,7 @@ def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
     """A model no better than the baselines passes, with findings, unless the gate requires better ones."""
     with registry.inline_worker.store.read() as tx:
         noise_id = str(tx.models.resolve("web:2").dataset_id)
-    registry.inline_worker.trained(noise_id)
+    registry.inline_worker.training_result(noise_id)
     for is_required, status in ((False, "succeeded"), (True, "refused")):
         registry.point(2)
         registry.set_gate(better_than_baselines=is_required)
@@ -139,7 +139,7 @@ def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
 
 def test_an_equal_model_is_not_worse_and_not_better(registry: Registry) -> None:
     """The same trees pass a gate that requires `not_worse`, and fail one that requires `better`."""
-    registry.inline_worker.trained(registry.training_id)
+    registry.inline_worker.training_result(registry.training_id)
     registry.set_gate(require="better")
     refused = registry.promote(4)
     assert refused.problem is not None

@@ -43,9 +43,9 @@ def test_the_alias_moves_by_an_estimate(inline_worker: InlineWorker, dataset: Ra
     """A better version is promoted with its numbers in the history; the log and dataset are protected."""
     reversed_labels = dataset.with_labels(dataset.labels.max() - dataset.labels)
     quick = {"num_iterations": 20, "min_data_in_leaf": 1}
-    inline_worker.trained(inline_worker.add(reversed_labels, "reversed"), hyperparameters=quick)
+    inline_worker.training_result(inline_worker.add(reversed_labels, "reversed"), hyperparameters=quick)
     dataset_id = inline_worker.add(dataset, "judged")
-    inline_worker.trained(dataset_id, hyperparameters=quick)
+    inline_worker.training_result(dataset_id, hyperparameters=quick)
     with inline_worker.store.begin() as tx:
         tx.aliases.move("web", "champion", 2)
     log = ingested(inline_worker, clicks_on(dataset))
@@ -77,7 +77,7 @@ def test_a_log_with_too_little_support_refuses_the_promotion(
     """The gate refuses with a log of a few lists, and with a log of other queries."""
     dataset_id = inline_worker.add(dataset, "judged")
     for _ in range(2):
-        inline_worker.trained(dataset_id)
+        inline_worker.training_result(dataset_id)
     with inline_worker.store.begin() as tx:
         tx.aliases.move("web", "champion", 1)
     rows = clicks_on(dataset).splitlines(keepends=True)

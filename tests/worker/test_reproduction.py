@@ -22,7 +22,7 @@ def trained(inline_worker: InlineWorker) -> InlineWorker:
     """
     train_id = inline_worker.add(DATASET, "train")
     test_id = inline_worker.add(DATASET.select_queries(range(5)), "test")
-    inline_worker.trained(
+    inline_worker.training_result(
         train_id,
         test_dataset_id=test_id,
         validation={"fraction": 0.2},
@@ -59,7 +59,9 @@ def test_a_reproduction_yields_the_same_bytes(trained: InlineWorker) -> None:
 def test_a_network_is_trained_again_to_the_same_bytes(inline_worker: InlineWorker) -> None:
     """The lineage has the scorer and the versions of the libraries that trained the network."""
     scorer = {"kind": "mlp", "hidden": [6], "epochs": 4, "dropout": 0.2, "missing_indicators": True}
-    inline_worker.trained(inline_worker.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5)
+    inline_worker.training_result(
+        inline_worker.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5
+    )
     result = _reproduce(inline_worker)
     assert (result["equal"], result["differences"]) == (True, [])
     with inline_worker.store.read() as tx:

@@ -172,7 +172,7 @@ def test_two_schedules_promote_to_one_alias(almanac: Almanac) -> None:
 
 
 @pytest.mark.parametrize("end", ["cancelled", "removed", "deleted"])
-def test_a_run_that_waits_for_another_promotion(almanac: Almanac, end: str) -> None:
+def test_a_run_waits_until_another_promotion_ends(almanac: Almanac, end: str) -> None:
     """The wait ends however the other promotion, its schedule or the alias ends."""
     judged = almanac.add_data(9, "judged")
     almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
@@ -248,7 +248,7 @@ def test_a_run_without_new_data_is_skipped_unless_requested(almanac: Almanac) ->
 
 def test_only_new_data_skips_no_run_without_datasets(almanac: Almanac) -> None:
     """A drift report has no datasets by name, but new requests to the model each day."""
-    almanac.inline_worker.trained(almanac.add_data(2))
+    almanac.inline_worker.training_result(almanac.add_data(2))
     schedule_id = almanac.add(job={"kind": "drift", "model": "web:1"}, only_new_data=True)
     assert almanac.sweep(NIGHT) == 1
     with almanac.store.begin() as tx:
@@ -358,7 +358,7 @@ def test_a_dataset_of_another_project_is_not_taken(almanac: Almanac) -> None:
         assert tx.models.get(str(run.model_id)).project == "search"
 
 
-def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> None:
+def test_the_model_of_an_automatic_training_is_promoted_through_the_gate(almanac: Almanac) -> None:
     """A run searches on the newest dataset, and queues the promotion of its model."""
     training = almanac.add()
     almanac.work(NIGHT)
@@ -515,7 +515,7 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
 
 
 @pytest.mark.parametrize("changed", ["study", "train", "drift"])
-def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str) -> None:
+def test_a_run_fails_if_its_schedule_no_longer_uses_served_clicks(almanac: Almanac, changed: str) -> None:
     """A run whose schedule no longer trains on served clicks fails with the reason; the next run goes on."""
     first = almanac.add()
     almanac.work(NIGHT)
@@ -536,7 +536,7 @@ def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str
     assert almanac.sweep(NIGHT + DAY) == 1
 
 
-def test_other_datasets_while_a_run_makes_its_click_log(almanac: Almanac) -> None:
+def test_a_run_trains_on_the_datasets_of_the_changed_schedule(almanac: Almanac) -> None:
     """The run trains on the datasets that the changed schedule names."""
     first = almanac.add()
     almanac.work(NIGHT)

@@ -17,7 +17,7 @@ APART: dict[str, Any] = {"test": {"fraction": 0.2}, "seed": 7}
 def dataset_id(inline_worker: InlineWorker) -> str:
     """A dataset on which `web:1` was trained without test queries."""
     dataset_id = _add(inline_worker, "judged", seed=1)
-    inline_worker.trained(dataset_id)
+    inline_worker.training_result(dataset_id)
     return dataset_id
 
 
@@ -46,7 +46,7 @@ WHOLE = "web:1 was trained on queries of this dataset: metrics on them are too h
 
 
 def test_an_evaluation_on_training_queries_is_reported(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """Metrics on the training queries are too high; another dataset, and another upload of the file."""
+    """Another upload of the file has the same finding, and another dataset has none."""
     same_file = _add(inline_worker, "judged", seed=1)
     other = _add(inline_worker, "other", seed=2)
     for measured_on, expected in ((dataset_id, [WHOLE]), (same_file, [WHOLE]), (other, [])):
@@ -63,7 +63,7 @@ def test_a_compared_model_that_has_seen_the_queries_is_reported(
 ) -> None:
     """Only the model that was trained on the dataset is named."""
     other = _add(inline_worker, "other", seed=2)
-    inline_worker.trained(other)
+    inline_worker.training_result(other)
     systems = [_system(inline_worker, reference) for reference in ("web:1", "web:2")]
     compared = inline_worker.run(
         "compare", dataset_id, systems=systems, metrics=["ndcg@5"], permutations=1_000
@@ -83,7 +83,7 @@ def test_a_continued_training_reports_what_its_base_has_seen(
     ]
     # web:2 holds out the same queries as the next training, but it contains web:1.
     assert len(seen(inline_worker.train(dataset_id, init_model="web:2", **parts))) == 2
-    inline_worker.trained(dataset_id, model_name="apart", **parts)
+    inline_worker.training_result(dataset_id, model_name="apart", **parts)
     assert seen(inline_worker.train(dataset_id, init_model="apart:1", **parts)) == []
     assert seen(inline_worker.train(dataset_id, init_model="apart:1", **APART)) == []
     other_parts = parts | {"seed": 8}
@@ -103,7 +103,7 @@ def test_weights_fitted_on_queries_of_the_members_are_reported(
 ) -> None:
     """The member that was trained on the validation queries is named; its weight is too large."""
     parts = {"validation": {"fraction": 0.25}, "seed": 7}
-    inline_worker.trained(dataset_id, model_name="apart", **parts)
+    inline_worker.training_result(dataset_id, model_name="apart", **parts)
     scorer = {"kind": "sum", "models": ["web:1", "apart:1"], "weights": None}
     job = inline_worker.train(
         dataset_id, model_name="both", loss=None, hyperparameters={}, scorer=scorer, **parts
@@ -116,7 +116,7 @@ def test_the_training_queries_of_a_deleted_base_are_unknown(
 ) -> None:
     """A model that contains a deleted model may have been trained on any queries."""
     other = _add(inline_worker, "other", seed=2)
-    inline_worker.trained(other, model_name="later", init_model="web:1")
+    inline_worker.training_result(other, model_name="later", init_model="web:1")
     system = _system(inline_worker, "later:1")
     with inline_worker.store.begin() as tx:
         purge(tx, "model", tx.models.resolve("web:1").id)

@@ -27,7 +27,7 @@ def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker
         query_columns={"market": tuple(markets), "query_text": tuple(markets)},
     )
     dataset_id = inline_worker.add(data, "segments")
-    result = inline_worker.trained(dataset_id)
+    result = inline_worker.training_result(dataset_id)
     system = {"system": "web:1", "model_id": result["model_id"]}
     contract = Conventions().to_json()
     measures: dict[str, Any] = {"metrics": ["ndcg@5"], "contract": contract, "seed": 1}

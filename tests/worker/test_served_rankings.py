@@ -55,7 +55,7 @@ def run_log_job(
     return run, log.id
 
 
-def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
+def test_a_log_has_the_served_rankings_and_their_actions(inline_worker: InlineWorker) -> None:
     """The log has ranks, clicks, weighted actions, users or sessions, and versions."""
     first, _, third = serve(
         inline_worker,

@@ -20,7 +20,9 @@ def test_a_stored_job_without_an_order_of_ties_keeps_the_input_order(
 
     def trained(**options: Any) -> str:
         return _trees(
-            inline_worker.model_text(inline_worker.trained(dataset_id, loss={"name": name, **options}))
+            inline_worker.model_text(
+                inline_worker.training_result(dataset_id, loss={"name": name, **options})
+            )
         )
 
     assert trained() == trained(ties="input") != trained(ties="random")
@@ -36,7 +38,7 @@ def test_a_stored_job_without_an_order_of_ties_keeps_the_input_order(
 def test_a_queued_job_with_a_hyperparameter_without_effect_runs(inline_worker: InlineWorker) -> None:
     """Earlier releases accepted hyperparameters that are refused at submission today."""
     loss = {"name": "lambdarank", "persistence": 0.5}
-    assert inline_worker.trained(inline_worker.add(DATASET, "train"), loss=loss)["model_id"]
+    assert inline_worker.training_result(inline_worker.add(DATASET, "train"), loss=loss)["model_id"]
 
 
 def _trees(model_text: str) -> str:

@@ -11,7 +11,7 @@ from core.data import synthetic_dataset
 from core.jobs import parse
 from core.store import Study, Trial
 from core.store.clock import utc_now
-from core.store.lifecycle.deletion import UPKEEP, DeletionMode, delete_objects
+from core.store.lifecycle.deletion import UNAUDITED_ACTOR, DeletionMode, delete_objects
 from core.store.repositories.studies import TrialResult
 from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
@@ -334,13 +334,13 @@ def test_a_study_protects_the_datasets_that_it_reads_later(
     add_study(inline_worker, dataset_id, validation=validation, test=None, test_dataset_id=test_dataset_id)
     for each in (dataset_id, *others):
         (refused,) = delete_objects(
-            inline_worker.store, KINDS["dataset"], [each], DeletionMode(), UPKEEP
+            inline_worker.store, KINDS["dataset"], [each], DeletionMode(), UNAUDITED_ACTOR
         ).refused
         assert [holder.kind for holder in refused.holders] == ["job", "study"]
 
 
 @pytest.mark.parametrize("ending", ["succeeded", "failed"])
-def test_a_study_whose_test_data_are_gone_fails(
+def test_a_study_without_its_test_data_fails(
     inline_worker: InlineWorker, dataset_id: str, ending: str
 ) -> None:
     """The end of the last trial is recorded, by its worker or by a sweep, although no refit can follow."""

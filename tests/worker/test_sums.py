@@ -35,8 +35,8 @@ def dataset() -> RankingDataset:
 def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, on which trees and a linear scorer are trained."""
     judged_id = inline_worker.add(dataset, "judged")
-    inline_worker.trained(judged_id)
-    inline_worker.trained(judged_id, **LINEAR)
+    inline_worker.training_result(judged_id)
+    inline_worker.training_result(judged_id, **LINEAR)
     return judged_id
 
 
@@ -95,7 +95,7 @@ def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str)
 def test_weights_can_be_fixed(inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str) -> None:
     """Scores are the weighted sum of the members'; the same job makes the same bytes again."""
     spec = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
-    row, sum_model = _model(inline_worker, inline_worker.trained(dataset_id, **spec))
+    row, sum_model = _model(inline_worker, inline_worker.training_result(dataset_id, **spec))
     expected = np.zeros(dataset.n_documents)
     for reference, weight in (("web:1", 0.5), ("net:1", -1.0)):
         with inline_worker.store.read() as tx:

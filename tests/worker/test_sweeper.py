@@ -181,7 +181,9 @@ def test_a_worker_is_listed_until_it_leaves(store: Store, settings: WorkerSettin
         assert tx.workers.live() == []
 
 
-def test_workers_that_reported_before_the_clock_was_set_back(store: Store, settings: WorkerSettings) -> None:
+def test_after_the_clock_is_set_back_only_living_workers_are_listed(
+    store: Store, settings: WorkerSettings
+) -> None:
     """After the clock is set back, a dead worker is not listed, and a living one is after its next report."""
     with store.begin() as tx:
         for name in ("dead", "alive"):
@@ -195,7 +197,9 @@ def test_workers_that_reported_before_the_clock_was_set_back(store: Store, setti
         assert [worker.name for worker in tx.workers.live()] == ["alive"]
 
 
-def test_losses_are_events(store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]) -> None:
+def test_each_lost_worker_has_one_event(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
+) -> None:
     """A worker that lost a job and a worker without recent reports have one event each."""
     lost = claim_job()
     with store.begin() as tx:

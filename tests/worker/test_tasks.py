@@ -41,7 +41,7 @@ def test_every_kind_of_job_has_its_runner() -> None:
     assert set(RUNNERS) == set(JobKind)
 
 
-def test_a_job_that_is_gone_or_ended_is_left_alone(
+def test_a_job_that_is_absent_or_ended_is_left_alone(
     store: Store, settings: WorkerSettings, queue_job: Queue
 ) -> None:
     """A late or repeated message has no effect."""

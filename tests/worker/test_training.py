@@ -34,12 +34,12 @@ def dataset() -> RankingDataset:
 def test_the_second_job_uses_the_caches(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The second job reads no stored Parquet and bins no features, and its model is the same."""
     dataset_id = inline_worker.add(dataset, "d1")
-    first = inline_worker.trained(dataset_id, validation={"fraction": 0.2})
-    before = inline_worker.cached()
+    first = inline_worker.training_result(dataset_id, validation={"fraction": 0.2})
+    before = inline_worker.cache_use_times()
     assert len(before) == 3  # arrays, training bins, validation bins
     inline_worker.store.artifacts.delete("data/d1")
-    second = inline_worker.trained(dataset_id, validation={"fraction": 0.2})
-    after = inline_worker.cached()
+    second = inline_worker.training_result(dataset_id, validation={"fraction": 0.2})
+    after = inline_worker.cache_use_times()
     assert set(after) == set(before)
     assert all(after[entry] > used_at for entry, used_at in before.items())
     assert inline_worker.model_text(second) == inline_worker.model_text(first)
@@ -62,13 +62,13 @@ def test_bootstrap_samples_share_bins_and_differ_by_seed(
     """Bootstrap samples differ only in query weights, so the features are binned once."""
     dataset_id = inline_worker.add(dataset, "d1")
     trees = {
-        inline_worker.model_text(inline_worker.trained(dataset_id, bootstrap=bootstrap, seed=seed)).split(
-            "parameters:"
-        )[0]
+        inline_worker.model_text(
+            inline_worker.training_result(dataset_id, bootstrap=bootstrap, seed=seed)
+        ).split("parameters:")[0]
         for bootstrap, seed in ((False, 1), (False, 2), (True, 1), (True, 2))
     }
     assert len(trees) == 3
-    assert len(inline_worker.cached()) == 2  # arrays, training bins
+    assert len(inline_worker.cache_use_times()) == 2  # arrays, training bins
 
 
 @pytest.mark.long
@@ -90,9 +90,9 @@ def test_models_are_the_same_without_caches(
         {"folds": 4, "fold": 2},
         {"column": "market", "values": ["de"]},
     ):
-        expected = without.model_text(without.trained(dataset_id, validation=validation))
+        expected = without.model_text(without.training_result(dataset_id, validation=validation))
         for _ in range(2):
-            result = inline_worker.trained(dataset_id, validation=validation)
+            result = inline_worker.training_result(dataset_id, validation=validation)
             assert inline_worker.model_text(result) == expected
 
 
@@ -109,22 +109,22 @@ def test_other_parts_and_seeds_do_not_share_bins(
         {"validation": {"folds": 4, "fold": 1}, "seed": 7},
         {"validation": {"folds": 4, "fold": 1}, "test": {"folds": 4, "fold": 1}},
     ):
-        texts.add(inline_worker.model_text(inline_worker.trained(dataset_id, **spec)))
+        texts.add(inline_worker.model_text(inline_worker.training_result(dataset_id, **spec)))
     assert len(texts) == 4
-    assert len(inline_worker.cached()) == 1 + 2 * 4
+    assert len(inline_worker.cache_use_times()) == 1 + 2 * 4
 
 
 def test_a_test_set_is_held_out_first(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The evaluation covers exactly the held-out queries, and the training uses none of them."""
     dataset_id = inline_worker.add(dataset, "d1")
-    result = inline_worker.trained(
+    result = inline_worker.training_result(
         dataset_id, test={"folds": 4, "fold": 1}, validation={"fraction": 0.25}, seed=3
     )
     rest, held_out = fold_queries(dataset, 4, 1, seed=3)
     assert inline_worker.tested_queries(result) == held_out.query_ids
     # The same data in separate files yields the same model.
     training, validation = split_queries(rest, 0.25, seed=3)
-    apart = inline_worker.trained(
+    apart = inline_worker.training_result(
         inline_worker.add(training, "training"),
         validation={"dataset_id": inline_worker.add(validation, "validation")},
         seed=3,
@@ -136,7 +136,7 @@ def test_a_test_set_is_held_out_first(inline_worker: InlineWorker, dataset: Rank
 
 def test_each_validation_query_is_measured(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The model has the values of all metrics by query; their means are those of the best iteration."""
-    result = inline_worker.trained(
+    result = inline_worker.training_result(
         inline_worker.add(dataset, "d1"), validation={"fraction": 0.25}, metrics=["ndcg@5", "map"], seed=3
     )
     with inline_worker.store.read() as tx:
@@ -159,7 +159,10 @@ def test_each_validation_query_is_measured(inline_worker: InlineWorker, dataset:
 def test_a_model_has_the_tags_of_its_training(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """Tags do not affect the model; without validation data, the model has no validation metrics."""
     dataset_id, tags = inline_worker.add(dataset, "d1"), {"grid": "g1", "num_leaves": "7"}
-    results = [inline_worker.trained(dataset_id, tags=tags), inline_worker.trained(dataset_id)]
+    results = [
+        inline_worker.training_result(dataset_id, tags=tags),
+        inline_worker.training_result(dataset_id),
+    ]
     with inline_worker.store.read() as tx:
         tagged, plain = (tx.models.get(result["model_id"]) for result in results)
     assert (tagged.tags, plain.tags, tagged.validation) == (tags, None, None)
@@ -176,11 +179,11 @@ def test_a_model_has_the_chosen_features_only(inline_worker: InlineWorker, datas
     columns = [dataset.feature_names.index(name) for name in names]
     narrow = dataset.with_features(np.ascontiguousarray(dataset.features[:, columns]), names)
     expected = inline_worker.model_text(
-        inline_worker.trained(inline_worker.add(narrow, "d2"), test={"fraction": 0.2})
+        inline_worker.training_result(inline_worker.add(narrow, "d2"), test={"fraction": 0.2})
     )
-    inline_worker.trained(dataset_id, test={"fraction": 0.2})
+    inline_worker.training_result(dataset_id, test={"fraction": 0.2})
     for choice in ({"use": ["f5", "f2", "f4"]}, {"leave_out": ["f1", "f3", "f6"]}):
-        result = inline_worker.trained(dataset_id, test={"fraction": 0.2}, features=choice)
+        result = inline_worker.training_result(dataset_id, test={"fraction": 0.2}, features=choice)
         assert inline_worker.model_text(result) == expected
         with inline_worker.store.read() as tx:
             model = tx.models.get(result["model_id"])
@@ -228,9 +231,9 @@ def test_unknown_features_are_refused(inline_worker: InlineWorker, dataset: Rank
 def test_a_training_continues_a_model(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The base trees come first, the features are equal, and the lineage names the base model."""
     dataset_id = inline_worker.add(dataset, "d1")
-    base = inline_worker.trained(dataset_id, features={"leave_out": ["f3"]}, test={"fraction": 0.2})
+    base = inline_worker.training_result(dataset_id, features={"leave_out": ["f3"]}, test={"fraction": 0.2})
     chosen: dict[str, Any] = {"features": {"leave_out": ["f3"]}, "test": {"fraction": 0.2}}
-    result = inline_worker.trained(dataset_id, init_model="web:1", **chosen)
+    result = inline_worker.training_result(dataset_id, init_model="web:1", **chosen)
     with inline_worker.store.read() as tx:
         first, second = tx.models.get(base["model_id"]), tx.models.get(result["model_id"])
     assert (first.best_iteration, second.best_iteration) == (5, 10)
@@ -254,7 +257,7 @@ def test_a_model_of_other_features_cannot_be_continued(
 ) -> None:
     """The error names the features that the model or the training data lack."""
     dataset_id = inline_worker.add(dataset, "d1")
-    inline_worker.trained(dataset_id, features={"leave_out": ["f3"]})
+    inline_worker.training_result(dataset_id, features={"leave_out": ["f3"]})
     details = {}
     for features in (None, {"leave_out": ["f2", "f3"]}):
         problem = inline_worker.train(dataset_id, init_model="web:1", features=features).problem
@@ -300,10 +303,10 @@ def test_labels_are_mapped_for_the_job(inline_worker: InlineWorker, dataset: Ran
     """The model equals that of the mapped labels, and the held-out queries do not depend on the map."""
     odd = relabelled(dataset, {0: -1, 1: np.nan})
     plain = relabelled(dataset, {1: 0})
-    result = inline_worker.trained(
+    result = inline_worker.training_result(
         inline_worker.add(odd, "odd"), label_map={"-1": 0, "nan": 0}, test={"fraction": 0.2}
     )
-    expected = inline_worker.trained(inline_worker.add(plain, "plain"), test={"fraction": 0.2})
+    expected = inline_worker.training_result(inline_worker.add(plain, "plain"), test={"fraction": 0.2})
     assert inline_worker.model_text(result) == inline_worker.model_text(expected)
     assert inline_worker.tested_queries(result) == inline_worker.tested_queries(expected)
 
@@ -328,7 +331,7 @@ def test_unsuitable_labels_are_refused(
 def test_an_evaluation_maps_labels_too(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """An evaluation refuses labels that metrics cannot use; a ranking job needs no labels."""
     good, bad = inline_worker.add(dataset, "good"), inline_worker.add(relabelled(dataset, {0: -1}), "bad")
-    spec = {"model_id": inline_worker.trained(good)["model_id"], "metrics": ["ndcg@5"]}
+    spec = {"model_id": inline_worker.training_result(good)["model_id"], "metrics": ["ndcg@5"]}
     refused = inline_worker.run("evaluate", bad, **spec)
     assert refused.problem is not None
     assert refused.problem["errors"][0]["pointer"] == "/label_map"
@@ -382,7 +385,7 @@ def test_a_training_stored_before_keeps_its_seeds(
     """Stored trainings have a seed of the loss, 0 by default, in addition to that of the job."""
     spec = {"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 42}
     trained = train(training_spec({**spec, "hyperparameters": SMALL, "metrics": ["ndcg@5"]}), dataset)
-    result = inline_worker.trained(inline_worker.add(dataset, "d1"), **spec)
+    result = inline_worker.training_result(inline_worker.add(dataset, "d1"), **spec)
     assert inline_worker.model_text(result) == trained.model_text
     with inline_worker.store.read() as tx:
         assert tx.models.resolve("web").loss == {"name": "xe-ndcg", "seed": 0}
@@ -440,7 +443,7 @@ def test_features_keep_their_names(inline_worker: InlineWorker, dataset: Ranking
     turned = dataset.with_features(
         np.ascontiguousarray(dataset.features[:, order]), tuple(names[i] for i in order)
     )
-    model_id = inline_worker.trained(inline_worker.add(named, "named"))["model_id"]
+    model_id = inline_worker.training_result(inline_worker.add(named, "named"))["model_id"]
     assert load_model(inline_worker.store, model_id).feature_names == names
     spec = {"model_id": model_id, "metrics": ["ndcg@5"]}
     jobs = [
@@ -453,11 +456,13 @@ def test_features_keep_their_names(inline_worker: InlineWorker, dataset: Ranking
 def test_damaged_arrays_are_read_again(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """Damaged cache files are replaced from the stored dataset."""
     dataset_id = inline_worker.add(dataset, "d1")
-    first = inline_worker.trained(dataset_id)
+    first = inline_worker.training_result(dataset_id)
     for file in (inline_worker.settings.data_dir / "cache" / "arrays").rglob("features.npy"):
         file.write_bytes(b"damage")
-    assert inline_worker.model_text(inline_worker.trained(dataset_id)) == inline_worker.model_text(first)
-    assert inline_worker.cached()
+    assert inline_worker.model_text(inline_worker.training_result(dataset_id)) == inline_worker.model_text(
+        first
+    )
+    assert inline_worker.cache_use_times()
 
 
 def test_a_job_succeeds_without_a_writable_cache(

@@ -214,7 +214,7 @@ def _compare_by_clicks(
     corrected, naive = (
         held_out.values(scores_of(model, "the model", dataset, run.threads)) for model in models
     )
-    comparison = NaiveComparison(metric, role, by_clicks=True, estimated=True, missing=held_out.missing())
+    comparison = NaiveComparison(metric, role, by_clicks=True, estimated=True, missing=held_out.shortfall())
     return _with_test(comparison, corrected, naive, parse_metric(metric))
 
 

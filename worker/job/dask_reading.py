@@ -1,7 +1,7 @@
 """Read the files of a dataset on Dask workers.
 
-Dask reassigns the file of a worker that dies. While a task reads, it polls for its cancellation, so that it
-ends soon after its job.
+Dask reassigns the file of a worker that dies. A task polls for cancellation
+while it reads, and ends soon after its job.
 """
 
 import asyncio

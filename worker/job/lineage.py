@@ -58,7 +58,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 def processors_of(run: JobRun) -> list[str]:
     """Return the types of processors that a training ran on, those of earlier attempts first.
 
-    They are more than one if an earlier attempt, a rank or a helper job ran on a machine of another type.
+    There are several types if an earlier attempt, a rank or a helper job ran on a machine of another type.
     """
     earlier = (run.reporter.checkpoint or {}).get("processors", ())  # absent from earlier releases
     return [*dict.fromkeys([*earlier, processor()[0], *sorted(run.other_processors)])]

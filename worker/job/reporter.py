@@ -23,7 +23,7 @@ Values = dict[str, Any]
 class Reporter:
     """Collector of the reports of one job.
 
-    It writes a new phase immediately, and progress at most once per interval.
+    The reporter writes a new phase immediately, and progress at most once per interval.
 
     Args:
         lease: Lease of the job.

@@ -34,8 +34,8 @@ def write_stored_lists(run: JobRun, source: Mapping[str, Any], path: Path) -> No
 def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
     """Write the rankings of a period as sessions.
 
-    A ranking without a user has its session as the user. If several versions served, ranks depend on which
-    version answered; its probability is unknown, so that documents have no propensities.
+    A ranking without a user has its session as the user. If several versions served, ranks depend on the
+    version that answered. The probability of each version is unknown, so that documents have no propensities.
 
     Raises:
         DatasetError: No ranking of the period was stored.

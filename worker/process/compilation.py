@@ -9,7 +9,7 @@ import structlog
 
 from core.errors import RankeryError
 from core.store import Store
-from core.warm_up import Progress, compile_kernels, missing
+from core.warm_up import Progress, compile_kernels, missing_parts
 from core.worker_health import COMPILING, WorkerHealth, WorkerHealthFile
 from worker.process.shutdown import StopFlag
 from worker.settings import WorkerSettings
@@ -29,7 +29,7 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
     Raises:
         KernelsNotReady: A kernel cannot be compiled.
     """
-    if not settings.compile_ahead or not missing():
+    if not settings.compile_ahead or not missing_parts():
         return
     started_at, report = time.monotonic(), CompilationReport(settings, lanes)
     try:

@@ -12,7 +12,7 @@ from core.polling import polling
 from core.store import Store
 from core.subprocesses import die_with_parent
 from core.telemetry import start_tracing
-from core.warm_up import missing, warm_up
+from core.warm_up import missing_parts, warm_up
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
 from worker.settings import WorkerSettings
@@ -56,7 +56,7 @@ class PoolProcess:
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         if self._settings.compile_ahead:
             with _exit_on_stop(self._stop):
-                warm_up(missing())
+                warm_up(missing_parts())
         _LOG.info("worker.ready", worker=self._process_name)
 
     def run_jobs(self, job_id: str) -> None:

@@ -19,5 +19,5 @@ class StopFlag:
         self._memory[0] = 1
 
     def is_set(self) -> bool:
-        """Return whether the flag is set."""
+        """Return whether any process has set the flag."""
         return self._memory[0] == 1

@@ -90,7 +90,7 @@ class RankSubprocess:
 def rank_environment(threads: int) -> dict[str, str]:
     """Return the environment of a rank, with its number of threads.
 
-    It has no credentials: ranks only read URLs that their driver signs.
+    The environment has no credentials: ranks only read URLs that their driver signs.
     """
     return {
         **module_environment(harmless_environment()),

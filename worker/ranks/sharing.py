@@ -182,7 +182,7 @@ class Sharing:
 def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes: float | None) -> None:
     """Raise if a shard needs more than its machine or the job's limit allows.
 
-    Also raise if the shards on one machine together need more than it has.
+    Also raise if the shards on one machine together need more memory than the machine has.
 
     Args:
         members: Ranks.

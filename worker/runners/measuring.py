@@ -84,8 +84,8 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     model = load_model(run.store, model_id)
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    alignment_warnings = alignment_findings(spec, spec.system.name, model, loaded)
-    findings = [asdict(finding) for finding in alignment_warnings] or None
+    absent_features = alignment_findings(spec, spec.system.name, model, loaded)
+    findings = [asdict(finding) for finding in absent_features] or None
     run.reporter.report(findings=findings)
     dataset = model.align(apply_label_map(spec.measures, loaded, None))
     run.reporter.phase("shuffling features")

@@ -20,7 +20,7 @@ class Limit:
         name: Name of the limit.
         bounds: Description of the limited quantity, with its unit.
         default: Default value.
-        setting: Field of `ApiSettings` that changes it, None for a constant.
+        setting: Field of `ApiSettings` that changes the value, None for a constant.
     """
 
     name: str

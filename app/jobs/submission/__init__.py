@@ -21,11 +21,23 @@ from app.jobs.requests.measuring import (
     RankDatasetRequest,
 )
 from app.jobs.requests.training import TrainRequest
-from app.jobs.submission.automatic import automatic_training
-from app.jobs.submission.clicks import click_model, counterfactual, judging, propensity, simulation
-from app.jobs.submission.measuring import comparison, drift, evaluation, inspection, ranking
-from app.jobs.submission.repeats import check_repeats, check_seed_has_effect, repeated
-from app.jobs.submission.training import training
+from app.jobs.submission.automatic import resolve_automatic_training
+from app.jobs.submission.clicks import (
+    resolve_click_model,
+    resolve_counterfactual,
+    resolve_judging,
+    resolve_propensity,
+    resolve_simulation,
+)
+from app.jobs.submission.measuring import (
+    resolve_comparison,
+    resolve_drift,
+    resolve_evaluation,
+    resolve_inspection,
+    resolve_ranking,
+)
+from app.jobs.submission.repeats import check_repeats, check_seed_has_effect, repeated_requests
+from app.jobs.submission.training import resolve_training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import JobSpec
 from core.store import Job, Transaction
@@ -35,18 +47,18 @@ from core.store.repositories.projects import Labels
 # For each kind of request, the function that validates it and returns the resolved specification of its job.
 _RESOLVERS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = MappingProxyType(
     {
-        TrainRequest: training,
-        AutoTrainRequest: automatic_training,
-        EvaluateRequest: evaluation,
-        RankDatasetRequest: ranking,
-        CompareRequest: comparison,
-        InspectRequest: inspection,
-        DriftRequest: drift,
-        ClickModelRequest: click_model,
-        JudgeRequest: judging,
-        CounterfactualRequest: counterfactual,
-        PropensityRequest: propensity,
-        SimulateClicksRequest: simulation,
+        TrainRequest: resolve_training,
+        AutoTrainRequest: resolve_automatic_training,
+        EvaluateRequest: resolve_evaluation,
+        RankDatasetRequest: resolve_ranking,
+        CompareRequest: resolve_comparison,
+        InspectRequest: resolve_inspection,
+        DriftRequest: resolve_drift,
+        ClickModelRequest: resolve_click_model,
+        JudgeRequest: resolve_judging,
+        CounterfactualRequest: resolve_counterfactual,
+        PropensityRequest: resolve_propensity,
+        SimulateClicksRequest: resolve_simulation,
     }
 )
 
@@ -79,8 +91,8 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
             if batch.repeats is None or not isinstance(request, TrainRequest):
                 resolved.append((_resolve(tx, request), request.labels()))
                 continue
-            copies = repeated(request, batch.repeats, now)
-            repeats = [training(tx, each) for each in copies]
+            copies = repeated_requests(request, batch.repeats, now)
+            repeats = [resolve_training(tx, each) for each in copies]
             check_seed_has_effect(repeats[0])  # repeats differ only in their seed
             resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]
         except InvalidInput as invalid:

@@ -8,8 +8,8 @@ from app.jobs.submission.checks import (
     conventions_of,
     has_no_features,
     label_map_problems,
+    metric_problems,
     require_ready,
-    unknown_metric,
 )
 from core.autotrain.portfolio import portfolio
 from core.errors import InputProblem, InvalidInput
@@ -17,7 +17,7 @@ from core.jobs.auto_train import AutoTrainJob
 from core.store import Dataset, Transaction
 
 
-def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
+def resolve_automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
     """Check a request for an automatic training, and return its job specification.
 
     Raises:
@@ -26,7 +26,7 @@ def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJ
         WrongState: A dataset is not ready.
     """
     problems = [
-        *unknown_metric("/metric", request.metric),
+        *metric_problems("/metric", request.metric),
         *label_map_problems(request.label_map),
         *_candidate_problems(request),
     ]

@@ -11,7 +11,7 @@ from core.store import Dataset, Transaction
 from core.training.labels import check_job_labels
 
 
-def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
+def repeated_metric_problems(metrics: Sequence[str]) -> Iterable[InputProblem]:
     """Return the problems of metrics that are listed twice."""
     return [
         InputProblem(f"/metrics/{i}", f"{metric!r} is listed twice")
@@ -20,13 +20,13 @@ def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
     ]
 
 
-def unknown_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
+def metrics_problems(metrics: Sequence[str]) -> Iterable[InputProblem]:
     """Yield the problems of unknown metrics."""
     for i, metric in enumerate(metrics):
-        yield from unknown_metric(f"/metrics/{i}", metric)
+        yield from metric_problems(f"/metrics/{i}", metric)
 
 
-def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
+def metric_problems(pointer: str, metric: str) -> Iterable[InputProblem]:
     """Yield the problem of a metric if it is unknown."""
     try:
         parse_metric(metric)
@@ -34,7 +34,7 @@ def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
         yield InputProblem(pointer, invalid.problems[0].detail)
 
 
-def metric_without_differences(pointer: str, metric: str) -> Iterable[InputProblem]:
+def compared_metric_problems(pointer: str, metric: str) -> Iterable[InputProblem]:
     """Yield the problem of a metric if it is unknown or has no mean difference."""
     try:
         check_differences(metric)

@@ -10,7 +10,7 @@ from app.jobs.requests.clicks import (
 )
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
-from app.jobs.submission.measuring import check_features, systems_named
+from app.jobs.submission.measuring import check_features, resolve_systems
 from core.clicks.counterfactual import rank_weights
 from core.clicks.propensities import FEATURE_METHODS, relative_errors
 from core.clicks.users import PRESETS
@@ -28,7 +28,7 @@ from core.store import Transaction
 from core.stored import Json
 
 
-def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
+def resolve_click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
     """Check a request to estimate click models, and return its job specification.
 
     Raises:
@@ -42,7 +42,7 @@ def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
     return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
 
 
-def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
+def resolve_judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
     """Check a request for judgments, record the pending dataset, and return the job specification.
 
     Raises:
@@ -66,7 +66,7 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
     return JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
 
 
-def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
+def resolve_propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
     """Check a request to estimate propensities, and return its job specification.
 
     Raises:
@@ -87,7 +87,7 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
     return PropensityJob.from_json(values)
 
 
-def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
+def resolve_simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
     """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
@@ -158,7 +158,7 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})
 
 
-def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
+def resolve_counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
     """Check a request for a counterfactual evaluation, and return its job specification.
 
     Raises:
@@ -167,7 +167,7 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
         WrongState: The log or the dataset is not ready.
     """
     estimation = checked_estimation(tx, request)
-    systems = systems_named(tx, request.systems)
+    systems = resolve_systems(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
     return CounterfactualJob.from_json({**estimation, "systems": systems})
@@ -226,7 +226,7 @@ def _check_clicked_ranks(
 
 
 def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], list[float] | None]:
-    """Return the propensities of a job, with their errors unless they are those of a simulation."""
+    """Return the propensities of a job, with their errors; propensities of a simulation have no errors."""
     result = tx.jobs.get(job_id).result or {}
     propensities = (result.get("truth") or result).get("propensities")
     if not propensities:

@@ -14,14 +14,14 @@ from app.jobs.requests.measuring import (
 )
 from app.jobs.submission.checks import (
     check_dataset_labels,
+    compared_metric_problems,
     conventions_of,
     has_no_features,
     ineffective_parameter_problems,
     label_map_problems,
-    metric_without_differences,
-    repeated_metrics,
+    metrics_problems,
+    repeated_metric_problems,
     require_ready,
-    unknown_metrics,
 )
 from core.drift import smallest_p
 from core.errors import InputProblem, InvalidInput
@@ -32,7 +32,7 @@ from core.metrics import Conventions
 from core.store import Dataset, Transaction
 
 
-def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
+def resolve_evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
     """Check a request to evaluate a model or a ranking, and return its job specification.
 
     Raises:
@@ -49,7 +49,7 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
         problems += _loss_problems(request.diagnostics.loss.model_dump(mode="json"))
     contract = _checked_contract(request, problems)
     if request.model is not None:
-        system = model_named(tx, request.model)
+        system = resolve_model(tx, request.model)
     else:
         system = _ranking_fields(tx, RankingSystem(ranking_id=str(request.ranking_id)))
     _check_data(tx, request, contract, [system])
@@ -60,20 +60,20 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
     return EvaluateJob.from_json(spec)
 
 
-def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
+def resolve_ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
     """Check a request to rank a dataset, and return its job specification.
 
     Raises:
         NotFound: The dataset or model does not exist.
         WrongState: The dataset is not ready.
     """
-    system = model_named(tx, request.model)
+    system = resolve_model(tx, request.model)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
     return RankJob.from_json({**request.model_dump(mode="json"), **system})
 
 
-def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
+def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     """Check a request to compare systems, and return its job specification.
 
     Raises:
@@ -84,7 +84,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     problems: list[InputProblem] = []
     contract = _checked_contract(request, problems)
     for i, metric in enumerate(request.metrics):
-        problems += metric_without_differences(f"/metrics/{i}", metric)
+        problems += compared_metric_problems(f"/metrics/{i}", metric)
     if request.reference is not None and request.reference >= len(request.systems):
         problems.append(
             InputProblem("/reference", f"must be below {len(request.systems)}, the number of systems")
@@ -106,8 +106,8 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
 def _checked_contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
     contract = conventions_of(request.contract, problems)
     problems += [
-        *repeated_metrics(request.metrics),
-        *unknown_metrics(request.metrics),
+        *repeated_metric_problems(request.metrics),
+        *metrics_problems(request.metrics),
         *label_map_problems(request.label_map),
     ]
     if problems:
@@ -143,7 +143,7 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
     return ineffective_parameter_problems(loss_function, "/diagnostics/loss")
 
 
-def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
+def resolve_systems(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
     """Return the systems for a job specification, with unique names.
 
     Raises:
@@ -156,10 +156,10 @@ def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSyst
 
 
 def _system_fields(tx: Transaction, system: ModelSystem | RankingSystem) -> Json:
-    return model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking_fields(tx, system)
+    return resolve_model(tx, system.model) if isinstance(system, ModelSystem) else _ranking_fields(tx, system)
 
 
-def model_named(tx: Transaction, ref: str) -> Json:
+def resolve_model(tx: Transaction, ref: str) -> Json:
     """Return the fields of a model in a job specification.
 
     Raises:
@@ -209,7 +209,7 @@ def _name_uniquely(systems: list[Json]) -> None:
             system["system"] = f"{name} ({system_id})"
 
 
-def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
+def resolve_inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
     """Check a request to inspect a model, and return its job specification.
 
     Raises:
@@ -217,9 +217,9 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
         NotFound: The dataset or model does not exist.
         WrongState: The dataset is not ready.
     """
-    problems = [*metric_without_differences("/metric", request.metric)]
+    problems = [*compared_metric_problems("/metric", request.metric)]
     contract = conventions_of(request.contract, problems)
-    system = model_named(tx, request.model)
+    system = resolve_model(tx, request.model)
     model_features = tx.models.get(system["model_id"]).feature_names
     problems += [
         *label_map_problems(request.label_map),
@@ -245,16 +245,16 @@ def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> It
             yield InputProblem(pointer, f"{name[:40]!r} is listed twice")
 
 
-def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
+def resolve_drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     """Check a request for a drift report, and return its job specification.
 
     Raises:
-        InvalidInput: There is no dataset to compare with, it has no features, or a threshold cannot be
-            reached.
+        InvalidInput: There is no dataset to compare with, the dataset has no features, or a threshold cannot
+            be reached.
         NotFound: The model or the dataset does not exist.
         WrongState: The dataset is not ready.
     """
-    system = model_named(tx, request.model)
+    system = resolve_model(tx, request.model)
     model = tx.models.get(system["model_id"])
     datasets = DriftJob.reference_datasets(
         request.dataset_id, model.dataset_id, model.lineage, tx.datasets.exists

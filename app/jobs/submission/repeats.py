@@ -48,7 +48,9 @@ def _repeat_problems(pointer: str, request: TrainRequest, repeats: RepeatsReques
         yield InputProblem(f"{pointer}/tags", f"must be at most {MAX_TAGS - 2} tags, since repeats add two")
 
 
-def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> Sequence[TrainRequest]:
+def repeated_requests(
+    request: TrainRequest, repeats: RepeatsRequest, now: datetime
+) -> Sequence[TrainRequest]:
     """Return a copy of a request for each repeat, with its seed, and tagged with its number."""
     tags = {GRID_TAG: f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S}"} | request.tags
     sampling = {"bootstrap": True} if repeats.by == "bootstrap" else {}

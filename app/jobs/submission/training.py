@@ -11,7 +11,7 @@ from app.jobs.submission.checks import (
     has_no_features,
     ineffective_parameter_problems,
     label_map_problems,
-    repeated_metrics,
+    repeated_metric_problems,
     require_ready,
 )
 from app.jobs.submission.clicks import with_propensities
@@ -31,7 +31,7 @@ from core.training.distribution import Distribution, distribution_problems
 from core.training.spec import check_numeric, scorer_json
 
 
-def training(tx: Transaction, request: TrainRequest) -> TrainJob:
+def resolve_training(tx: Transaction, request: TrainRequest) -> TrainJob:
     """Check a training request by itself and against its datasets, and return its job specification.
 
     Raises:
@@ -141,7 +141,7 @@ def _categorical_features(tx: Transaction, model: Model) -> set[str] | None:
 
 def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     problems = [
-        *repeated_metrics(request.metrics),
+        *repeated_metric_problems(request.metrics),
         *_data_problems(request),
         *label_map_problems(request.label_map),
         *_feature_problems(request),

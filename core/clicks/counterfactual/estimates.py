@@ -37,7 +37,7 @@ class MinimumSupport:
     largest_weight: float = 0.1
     clusters: int = MIN_ROWS
 
-    def missing(self, size: float, largest: float, unsupported: float, clusters: int) -> str | None:
+    def shortfall(self, size: float, largest: float, unsupported: float, clusters: int) -> str | None:
         """Return the reason why a sample has too little support, or None."""
         if clusters < self.clusters:
             return f"the number of independent users or lists is {clusters}, below {self.clusters}"
@@ -185,8 +185,8 @@ def evaluate_rankings(
         lower, upper = reported_interval(*interval_of(resampled, n_clusters))
         name = LOGGED if ranking is None else ranking.name
         size, largest = effective_size_and_largest_share(rows.weights)
-        missing = floor.missing(size, largest, rows.unsupported, n_clusters)
-        support = (size, largest, rows.clipped, rows.unsupported, missing)
+        shortfall = floor.shortfall(size, largest, rows.unsupported, n_clusters)
+        support = (size, largest, rows.clipped, rows.unsupported, shortfall)
         return ResampledEstimate(SystemEstimate(name, value, lower, upper, *support), resampled, rows.zeros)
 
     return Estimates(common.n_lists, n_clusters, [estimated(ranking) for ranking in (None, *rankings)])

@@ -48,10 +48,10 @@ class HeldOutClicks:
         sums = np.bincount(queries[clicked], weights=rank_weights * self._weights, minlength=len(lengths))
         return np.asarray(sums, np.float64)
 
-    def missing(self) -> str | None:
+    def shortfall(self) -> str | None:
         """Return the reason why the clicks support no verdict, or None."""
         size, largest = effective_size_and_largest_share(self._weights)
-        return MinimumSupport().missing(size, largest, 0.0, self.dataset.n_queries)
+        return MinimumSupport().shortfall(size, largest, 0.0, self.dataset.n_queries)
 
     @cached_property
     def _weights(self) -> Float64Array:

@@ -82,11 +82,11 @@ def _difference(
     a, b = first.estimate, second.estimate
     lower, upper = interval_of(second.resampled - first.resampled, clusters)
     value, corrected = b.value - a.value, _unclipped_estimate(second) - _unclipped_estimate(first)
-    missing = next((system for system in (a, b) if system.missing), None)
+    unsupported = next((system for system in (a, b) if system.missing), None)
     numbers = _difference_text(metric, value, lower, upper)
     better: str | None = None
-    if missing:
-        sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
+    if unsupported:
+        sentence = f"No verdict on {b.name} against {a.name}: for {unsupported.name}, {unsupported.missing}."
     elif (lower > 0.0 or upper < 0.0) and value * corrected < 0.0:
         sentence = (
             f"No verdict on {b.name} against {a.name}: {numbers}, but {_unreliable_shares(a, b)}, which may"
@@ -138,9 +138,8 @@ def admits_by_estimates(
     """Return whether estimates allow a challenger to replace a champion, and the reason.
 
     The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only a
-    significantly better challenger. Without enough support in the log, no challenger is admitted, nor is one
-    whose difference would be below −`margin` without clipping, if unsupported documents were as good as the
-    others.
+    significantly better challenger. Without enough support in the log, no challenger is admitted. The
+    difference must also be above −`margin` without clipping, if unsupported documents are as good as others.
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.

@@ -74,8 +74,8 @@ def _closed_form(spec: ClickModelSpec, sums: PairSums, by_rank: Float64Array) ->
     prior = spec.prior
     if spec.model == "coec":
         rates = ratio(by_rank[:, RANK_CLICKS], by_rank[:, RANK_TRIALS], (0.0, 0.0))
-        # Pseudo-clicks are added to clicks and expected clicks, which shrinks the quotient towards 1. It may
-        # be above 1, being no probability.
+        # Pseudo-clicks are added to clicks and expected clicks, which shrinks the quotient towards 1. The
+        # quotient may be above 1, being no probability.
         return Parameters(sums.attractiveness((prior[0], 0.0), np.inf), examination=rates[1:])
     parameters = Parameters(sums.attractiveness(prior, CAP))
     if spec.model == "sdbn":

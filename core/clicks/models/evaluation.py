@@ -168,8 +168,9 @@ def compare_click_models(
     """Estimate models on a part of the lists and compare them on the held-out part.
 
     Log-likelihoods are compared list by list. Intervals are by Student's t with the standard error of the
-    jackknife over users, which also suits users with different numbers of lists (Cameron and Miller 2015,
-    section VI.B). The Bonferroni correction counts all pairs of models, since the best is chosen from data.
+    jackknife over users. The jackknife also suits users with different numbers of lists (Cameron and Miller
+    2015, section VI.B). The Bonferroni correction counts all pairs of models, since the best is chosen from
+    data.
 
     Args:
         log: The log.

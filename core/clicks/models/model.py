@@ -86,8 +86,8 @@ class ClickModel:
     def relevance(self) -> Float64Array:
         """Return the relevance of each pair, (n_pairs,).
 
-        It is ασ with satisfaction, αθ₁ for `pbm` and `ubm`, else α. Attractiveness and examination are
-        identified up to a common factor; αθ₁ is α scaled such that θ₁ = 1.
+        The relevance is ασ with satisfaction, αθ₁ for `pbm` and `ubm`, else α. Attractiveness and examination
+        are identified up to a common factor; αθ₁ is α scaled such that θ₁ = 1.
         """
         parameters = self.parameters
         if parameters.satisfaction is not None:

@@ -124,7 +124,7 @@ class ClickModelSpec:
 
     @property
     def kind(self) -> ModelKind:
-        """Return the kind of the click model."""
+        """Return the entry of `MODELS` for the model's name."""
         return MODELS[self.model]
 
     @property

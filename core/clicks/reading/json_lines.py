@@ -66,7 +66,7 @@ def text_of(value: Json, *names: str) -> str | None:
     return next((text for text in texts if text is not None), None)
 
 
-def name_of(value: Json, *names: str) -> str | None:
+def non_blank_text_of(value: Json, *names: str) -> str | None:
     """Return the first of some members that is a number or a text other than blanks, as text, or None."""
     texts = (text_of(value, name) for name in names)
     return next((text for text in texts if text and not text.isspace()), None)

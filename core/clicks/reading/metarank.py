@@ -4,7 +4,14 @@ Source: docs.metarank.ai/reference/event-schema.
 """
 
 from core.clicks.reading.builder import LogBuilder
-from core.clicks.reading.json_lines import InvalidLine, Json, list_in, name_of, required_text, text_of
+from core.clicks.reading.json_lines import (
+    InvalidLine,
+    Json,
+    list_in,
+    non_blank_text_of,
+    required_text,
+    text_of,
+)
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.spool import IMPRESSION, NO_RANK
 from core.clicks.reading.times import time_of
@@ -47,7 +54,7 @@ class MetarankReader:
             number,
             query=self._query(value),
             time=time_of(value.get("timestamp")),
-            user=name_of(value, "user", "session"),
+            user=non_blank_text_of(value, "user", "session"),
         )
         items = list_in(value, "items")
         for rank, item in enumerate(items, start=builder.first_rank):

@@ -66,8 +66,8 @@ def read_click_log(
 ) -> LogReading:
     """Read files of one click log, and write its columns into an empty folder.
 
-    Memory holds the names of queries, documents, users and lists, the columns of lists, the distinct pairs
-    of query and document, and the pair of each action. Rows are on disk.
+    Rows are on disk. Memory holds the names of queries, documents, users and lists, and the columns of lists.
+    Memory also holds the distinct pairs of query and document, and the pair of each action.
 
     Args:
         files: Files of one format, in their order.

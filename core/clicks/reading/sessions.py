@@ -9,7 +9,7 @@ from core.clicks.reading.json_lines import (
     Json,
     json_text,
     list_in,
-    name_of,
+    non_blank_text_of,
     required_text,
     text_of,
     texts_in,
@@ -55,8 +55,8 @@ class SessionReader:
             number,
             query=ONE_QUERY if query is None else query,
             time=time_of(value.get("time")),
-            user=name_of(value, "user"),
-            version=name_of(value, "version"),
+            user=non_blank_text_of(value, "user"),
+            version=non_blank_text_of(value, "version"),
         )
         for position, document in enumerate(documents):
             self._read_document(number, position, document)

@@ -8,7 +8,7 @@ from core.clicks.reading.json_lines import (
     InvalidLine,
     Json,
     document_of,
-    name_of,
+    non_blank_text_of,
     object_in,
     required_text,
     text_of,
@@ -24,8 +24,8 @@ _BULK_ACTIONS = ("index", "create")
 class UbiReader:
     """Reads the lines of `ubi_queries` and `ubi_events`, also as bodies of bulk requests or search hits.
 
-    A list has the impressions of one `query_id`: its impression events, or its `query_response_hit_ids` if it
-    has no such events. The query is the `user_query` of the query or of any of its events.
+    A list has the impressions of one `query_id`: the impression events, or without any the
+    `query_response_hit_ids`. The query is the `user_query` of the query or of any of its events.
 
     Args:
         builder: Builder of the log.
@@ -57,7 +57,7 @@ class UbiReader:
             number,
             query=text_of(value, "user_query"),
             time=time_of(value.get("timestamp")),
-            user=name_of(value, "client_id", "user_id"),
+            user=non_blank_text_of(value, "client_id", "user_id"),
         )
         for position, hit in enumerate(texts_in(value, "query_response_hit_ids", "ids of documents")):
             builder.add_row(number, hit, position, HIT)
@@ -82,7 +82,7 @@ class UbiReader:
             number,
             query=query,
             time=time_of(value.get("timestamp")),
-            user=name_of(value, "client_id", "user_id"),
+            user=non_blank_text_of(value, "client_id", "user_id"),
         )
         if action_code < IMPRESSION:
             return

@@ -1,1 +1,1 @@
-"""Read several files one by one, and join them to one dataset."""
+"""Read several files one after another, and join them to one dataset."""

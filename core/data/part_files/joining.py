@@ -156,7 +156,7 @@ def _grouping_and_scattered(
     by the part's runs, which are in the order of the file.
 
     Returns:
-        The grouping; and for each query that is not contiguous: its index, the row after its first run, and
+        The grouping; and for each query that is not contiguous: position, the row after its first run, and
         the row at which it continues.
     """
     grouping = _grouped(parts, [(part.query_boundaries[:-1], part.query_ids) for part in parts])

@@ -19,7 +19,7 @@ from core.types import Int64Array, OnProgress
 class Part:
     """The judged documents of one file, sorted by query, and the original positions of its queries.
 
-    It holds plain values and arrays only, as a Dask worker sends it to the process that joins the parts.
+    A part holds plain values and arrays only, as a Dask worker sends it to the process that joins the parts.
 
     Attributes:
         file: Name of the file.
@@ -32,7 +32,7 @@ class Part:
         query_boundaries: int64 (n_queries + 1,).
         run_queries: int64 (n_runs,) position of the query of each run of rows of the file.
         run_starts: int64 (n_runs,) first row of each run.
-        named: bool (n_documents,) whether the file has an id of the document; None for tables without a
+        named: bool (n_documents,) whether the file gives an id to the document; None for tables without a
             document column.
         several_spellings: The ids of queries that the file spells in several ways.
         rows: uint8, the part as a Parquet file, as `write_parquet` writes it.

@@ -20,7 +20,7 @@ _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _MAX_FLOAT64 = np.finfo(np.float64).max
 _WHOLE = 2.0**53  # below it float64 represents every whole number
-STRINGS = (
+STRING_CHECKS = (
     types.is_string,
     types.is_large_string,
     types.is_string_view,
@@ -28,14 +28,14 @@ STRINGS = (
     types.is_large_binary,
     types.is_binary_view,
 )
-_TEXTS = (
-    *STRINGS,
+_TEXT_CHECKS = (
+    *STRING_CHECKS,
     types.is_fixed_size_binary,
     types.is_date,
     types.is_timestamp,
     types.is_time,
 )
-_LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+_LIST_CHECKS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 
 
 @cache
@@ -49,7 +49,7 @@ def kind_of(type: Any) -> Kind:
     if types.is_dictionary(type):
         kind = kind_of(type.value_type)
         return "other" if kind == "list" else kind
-    if any(is_list(type) for is_list in _LISTS):
+    if any(is_list(type) for is_list in _LIST_CHECKS):
         return "list" if kind_of(type.value_type) == "number" else "other"
     if (
         types.is_integer(type)
@@ -59,7 +59,7 @@ def kind_of(type: Any) -> Kind:
         or types.is_null(type)
     ):
         return "number"
-    return "text" if any(is_text(type) for is_text in _TEXTS) else "other"
+    return "text" if any(is_text(type) for is_text in _TEXT_CHECKS) else "other"
 
 
 def kind_of_texts(column: Any) -> Kind:

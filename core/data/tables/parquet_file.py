@@ -14,7 +14,7 @@ import pyarrow.types as types
 from core.data.compression import Bytes
 from core.data.options import Limits
 from core.data.parquet_footer import ColumnSummary, column_summaries, read_footer
-from core.data.tables.cells import STRINGS, Kind, kind_of
+from core.data.tables.cells import STRING_CHECKS, Kind, kind_of
 from core.data.tables.number_lists import list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
@@ -35,8 +35,8 @@ class ParquetTable:
     """Rows of a Parquet file; see `Table`. Line numbers are row numbers, from 1.
 
     Texts are read as dictionary arrays. A long text that every row repeats takes few bytes of the file, so
-    its size is checked before it is expanded in memory. Arrow reads delta-encoded texts expanded only. Their
-    batches have few rows, so that they are small even if each row repeats the longest possible text.
+    its size is checked before it is expanded in memory. Arrow always expands delta-encoded texts. Batches of
+    such columns have few rows, so that they are small even if each row repeats the longest possible text.
 
     Attributes:
         schema: Schema with the metadata of the file.
@@ -190,7 +190,7 @@ class ParquetTable:
 
 
 def _is_string(type: Any) -> bool:
-    return any(is_one(type) for is_one in STRINGS)
+    return any(is_one(type) for is_one in STRING_CHECKS)
 
 
 def _joined(batches: Sequence[Any], names: Sequence[str]) -> list[Any]:

@@ -20,8 +20,8 @@ def record_stop(text: Text, at: int, delimiter: int) -> tuple[int, int, int]:
     """Find the end of the record at `at`.
 
     Returns:
-        The position of its line break, the number of line breaks in quoted fields, and the position of an
-        unclosed quote, or -1. Without a line break, its position is the size of the text.
+        The position of the record's line break, or the size of the text if there is none. Then the number of
+        line breaks in quoted fields, and the position of an unclosed quote, or -1.
     """
     breaks = 0
     field_starts = True

@@ -67,7 +67,7 @@ class WordColumns:
         )
 
     def texts(self, name: str) -> Texts:
-        """Return the words of a column."""
+        """Return the words of a column, one for each line."""
         column = self._names.index(name)
         starts = self._starts[column]
         return span_texts(self._source, starts, (self._stops[column] - starts).astype(np.int32))

@@ -33,8 +33,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position. Mistakes are a line without four words,
-            a relevance that is not a finite float32 number, an invalid id, or a document that is judged twice
-            for a query.
+            an invalid id, a relevance that is not a finite float32 number, or a repeated document of a query.
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MAX_FLOAT32)

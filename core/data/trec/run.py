@@ -71,8 +71,8 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position. Mistakes are a line of fewer than six
-            words, a query id with blanks, a score that is not finite, an invalid id, or a document that is
-            repeated within a query.
+            words, an invalid id, a query id with blanks, a score that is not finite, or a repeated document
+            of a query.
         OSError: The file cannot be opened.
     """
     file = name or Path(path).name

@@ -15,7 +15,7 @@ def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
         return False
     one = np.uint64(1)
     alone = at + one == word_stop(text, at, size)
-    words, iteration = 0, False
+    words, has_iteration = 0, False  # the second word of a judgment, TREC's unused iteration
     while at < size and text[at] != LINE_FEED:
         if is_blank(text[at]):
             at += one
@@ -24,11 +24,11 @@ def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
         words += 1
         if words == 2:
             last = text[stop - one]
-            iteration = (stop == at + one and (last == 48 or last == 49)) or (  # 0, 1
+            has_iteration = (stop == at + one and (last == 48 or last == 49)) or (  # 0, 1
                 stop == at + np.uint64(2) and text[at] == 81 and last == 48  # Q0
             )
         at = stop
-    return alone or words != 4 or not iteration
+    return alone or words != 4 or not has_iteration
 
 
 @exact_bare

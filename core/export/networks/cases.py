@@ -33,9 +33,10 @@ def edge_cases(
 ) -> Float32Array:
     """Replace features of documents by extreme values.
 
-    Extreme values are the centre of a feature, values up to a thousand deviations from it, knots and their
-    neighbouring float32 numbers, 0 and values close to 0. Engines in float64 also get the largest
-    float32, at which float32 engines would overflow. Engines that accept infinities get them, too.
+    Extreme values are the centre of a feature, values up to a thousand deviations from the centre, 0 and
+    values close to 0. Knots and their neighbouring float32 numbers are used, too. Engines in float64 also get
+    the largest float32, at which float32 engines would overflow. Engines that accept infinities get them,
+    too.
 
     Args:
         source: The model.

@@ -47,7 +47,7 @@ class ScoredExport(Export, Generic[E]):
         return NeighbourParity(0, 0, 0, 0, ())
 
     def notes(self) -> list[str]:
-        """Return what the comparison of documents cannot show; the default is for models without trees."""
+        """Return notes on limits of the comparison of documents; the default is for models without trees."""
         return []
 
 

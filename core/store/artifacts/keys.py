@@ -80,7 +80,7 @@ def comparison_key(comparison_id: str) -> str:
 
 
 def ranking_key(ranking_id: str) -> str:
-    """Return the key of a ranking."""
+    """Return the key of the order of a ranking's documents, as Parquet."""
     return f"rankings/{ranking_id}/ranking.parquet"
 
 
@@ -103,7 +103,7 @@ def samples_key(samples_id: str) -> str:
 
 
 def run_key(upload_id: str) -> str:
-    """Return the key of an uploaded run."""
+    """Return the key of a run file as uploaded."""
     return f"{run_folder(upload_id)}/upload"
 
 
@@ -123,7 +123,7 @@ def folds_key(model_id: str) -> str:
 
 
 def model_upload_key(upload_id: str) -> str:
-    """Return the key of an uploaded model."""
+    """Return the key of a model file that was uploaded for import."""
     return f"{model_upload_folder(upload_id)}/upload"
 
 

@@ -64,7 +64,7 @@ class Actor:
 
 
 # The actor that purges expired objects of the trash; the audit log already has their deletions.
-UPKEEP = Actor(is_audited=False)
+UNAUDITED_ACTOR = Actor(is_audited=False)
 
 
 @dataclass
@@ -162,7 +162,7 @@ def preview(
     kind: Kind,
     object_ids: Iterable[str],
     mode: DeletionMode,
-    gone: set[str],
+    deleted_ids: set[str],
     sizes: FolderSizes,
 ) -> Deletion:
     """Return the result that `delete_objects` would have, without deleting.
@@ -172,7 +172,7 @@ def preview(
         kind: Kind of the objects.
         object_ids: Ids of the objects.
         mode: Options of the deletion.
-        gone: Ids that count as deleted already; the ids of this preview are added to this set.
+        deleted_ids: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.
 
     Raises:
@@ -187,13 +187,13 @@ def preview(
                 active,
                 with_results=mode.with_results,
                 permanently=mode.trash_days <= 0,
-                gone=gone,
+                deleted_ids=deleted_ids,
                 lock=False,
             )
             if mode.trash_days <= 0:
-                tx.trash.add_trashed(plan, gone, lock=False)
-        plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
-        gone.update(plan.nodes)
+                tx.trash.add_trashed(plan, deleted_ids, lock=False)
+        plan.nodes = {each: node for each, node in plan.nodes.items() if each not in deleted_ids}
+        deleted_ids.update(plan.nodes)
         deletion.add(plan, sizes)
     return deletion
 
@@ -212,15 +212,15 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
         StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
-    gone: set[str] = set()
+    deleted_ids: set[str] = set()
     for chunk in chunks_in_time(object_ids, mode.seconds, deletion):
-        remaining_ids = [object_id for object_id in chunk if object_id not in gone]
+        remaining_ids = [object_id for object_id in chunk if object_id not in deleted_ids]
         with store.begin() as tx:
             plan = tx.trash.purge_plan(remaining_ids)
             actor.record(tx, plan)
             tx.trash.purge(plan)
             deletion.add(plan, sizes)  # reads the sizes before the sweeper can delete the folders
-        gone.update(plan.nodes)
+        deleted_ids.update(plan.nodes)
         delete_folders(store, plan.folders, sizes)
     return deletion
 
@@ -233,12 +233,14 @@ def preview_of_emptying(store: Store, object_ids: Iterable[str], mode: DeletionM
         StoreUnavailable: The database or the storage cannot be reached.
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
-    gone: set[str] = set()
+    deleted_ids: set[str] = set()
     for chunk in chunks_in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
-            plan = tx.trash.purge_plan([each for each in chunk if each not in gone], gone, lock=False)
-        plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
-        gone.update(plan.nodes)
+            plan = tx.trash.purge_plan(
+                [each for each in chunk if each not in deleted_ids], deleted_ids, lock=False
+            )
+        plan.nodes = {each: node for each, node in plan.nodes.items() if each not in deleted_ids}
+        deleted_ids.update(plan.nodes)
         deletion.add(plan, sizes)
     return deletion
 

@@ -12,7 +12,7 @@ from core.store.clock import utc_now
 from core.store.lifecycle.deletion import (
     CHUNK,
     RETENTION,
-    UPKEEP,
+    UNAUDITED_ACTOR,
     Actor,
     Deletion,
     DeletionMode,
@@ -97,10 +97,10 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
         policy: The retention policy.
         sizes: Sizes of folders of the same store.
     """
-    deletions, gone, mode = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
+    deletions, deleted_ids, mode = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
     for name in policy.days:
         object_ids = _too_old(store, policy, name)
-        deletions[name] = preview(store, KINDS[name], object_ids, mode, gone, sizes)
+        deletions[name] = preview(store, KINDS[name], object_ids, mode, deleted_ids, sizes)
     return deletions
 
 
@@ -197,7 +197,7 @@ class Upkeep:
             self._overdue_pages = _overdue_trash(store, utc_now() - timedelta(days=self._policy.trash_days))
         for page in self._overdue_pages:
             # `empty_trash` keeps objects on which an object outside the trash depends.
-            empty_trash(store, page, DeletionMode(seconds=1), UPKEEP)
+            empty_trash(store, page, DeletionMode(seconds=1), UNAUDITED_ACTOR)
             if time.monotonic() > deadline:
                 return False
         self._overdue_pages = None

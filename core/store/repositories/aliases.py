@@ -172,12 +172,12 @@ class Aliases:
             raise WrongState("alias", row.reference, at, "it has no previous version to roll back to")
         try:
             before = self._locked_version(f"{name}:{last.from_version}")
-        except NotFound as gone:
+        except NotFound as absent:
             detail = (
                 f"its previous version, {name}:{last.from_version}, was deleted; restore it from the trash,"
                 " or move the alias"
             )
-            raise WrongState("alias", row.reference, f"at version {row.model.version}", detail) from gone
+            raise WrongState("alias", row.reference, f"at version {row.model.version}", detail) from absent
         self._record(ROLLED_BACK, name, alias, row.model, before, key_id=key_id)
         row.model, row.move_id = before, last.previous_id
         self._session.flush()

@@ -260,7 +260,7 @@ class JobRecovery(JobRows):
             attempts: Maximum number of attempts; those handed back at a shutdown do not count.
 
         Returns:
-            The job; None if it was not changed, because its lease was renewed since it was read. `to_wake`
+            The job; None, without a change, if the lease was renewed after the job was read. `to_wake`
             returns a requeued job, too, since its last wake-up is cleared.
         """
         detail = f"The worker {lost.worker} stopped answering."

@@ -131,7 +131,7 @@ class JobRows(Repository[Job]):
         Args:
             job: The job after its claim.
             started_at: Time of the claim.
-            resumed_from: Iteration of the checkpoint that it resumes from, None without a checkpoint.
+            resumed_from: Iteration of the checkpoint that the attempt resumes from, None without one.
         """
         attempt = JobAttempt(
             job_id=job.id,
@@ -151,7 +151,7 @@ class JobRows(Repository[Job]):
         if job.finished_at is not None:
             first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
             started_at = self._session.scalar(first) or job.started_at or job.finished_at
-            # A clock that was set back would make it negative.
+            # If the clock was set back, the difference would be negative.
             job.took_seconds = max(0.0, (job.finished_at - started_at).total_seconds())
             count_job(self._counters, job.kind, job.status, job.took_seconds)
 

@@ -99,8 +99,8 @@ class Projects:
     def of_job(self, spec: JobSpec, requested: str | None) -> str | None:
         """Return the project of a new job.
 
-        This is the first of: the given project; that of the model that the job makes, distils or examines
-        for drift; that of its dataset or click log.
+        The project is the first of: the given project; that of the model that the job makes, distils or
+        examines for drift; that of its dataset or click log.
 
         Raises:
             InvalidInput: See `of_new` and `claim_name`.

@@ -154,7 +154,8 @@ class DriftReports(SimpleRepository[DriftReport]):
         """Delete rows of the oldest artifacts beyond a number of bytes, at most 500 in one call.
 
         Returns:
-            Their folders, recorded as pending deletions, for the caller to delete after the commit.
+            The folders of these artifacts, recorded as pending deletions. The caller deletes the folders
+            after the commit.
         """
         newest_first = (ScoreSamples.last_at.desc(), ScoreSamples.id.desc())
         total = func.sum(ScoreSamples.size_bytes).over(order_by=newest_first).label("total")

@@ -121,8 +121,8 @@ class StudyProgress:
         try:
             with self._session.begin_nested():
                 self.advance(study)
-        except NotFound as gone:  # jobs of earlier releases do not protect all datasets of their study
-            self.end(study, FAILED, {"title": "The study cannot continue", "detail": str(gone)})
+        except NotFound as absent:  # jobs of earlier releases do not protect all datasets of their study
+            self.end(study, FAILED, {"title": "The study cannot continue", "detail": str(absent)})
 
     def _record_conclusion(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])

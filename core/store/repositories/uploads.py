@@ -122,7 +122,7 @@ class Uploads:
         return self._session.scalars(rows).all()
 
     def use(self, id: str, key_id: str | None, sha256: str) -> None:
-        """Mark an upload as used and its parts as deletable, after its bytes were copied to their target.
+        """Mark an upload as used and its parts as deletable, after the bytes were copied to the target.
 
         The row stays until its expiry, so that the same request can be repeated.
 

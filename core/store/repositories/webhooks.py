@@ -47,9 +47,9 @@ class Webhooks(Deliveries):
 
         Args:
             url: URL of the receiver.
-            secret: The key of its signatures as stored, encrypted or not.
+            secret: The key of the webhook's signatures as stored, encrypted or not.
             events: The kinds to send; empty for all.
-            description: Description by its owner.
+            description: Description by the owner of the webhook.
             project: Send only events of this project; None for all.
             enabled: Whether to send events.
             key_id: The API key that creates it.

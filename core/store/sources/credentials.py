@@ -61,7 +61,7 @@ class CredentialFile:
         """Return the credentials of a name, for a URL.
 
         Raises:
-            InvalidInput: No credentials have this name, or they are not for this URL or cannot be read.
+            InvalidInput: The credentials do not exist, cannot be read, or are for other URLs.
         """
         credentials = self._read(name)
         if not credentials.fits(url):

@@ -33,7 +33,7 @@ class PartialFile:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def recorded_version(self) -> dict[str, Any] | None:
-        """Return the recorded version, or None."""
+        """Return the recorded version of the remote file, or None."""
         try:
             version: dict[str, Any] = json.loads(self._version_file.read_text())
         except (OSError, ValueError):
@@ -41,13 +41,13 @@ class PartialFile:
         return version
 
     def record_version(self, version: dict[str, Any]) -> None:
-        """Record the version."""
+        """Record the version of the remote file that the downloaded bytes belong to."""
         temporary = self._version_file.with_suffix(".new")
         temporary.write_text(json.dumps(version))
         temporary.replace(self._version_file)
 
     def free_bytes(self) -> int:
-        """Return the free space on its disk."""
+        """Return the free space on the disk of the partial file."""
         return shutil.disk_usage(self.path.parent).free
 
 

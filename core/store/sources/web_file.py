@@ -112,7 +112,7 @@ class WebFile:
 
 
 def _size_of(response: httpx.Response) -> int | None:
-    """Return the size of a file that has no byte of the requested range."""
+    """Return the size of the file from a response without any byte of the requested range."""
     size = _NO_RANGE.fullmatch(response.headers.get("Content-Range", ""))
     return None if size is None else int(size[1])
 

@@ -93,7 +93,7 @@ class ArtifactDigest(Base):
 
     Attributes:
         key: Key of the artifact.
-        sha256: Checksum of its bytes; None where it was damaged before its checksum was stored.
+        sha256: Checksum of the bytes; None for an artifact that was damaged before its checksum was stored.
         damaged_at: Time at which it was found damaged or missing; None while it is intact.
     """
 

@@ -117,8 +117,8 @@ class InProjectOfName:
     name: Mapped[str] = mapped_column(NAME)
 
 
-# A list reads one page from an index in its order. An index that also has the rows in use, or of a project
-# without their order, would be preferred to it, and all of them would be sorted.
+# A list reads one page from an index in the order of the list. If another index covered the same rows without
+# this order, the database would prefer it, and sort all rows.
 
 
 @event.listens_for(Trashable, "after_mapper_constructed", propagate=True)

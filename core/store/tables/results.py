@@ -95,10 +95,10 @@ class Comparison(InProject, Trashable, Base):
 
 
 class ComparedSystem(Base):
-    """An index of comparisons by their models and rankings.
+    """An entry of the index of comparisons by their models and rankings.
 
     Attributes:
-        system_id: Id of the model, or of the ranking.
+        system_id: Id of the compared model, or of the compared ranking.
     """
 
     __tablename__ = "compared_systems"

@@ -40,7 +40,7 @@ class Node:
 
     @property
     def job_id(self) -> str | None:
-        """Id of the job that made it, its own id for a job, None without one."""
+        """Id of the job that made the object, for a job its own id; None if no job made the object."""
         return self.id if self.kind.name == JOB else self.needs.get(JOB)
 
 

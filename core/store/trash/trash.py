@@ -70,7 +70,7 @@ class Trash(ExpiredObjects):
         *,
         with_results: bool,
         permanently: bool = False,
-        gone: Collection[str] = frozenset(),
+        deleted_ids: Collection[str] = frozenset(),
         lock: bool = True,
     ) -> Plan:
         """Plan the deletion of some objects with their results.
@@ -81,12 +81,12 @@ class Trash(ExpiredObjects):
             active: The models, rankings and click logs that active jobs use.
             with_results: Whether to delete their results as well; otherwise results prevent the deletion.
             permanently: Whether results in the trash of another project prevent the deletion, too.
-            gone: Ids that count as deleted.
+            deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
         plan, own_projects = Plan(), visible_projects()
         graph = DependencyGraph(self._session, lock=lock)
-        roots = graph.find(kind, [object_id for object_id in object_ids if object_id not in gone])
+        roots = graph.find(kind, [object_id for object_id in object_ids if object_id not in deleted_ids])
         with limited_to(None):  # objects that other projects require are kept, too
             graph.expand(roots.values())
             holders = holders_of(self._session, graph, graph.nodes.values(), active)
@@ -98,15 +98,17 @@ class Trash(ExpiredObjects):
         if own_projects is not None:
             holders = without_foreign_names(self._session, holders)
         for object_id in dict.fromkeys(object_ids):
-            if object_id in plan.nodes or object_id in gone:
+            if object_id in plan.nodes or object_id in deleted_ids:
                 continue
             if object_id not in roots:
                 plan.missing.append(object_id)
                 continue
             family = graph.with_results(roots[object_id])
-            excluded = gone | plan.nodes.keys() | family.keys()
+            excluded = deleted_ids | plan.nodes.keys() | family.keys()
             remaining = {
-                each: node for each, node in family.items() if each not in plan.nodes and each not in gone
+                each: node
+                for each, node in family.items()
+                if each not in plan.nodes and each not in deleted_ids
             }
             held = [
                 holder
@@ -126,7 +128,7 @@ class Trash(ExpiredObjects):
             else:
                 plan.roots.append(roots[object_id])
                 plan.nodes |= remaining
-        self._keep_shared(plan, gone)
+        self._keep_shared(plan, deleted_ids)
         return plan
 
     def move(self, nodes: Iterable[Node], key_id: str | None) -> datetime:
@@ -140,7 +142,7 @@ class Trash(ExpiredObjects):
         return now
 
     def purge_plan(
-        self, object_ids: Iterable[str], gone: Collection[str] = frozenset(), *, lock: bool = True
+        self, object_ids: Iterable[str], deleted_ids: Collection[str] = frozenset(), *, lock: bool = True
     ) -> Plan:
         """Plan the deletion of the rows of objects in the trash.
 
@@ -150,7 +152,7 @@ class Trash(ExpiredObjects):
 
         Args:
             object_ids: Ids of the objects to restore.
-            gone: Ids that count as deleted.
+            deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
         plan, own_projects = Plan(), visible_projects()
@@ -174,15 +176,17 @@ class Trash(ExpiredObjects):
             plan.roots.append(roots[object_id])
             plan.nodes |= family
         with with_trash(self._session):
-            self._keep_shared(plan, gone, lock=lock)
+            self._keep_shared(plan, deleted_ids, lock=lock)
         return plan
 
-    def add_trashed(self, plan: Plan, gone: Collection[str] = frozenset(), *, lock: bool = True) -> None:
+    def add_trashed(
+        self, plan: Plan, deleted_ids: Collection[str] = frozenset(), *, lock: bool = True
+    ) -> None:
         """Add to a plan the objects in the trash that require its objects.
 
         Args:
             plan: Plan of a deletion of rows.
-            gone: Ids that count as deleted.
+            deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
         graph = DependencyGraph(self._session, lock=lock, comparisons=True)
@@ -190,7 +194,7 @@ class Trash(ExpiredObjects):
             if not self._is_trash_empty():
                 graph.expand(plan.nodes.values())
                 plan.nodes |= graph.nodes
-            self._keep_shared(plan, gone, lock=lock)
+            self._keep_shared(plan, deleted_ids, lock=lock)
 
     def purge(self, plan: Plan) -> None:
         """Delete rows permanently, and record the folders of their artifacts as pending deletions.
@@ -301,21 +305,21 @@ class Trash(ExpiredObjects):
             trashed = {key for key in self._session.scalars(rows) if key is not None}
         return trashed - set(self._session.scalars(select(column)))
 
-    def _keep_shared(self, plan: Plan, gone: Collection[str], *, lock: bool = False) -> None:
+    def _keep_shared(self, plan: Plan, deleted_ids: Collection[str], *, lock: bool = False) -> None:
         """Record in a plan which contents to keep, since remaining datasets share them.
 
         Datasets in the trash count as remaining only if the session selects rows in the trash.
         """
-        plan.shared = self._shared_contents(plan.nodes, gone, lock=lock)
+        plan.shared = self._shared_contents(plan.nodes, deleted_ids, lock=lock)
 
     def _shared_contents(
-        self, nodes: Mapping[str, Node], gone: Collection[str] = frozenset(), *, lock: bool = False
+        self, nodes: Mapping[str, Node], deleted_ids: Collection[str] = frozenset(), *, lock: bool = False
     ) -> set[str]:
         contents = {node.content for node in nodes.values() if node.content is not None}
         if not contents:
             return set()
         with limited_to(None):
-            return shared_contents(self._session, contents, {*nodes, *gone}, lock=lock)
+            return shared_contents(self._session, contents, {*nodes, *deleted_ids}, lock=lock)
 
     def _is_trash_empty(self) -> bool:
         columns = (kind.table.deleted_at for kind in KINDS.values())

@@ -90,7 +90,7 @@ class Batches:
             rows = np.concatenate(
                 [np.arange(*dataset.query_boundaries[query : query + 2]) for query in queries]
             )
-            objective = binding.part(queries, rows)
+            objective = binding.bind_queries(queries, rows)
             batches.append(Batch(slice(first, first + len(rows)), len(queries), objective))
             documents.append(rows)
             first += len(rows)

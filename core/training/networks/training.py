@@ -281,7 +281,7 @@ class _NetworkTraining:
     @cached_property
     def _whole_objective(self) -> Objective:
         """Return the loss bound to all training documents, for diagnostics only."""
-        return self._binding.whole()
+        return self._binding.bind_all()
 
     def _drawn_weights(self) -> Weights:
         return drawn_weights(self._scorer, self._varies, self._spec.seed, self._schedule.restarts)

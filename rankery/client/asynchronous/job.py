@@ -184,7 +184,7 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
         return read(Inspection, await self._made("inspection_id", "inspections"))
 
     async def _made(self, field: str, collection: str, **parameters: Any) -> Document:
-        """Fetch a result of the job, whose id is in a field of the job's result."""
+        """Fetch an object that the job made, whose id is in a field of the job's result."""
         if not self.has_ended:
             await self.refresh()
         return await self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)

@@ -73,7 +73,7 @@ class Candidates:
                 answer = answer.set_column(index, name, answer.column(name).cast(kind))
         return answer.sort_by("row") if order == "rows" else answer
 
-    def with_frame_row(self, error: RankeryApiError, first: int) -> RankeryApiError:
+    def with_row_of_frame_in_message(self, error: RankeryApiError, first: int) -> RankeryApiError:
         """Return the refusal of a part of the table, with the row of the frame in the message.
 
         Args:
@@ -148,7 +148,7 @@ def prepare_candidates(
 def _with_texts_of_categories(
     table: "pa.Table", features: Sequence[str], declared: Collection[str]
 ) -> "pa.Table":
-    """Return dates, times and categories that JSON would round as texts, which datasets have of them."""
+    """Convert dates, times and categories with long whole numbers, which JSON would round, to texts."""
     from rankery.client.frames.arrow import pa
 
     types = pa.types
@@ -199,7 +199,7 @@ def _roles(
 
 
 def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
-    """Return ids unchanged, or whole numbers for floating-point numbers, as pandas has beside missing values.
+    """Return ids; floats, which pandas makes of whole numbers beside missing values, become whole numbers.
 
     Raises:
         DataUnusable: An id is missing, a number is no id, or the column has another type.

@@ -94,8 +94,9 @@ def check_roles(columns: Mapping[str, Any], valid_roles: Collection[str]) -> Non
 def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> Columns:
     """Check a judged frame, and return its columns by role, categories included.
 
-    Columns of type `category` (pandas), `Categorical` or `Enum` (polars) or `dictionary` (Arrow) become
-    categorical features if they have no other role, and either differ within a query or are whole numbers.
+    Columns of type `category` (pandas), `Categorical` or `Enum` (polars) or `dictionary` (Arrow) are
+    categories. They become categorical features if they have no other role, and either differ within a query
+    or are whole numbers.
     Texts that are equal within each query describe the query; numbers are features in any case.
 
     Args:

@@ -1417,7 +1417,7 @@ class FailureReason(Answer):
 
 
 class ClickLog(Answer):
-    """A click log: ranked lists that users saw, and what they clicked."""
+    """A click log: ranked lists that users saw, and their clicks."""
 
     id: str
     name: str

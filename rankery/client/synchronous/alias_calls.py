@@ -144,10 +144,10 @@ class ExportCalls(Calls):
             ```
         """
         target = Path(path)
-        address = f"/v1/models/{escaped_reference(reference)}/export{'/archive' if archive else ''}"
+        url = f"/v1/models/{escaped_reference(reference)}/export{'/archive' if archive else ''}"
         with download_progress(f"exporting {target.name}", progress) as on_bytes:
             self.transport.download(
-                "POST", address, target, json={"format": format, **options}, on_bytes=on_bytes
+                "POST", url, target, json={"format": format, **options}, on_bytes=on_bytes
             )
         return target
 

@@ -187,7 +187,7 @@ class Job(JobView, Refreshable, Deletable):
         return read(Inspection, self._made("inspection_id", "inspections"))
 
     def _made(self, field: str, collection: str, **parameters: Any) -> Document:
-        """Fetch a result of the job, whose id is in a field of the job's result."""
+        """Fetch an object that the job made, whose id is in a field of the job's result."""
         if not self.has_ended:
             self.refresh()
         return self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)

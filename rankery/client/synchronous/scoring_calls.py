@@ -323,7 +323,7 @@ class ScoringCalls(Calls):
                     headers={"Content-Type": _ARROW, "Accept": _ARROW},
                 )
             except RankeryApiError as error:
-                raise candidates.with_frame_row(error, first) from None
+                raise candidates.with_row_of_frame_in_message(error, first) from None
             part = pa.ipc.open_stream(response.content).read_all()
             rows = pa.array(part.column("row").to_numpy() + first)
             part = part.set_column(part.column_names.index("row"), "row", rows)

@@ -87,8 +87,8 @@ class UploadCalls(Calls):
             WrongType: The data are of another type.
 
         Warns:
-            DataWarning: A label is missing, all rows are of one query, the rows of a query are not
-                contiguous, or a file that LightGBM reads beside the data, such as its weights, is ignored.
+            DataWarning: A label is missing, all rows are of one query, or the rows of a query are not
+                contiguous. Also for an ignored file that LightGBM reads beside the data, such as weights.
 
         Example:
             ```python

@@ -69,7 +69,7 @@ class GateView(Displayable, answers.Gate):
         }
 
     def _requirements(self) -> str:
-        """Return what the gate requires of a version on its dataset, of users, and of the estimate."""
+        """Return the gate's requirements on the dataset, on interleavings and on the estimate."""
         requirements = []
         if self.dataset_id:
             requirements.append(self.require + (", beats baselines" if self.better_than_baselines else ""))

@@ -60,7 +60,7 @@ PATHS_WITHOUT_PROJECT = {
     "/v1/papers/{name}": "the same for all projects",
     "/v1/uploads/{upload_id}": "belongs to a key, not to a project",
 }
-# Paths of lists, with their query strings. For a bound key, each list must be that of an empty service.
+# Paths of lists, with their query strings. For a bound key, each list must equal that of an empty service.
 LISTS = {
     "/v1/datasets": "",
     "/v1/click-logs": "",
@@ -186,7 +186,7 @@ class Filled:
 
 @pytest.fixture(scope="module")
 def filled(refusing_client: TestClient) -> Filled:
-    """An application that tests share whose requests change nothing."""
+    """An application for all tests whose requests change nothing."""
     store = registered(refusing_client.app, Services).store  # type: ignore[arg-type]
     return Filled(refusing_client, store, fill(store), _bound_key(store), _unbound_key(store))
 
@@ -359,16 +359,16 @@ def test_a_model_that_others_score_stays_hidden(
         _, secret = tx.api_keys.create("theirs", ["write", "score"], projects=[PROJECT, "third"])
     theirs = {"Authorization": f"Bearer {secret}"}
     ranking = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0, 0.0, 0.0]}]}]}
-    address = f"/v1/models/{SECRET_NAME}/rank"
+    path = f"/v1/models/{SECRET_NAME}/rank"
     for headers, status in ((unbound, 200), (bound, 404), (theirs, 200), (bound, 404)):
-        assert client.post(address, json=ranking, headers=headers).status_code == status
-        explained = client.post(address, json={**ranking, "explain": True}, headers=headers)
+        assert client.post(path, json=ranking, headers=headers).status_code == status
+        explained = client.post(path, json={**ranking, "explain": True}, headers=headers)
         assert explained.status_code == status
     assert client.get(f"/v2/models/{SECRET_NAME}", headers=bound).status_code == 404
     moved = client.patch(f"/v1/models/{SECRET_NAME}", json={"project": MINE}, headers=unbound)
     assert moved.json()["project"] == MINE
-    assert client.post(address, json=ranking, headers=bound).status_code == 200
-    assert client.post(address, json=ranking, headers=theirs).status_code == 404
+    assert client.post(path, json=ranking, headers=bound).status_code == 200
+    assert client.post(path, json=ranking, headers=theirs).status_code == 404
 
 
 @pytest.mark.slow
@@ -388,13 +388,13 @@ def test_an_export_is_not_compared_on_foreign_documents(
 @pytest.mark.parametrize("path", LISTS)
 def test_lists_have_no_foreign_objects(filled: Filled, path: str) -> None:
     """A response cached for an administrator is not sent to a bound key."""
-    address = f"{path}?{LISTS[path].format(**filled.foreign)}"
+    path_with_query = f"{path}?{LISTS[path].format(**filled.foreign)}"
     # Record the first use of each key, so that later requests change nothing.
     for headers in (filled.bound, filled.unbound):
         filled.client.get("/v1/papers", headers=headers)
-    seen = filled.client.get(address, headers=filled.unbound)
+    seen = filled.client.get(path_with_query, headers=filled.unbound)
     assert seen.status_code == 200, seen.text
-    answer = filled.client.get(address, headers=filled.bound)
+    answer = filled.client.get(path_with_query, headers=filled.bound)
     assert answer.status_code == 200, answer.text
     assert not answer.json().get("items")
     assert SECRET_NAME not in answer.text
@@ -445,7 +445,7 @@ def test_operations_about_all_projects_are_refused(
         assert client.get(path, headers=unbound).status_code == 200, path
 
 
-def test_counts_are_of_the_own_projects(
+def test_counts_cover_only_the_projects_of_the_key(
     client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str]
 ) -> None:
     """All counts are zero, also after an administrator's request; only the bound project is listed."""
@@ -485,13 +485,13 @@ def _is_refused(method: str, path: str) -> bool:
 
 
 def _request(client: TestClient, method: str, path: str, objects: Objects, headers: dict[str, str]) -> Any:
-    address = re.sub(r"\{(\w+)\}", lambda parameter: objects[parameter[1]], path)
+    path_with_query = re.sub(r"\{(\w+)\}", lambda parameter: objects[parameter[1]], path)
     if path in QUERY_STRINGS and method == "get":
-        address += f"?{QUERY_STRINGS[path]}"
+        path_with_query += f"?{QUERY_STRINGS[path]}"
     body = INFERENCE if path.endswith("/infer") else BODIES.get((method, path))
     content = None if method == "get" or body is None else json.dumps(body)
     typed = {"Content-Type": "application/json"} if content is not None else {}
-    return client.request(method, address, content=content, headers={**headers, **typed})
+    return client.request(method, path_with_query, content=content, headers={**headers, **typed})
 
 
 def _unknown_ids(objects: Objects) -> Objects:

@@ -72,7 +72,7 @@ def test_a_request_needs_exactly_one_host_header() -> None:
     assert not Hosts(()).matches_host_header(two, by_address=True)
 
 
-def test_a_foreign_host_is_misdirected(client: TestClient) -> None:
+def test_a_foreign_host_gets_421(client: TestClient) -> None:
     """Pages, API and files answer 421, whether they need a key or not."""
     for path in ("/", "/v1/jobs", "/sign-in", "/static/favicon.svg", "/nothing"):
         refused = client.get(path, headers={"Host": "evil.example"})

@@ -30,7 +30,7 @@ def create_key(client: TestClient, headers: dict[str, str] | None = None, **valu
     return created
 
 
-def test_the_first_key_closes_the_service(client: TestClient) -> None:
+def test_every_request_needs_a_key_once_a_key_exists(client: TestClient) -> None:
     """Loopback requests need no key before; afterwards 401 describes the header to send."""
     assert client.get("/v1/jobs").status_code == 200
     key = create_key(client, scopes=["admin"])
@@ -57,10 +57,10 @@ def test_the_first_key_needs_the_scope_admin(client: TestClient) -> None:
 
 
 @pytest.mark.long
-def test_the_service_stays_closed_when_its_last_key_is_revoked(
+def test_keys_stay_required_when_the_last_key_is_revoked(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:
-    """Otherwise revoking the last key would open the service to all callers."""
+    """Otherwise a service without keys would accept every caller again."""
     with store.begin() as tx:
         for key in tx.api_keys.page(None, 10).items:
             tx.api_keys.revoke(key.id)

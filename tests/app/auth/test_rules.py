@@ -20,11 +20,11 @@ FILES = [
 ]
 
 
-def leaves(routes: Any) -> Iterator[tuple[str, set[str]]]:
+def endpoints(routes: Any) -> Iterator[tuple[str, set[str]]]:
     """Yield the path and the methods of every route, including those of routers and mounts."""
     for route in routes:
         if hasattr(route, "effective_candidates"):
-            yield from leaves(route.effective_candidates())
+            yield from endpoints(route.effective_candidates())
         elif isinstance(route, Mount):
             yield f"{route.path}/swagger-ui.css", {"GET"}
         else:
@@ -33,7 +33,7 @@ def leaves(routes: Any) -> Iterator[tuple[str, set[str]]]:
 
 def all_routes(application: FastAPI) -> list[tuple[str, str]]:
     """List each method and path that the application answers, with example values in the paths."""
-    routes = {(method, path) for path, methods in leaves(application.routes) for method in methods}
+    routes = {(method, path) for path, methods in endpoints(application.routes) for method in methods}
     assert len(routes) > 50
     return [(method, path.replace("{", "").replace("}", "").replace(":path", "")) for method, path in routes]
 
@@ -119,7 +119,7 @@ def test_the_scope_score_allows_only_the_scoring_paths(client: TestClient, beare
         assert client.post(path, headers=bearer(SCORE), json={}).status_code == 403, path
 
 
-def test_no_other_spelling_of_its_path_lists_the_keys(client: TestClient, bearer: Bearer) -> None:
+def test_other_spellings_of_the_path_of_keys_are_refused(client: TestClient, bearer: Bearer) -> None:
     """Rules match a path as the router matches it."""
     for path in ("/v1/keys/", "/v1//keys", "/v1/keys/key_1/secret", "/V1/keys", "/v1/%2e/keys"):
         answer = client.get(path, headers=bearer(READ))

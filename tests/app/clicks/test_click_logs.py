@@ -1,4 +1,4 @@
-"""Click logs by the API: uploads, addresses, lists, labels and deletion."""
+"""Click logs by the API: uploads, URLs, lists, labels and deletion."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ TABLE = b"query,document,rank,clicked\nshoes,a,1,0\nshoes,b,2,1\n"
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Settings that allow the addresses of a bucket."""
+    """Settings that allow the URLs of a bucket."""
     return settings.model_copy(update={"sources": ["s3://clicks/2026"]})
 
 
@@ -79,8 +79,8 @@ def test_a_form_needs_a_file(client: TestClient) -> None:
     assert answer.json()["errors"][0]["pointer"] == "/file"
 
 
-def test_files_at_addresses_become_one_log(client: TestClient, store: Store) -> None:
-    """Every address must be below an allowed prefix; the API opens none of them."""
+def test_files_at_urls_become_one_log(client: TestClient, store: Store) -> None:
+    """Every URL must be below an allowed prefix; the API opens none of them."""
     body: dict[str, Any] = {"source": "s3://clicks/2026", "files": "part-*.parquet", "rank_base": 0}
     answer = client.post("/v1/click-logs", json=body)
     assert answer.status_code == 202, answer.text

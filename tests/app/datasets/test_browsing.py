@@ -100,7 +100,7 @@ def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, qu
 
 
 def test_any_query_id_has_a_url(client: TestClient, store: Store) -> None:
-    """Any id that a file may contain has an address in the API and in the dashboard."""
+    """Any id that a file may contain has a URL in the API and in the dashboard."""
     ids = ["a\nb", "\n", "q\n", "a\r\n/b", "/a", "a//b/", ".", "...", "a?b#c", "\x00", "\u202e", " ", "\\"]
     dataset = RankingDataset.from_arrays(
         np.zeros((len(ids), 1), np.float32), np.zeros(len(ids)), np.arange(len(ids) + 1), query_ids=ids
@@ -116,19 +116,19 @@ def test_any_query_id_has_a_url(client: TestClient, store: Store) -> None:
     listed = client.get(f"/v1/datasets/{row.id}/queries").json()["items"]
     assert [query["query_id"] for query in listed] == ids
     for query_id in ids:
-        address = f"datasets/{row.id}/queries/{escaped_path_segment(query_id)}"
-        shown = client.get(f"/v1/{address}")
+        path = f"datasets/{row.id}/queries/{escaped_path_segment(query_id)}"
+        shown = client.get(f"/v1/{path}")
         assert (shown.status_code, shown.json().get("query_id")) == (200, query_id)
-        assert client.get(f"/{address}").status_code == 200
+        assert client.get(f"/{path}").status_code == 200
 
 
 def test_a_long_query_is_shown_in_parts(client: TestClient, dataset_id: str) -> None:
     """Offset and limit select documents; an offset past the end selects none."""
-    address = f"/v1/datasets/{dataset_id}/queries/{quote(QUERY_IDS[2], safe='')}"
-    shown = client.get(f"{address}?offset=1&limit=1").json()
+    path = f"/v1/datasets/{dataset_id}/queries/{quote(QUERY_IDS[2], safe='')}"
+    shown = client.get(f"{path}?offset=1&limit=1").json()
     assert (shown["offset"], shown["total"]) == (1, 3)
     assert [document["document_id"] for document in shown["documents"]] == ["d5"]
-    assert client.get(f"{address}?offset=7").json()["documents"] == []
+    assert client.get(f"{path}?offset=7").json()["documents"] == []
 
 
 def test_features_are_described(client: TestClient, dataset_id: str) -> None:

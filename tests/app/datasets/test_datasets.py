@@ -87,11 +87,11 @@ def test_deleting_a_dataset_permanently_removes_its_files(client: TestClient, st
     dataset = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).json()
     with store.begin() as tx:
         tx.jobs.request_cancel(dataset["job_id"])  # unlike a cancellation over HTTP, this keeps the upload
-    address = f"/v1/datasets/{dataset['id']}"
-    response = client.delete(address, params={"permanently": True})
+    path = f"/v1/datasets/{dataset['id']}"
+    response = client.delete(path, params={"permanently": True})
     assert (response.status_code, response.content) == (204, b"")
-    assert client.get(address).status_code == 404
-    assert client.delete(address).status_code == 404
+    assert client.get(path).status_code == 404
+    assert client.delete(path).status_code == 404
     assert client.get("/v1/trash").json()["items"] == []
     assert not store.artifacts.exists(f"datasets/{dataset['id']}/upload")
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.embedded
 
 @pytest.fixture
 def add(store: Store) -> Callable[..., str]:
-    """Record a ready dataset with given features; return its id."""
+    """Function that records a ready dataset with given features, and returns its id."""
 
     def add_dataset(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
         with store.begin() as tx:
@@ -165,7 +165,7 @@ def test_without_test_data_the_last_evaluated_dataset_is_proposed(
 def test_an_unknown_model_is_not_found_and_systems_are_optional(
     client: TestClient, ready_dataset: Callable[[], str]
 ) -> None:
-    """An unknown model is answered by 404; without systems, datasets have neither a fit nor a default."""
+    """An unknown model is answered by 404; without systems, datasets have neither a fit nor a proposal."""
     dataset_id = ready_dataset()
     assert client.get("/v1/datasets?for=nothing").status_code == 404
     assert client.get("/v1/datasets?for=rnk_nothing").status_code == 404
@@ -173,7 +173,7 @@ def test_an_unknown_model_is_not_found_and_systems_are_optional(
 
 
 def test_fields_may_be_chosen(client: TestClient, store: Store, add: Callable[..., str]) -> None:
-    """The default dataset is returned whichever fields are chosen."""
+    """The proposed dataset is returned whichever fields are chosen."""
     (reference,) = finished_grid(store, size=1).references
     page = client.get("/v1/datasets", params={"for": reference, "fields": "name,fit.fits"}).json()
     assert all(set(item) == {"id", "name", "fit"} and item["fit"] == {"fits": True} for item in page["items"])

@@ -73,7 +73,7 @@ def test_a_fold_becomes_three_datasets(client: TestClient) -> None:
     assert len(client.get("/v1/jobs").json()["items"]) == 3
 
 
-def test_the_names_of_a_single_part_and_of_several_parts(client: TestClient) -> None:
+def test_only_names_of_several_parts_end_with_the_part(client: TestClient) -> None:
     """A single part lists no other parts; the names of several parts end with the part."""
     body = {"folder": "Yahoo/set1", "part": "test", "name": "judged"}
     single = client.post("/v1/datasets/folders", json=body).json()

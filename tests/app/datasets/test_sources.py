@@ -1,4 +1,4 @@
-"""Imports of datasets from addresses."""
+"""Imports of datasets from URLs."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ PREFIXES = ["s3://clicks/2026", "https://data.example.org/", "hf://datasets/org"
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Settings that allow some addresses."""
+    """Settings that allow some URLs."""
     return settings.model_copy(update={"sources": PREFIXES})
 
 
-def test_an_address_becomes_a_dataset(client: TestClient, store: Store) -> None:
-    """A worker runs the one job of the import; the API does not open the address."""
+def test_a_url_becomes_a_dataset(client: TestClient, store: Store) -> None:
+    """A worker runs the one job of the import; the API does not open the URL."""
     response = client.post("/v1/datasets", json={"source": "s3://clicks/2026/may.parquet"})
     assert response.status_code == 202
     dataset = response.json()
@@ -38,7 +38,7 @@ def test_an_address_becomes_a_dataset(client: TestClient, store: Store) -> None:
 
 
 def test_all_options_are_recorded(client: TestClient) -> None:
-    """The source has all options of the request, with normalized addresses."""
+    """The source has all options of the request, with normalized URLs."""
     body = {
         "source": ["s3://clicks/2026/05/", "s3://clicks/2026/06"],
         "files": "part-*.parquet",
@@ -75,7 +75,7 @@ def test_parts_become_datasets(client: TestClient) -> None:
 
 
 def test_a_given_name_is_not_truncated(client: TestClient) -> None:
-    """Only a default name, which is an address, is shortened."""
+    """Only a default name, which is a URL, is shortened."""
     name = "n" * 200
     dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x", "name": name}).json()
     assert dataset["name"] == name
@@ -125,10 +125,10 @@ class TestByDefault:
 
     @pytest.fixture
     def settings(self, settings: ApiSettings) -> ApiSettings:
-        """Settings that allow no addresses."""
+        """Settings that allow no URLs."""
         return settings.model_copy(update={"sources": []})
 
-    def test_no_address_is_read(self, client: TestClient) -> None:
+    def test_no_url_is_read(self, client: TestClient) -> None:
         """The error names the setting."""
         for source in (
             "s3://clicks/2026/x",

@@ -226,7 +226,7 @@ def test_a_repeated_upload_with_a_key_is_one_upload(client: TestClient, settings
     assert len(stored_datasets(settings.storage_url)) == 2
 
 
-def test_a_file_of_the_largest_size_is_taken(client: TestClient) -> None:
+def test_a_file_of_the_largest_size_is_accepted(client: TestClient) -> None:
     """The limit applies to the files, not to the form around them."""
     response = client.post("/v1/datasets", files={"file": ("a", b"1" * MAX_UPLOAD_BYTES)})
     assert response.status_code == 202
@@ -324,12 +324,12 @@ def test_an_aborted_upload_leaves_nothing(
     _assert_nothing_left(client, settings)
 
 
-@hypothesis.settings(deadline=None)  # the machine may be busy; time is not what is tested
+@hypothesis.settings(deadline=None)  # the machine may be busy, and the test measures no time
 @given(
     content=st.binary(max_size=300).map(lambda b: b.replace(b"\r\n--XX", b"")),
     cuts=st.lists(st.integers(0, 500), max_size=8),
 )
-def test_any_cutting_of_the_body_gives_the_same_file(content: bytes, cuts: list[int]) -> None:
+def test_a_body_in_any_pieces_gives_the_same_file(content: bytes, cuts: list[int]) -> None:
     """The parser may be fed a body in any pieces, even through the middle of a boundary."""
     body = _part("name", b"n") + _part("file", content, "a") + END
     sink = _Sink()

@@ -48,7 +48,7 @@ def _ranking(store: Store, job_id: str, name: str, documents: list[str]) -> str:
 
 @pytest.fixture
 def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
-    """A stored comparison of two rankings on four queries, one of them undefined."""
+    """A stored comparison of two rankings on four queries; the metric is undefined for one query."""
     job_id = add_model("web").job_id
     rankings = [_ranking(store, job_id, "first", ["a", "b"]), _ranking(store, job_id, "second", ["b", "a"])]
     stored = {name: pa.array(rows, pa.list_(pa.float64())) for name, rows in VALUES.items()}
@@ -110,7 +110,9 @@ def test_the_queries_of_a_comparison_are_paged(client: TestClient, comparison_id
     assert [item["query_id"] for item in rest["items"]] == ["q4"]
 
 
-def test_differences_are_sorted_and_defined(client: TestClient, comparison_id: str) -> None:
+def test_differences_are_sorted_and_have_the_order_of_the_pair(
+    client: TestClient, comparison_id: str
+) -> None:
     """The differences are B − A, or A − B if `a` and `b` are swapped."""
     answer = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
     assert answer["queries"] == 3

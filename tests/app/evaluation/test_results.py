@@ -145,7 +145,7 @@ def test_an_unknown_result_is_not_found(client: TestClient) -> None:
 
 
 @pytest.mark.long
-@hypothesis.settings(deadline=None)  # the machine may be busy; time is not what is tested
+@hypothesis.settings(deadline=None)  # the machine may be busy, and the test measures no time
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12),
     limit=st.integers(1, 5),
@@ -171,7 +171,7 @@ def test_a_page_may_span_many_batches() -> None:
     assert ([len(query) for query in page], cursor) == ([2 * BATCH_ROWS + 5], str(2 * BATCH_ROWS + 5))
 
 
-@hypothesis.settings(deadline=None)  # the machine may be busy; time is not what is tested
+@hypothesis.settings(deadline=None)  # the machine may be busy, and the test measures no time
 @given(
     st.lists(
         st.lists(st.floats(-1e30, 1e30) | st.sampled_from([0.0, 1.0, 1.0 + 1e-12]), min_size=1, max_size=8),
@@ -179,8 +179,8 @@ def test_a_page_may_span_many_batches() -> None:
         max_size=4,
     )
 )
-def test_the_order_survives_a_run_file(scores: list[list[float]]) -> None:
-    """Read as float32, as trec_eval does, scores fall strictly within each query and stay close."""
+def test_a_run_file_keeps_the_order_of_documents(scores: list[list[float]]) -> None:
+    """As float32, which trec_eval reads, scores decrease strictly within each query and change little."""
     ranked = {f"q{i}": sorted(values, reverse=True) for i, values in enumerate(scores)}
     text = "".join(write_run(ranking_batches(io.BytesIO(_parquet(ranked))), "tag"))
     lines = [line.split() for line in text.splitlines()]

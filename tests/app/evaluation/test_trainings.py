@@ -99,8 +99,8 @@ def test_a_metric_may_be_chosen(client: TestClient, store: Store) -> None:
     assert refused.json()["errors"][0]["pointer"] == "/metric"
 
 
-def test_jobs_other_than_trainings_are_missing(client: TestClient, store: Store) -> None:
-    """A list of other jobs alone is empty."""
+def test_jobs_other_than_trainings_are_left_out(client: TestClient, store: Store) -> None:
+    """The ranking of other jobs alone is empty."""
     with store.begin() as tx:
         other = tx.jobs.add("rank", {})
     ranking = rank_trainings(client, [other.id, "job_1"])

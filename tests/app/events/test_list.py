@@ -72,7 +72,7 @@ def test_an_invalid_parameter_is_refused_with_its_pointer(client: TestClient, qu
 
 @pytest.mark.parametrize("last", ["x", "-1", "1.5"])
 def test_an_invalid_last_event_id_is_refused(client: TestClient, last: str) -> None:
-    """An invalid Last-Event-ID is refused."""
+    """The pointer of the error names the header Last-Event-ID."""
     headers = {"Accept": "text/event-stream", "Last-Event-ID": last}
     answer = client.get("/v1/events", headers=headers)
     assert answer.status_code == 422

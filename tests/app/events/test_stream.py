@@ -75,7 +75,7 @@ class Reader:
 
 @pytest.fixture
 def url(server: uvicorn.Server) -> str:
-    """Address of the running service."""
+    """URL of the running service."""
     host, port = server.servers[0].sockets[0].getsockname()
     return f"http://{host}:{port}"
 

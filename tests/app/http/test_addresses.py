@@ -125,7 +125,7 @@ def test_wrong_keys_behind_a_proxy_count_for_the_client(server: uvicorn.Server, 
         ("unknown:", "unknown:"),
     ],
 )
-def test_an_ipv4_address_is_one_customer_however_it_is_written(address: str, expected: str) -> None:
+def test_an_ipv4_address_is_one_client_however_it_is_written(address: str, expected: str) -> None:
     """Proxies that listen on IPv6 forward IPv4 addresses as ::ffff:…, all of one /64 network."""
     assert address_key(address) == expected
 
@@ -171,7 +171,7 @@ def test_one_address_takes_no_connections_from_others(server: uvicorn.Server) ->
     eventually(lambda: healthz(server, CLIENT) == 200)
 
 
-def test_a_crowd_of_connections_of_one_address_is_cut(server: uvicorn.Server) -> None:
+def test_many_connections_of_one_address_are_closed(server: uvicorn.Server) -> None:
     """The server keeps no more than the limit and a few connections that get an answer."""
     held = server.server_state.connections
     with idle_connections(server, CLIENT, 60):

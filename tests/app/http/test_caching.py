@@ -131,8 +131,8 @@ def test_problems_carry_no_etag(client: TestClient) -> None:
         ('"A"', False),
     ],
 )
-def test_tags_are_compared_weakly(if_none_match: str | None, expected: bool) -> None:
-    """Tags are compared as in RFC 9110, section 13.1.2."""
+def test_etags_are_compared_weakly(if_none_match: str | None, expected: bool) -> None:
+    """ETags are compared as in RFC 9110, section 13.1.2."""
     assert matches(if_none_match, '"a"') is expected
 
 

@@ -1,4 +1,4 @@
-"""Long addresses, many headers and compressed bodies."""
+"""Long URLs, many headers and compressed bodies."""
 
 import gzip
 

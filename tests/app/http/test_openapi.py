@@ -212,7 +212,7 @@ def operations(openapi_document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_paths_are_the_public_ones(openapi_document: dict[str, Any]) -> None:
-    """A change of the public paths is deliberate; the dashboard's pages are not part of the API."""
+    """No path is added or removed by accident; pages of the dashboard are not part of the API."""
     assert {path: set(methods) for path, methods in openapi_document["paths"].items()} == PATHS
 
 

@@ -64,7 +64,7 @@ def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
 
 
 def test_the_sample_size_of_several_rankers_is_that_of_each_pair(client: TestClient) -> None:
-    """With three rankers it is that of a third of the error, as in the sequential test of each pair."""
+    """Each of the three pairs is tested with a third of the error, which determines the sample size."""
     several, pair = create(client, rankings=["a", "b", "c"], error=0.15), create(client, error=0.05)
     assert several["sample_size"] == pair["sample_size"]
     verdict = client.get(f"/v1/interleavings/{several['id']}/verdict").json()

@@ -92,7 +92,7 @@ def test_a_counterfactual_estimate_needs_a_log_with_propensities(
 def test_an_estimate_takes_examination_and_its_errors_from_a_job(
     client: TestClient, store: Store, log_id: str, add_model: Callable[..., Model]
 ) -> None:
-    """Errors follow from the intervals; a propensity above 1 counts as 1; true ones have no errors."""
+    """Errors follow from intervals; a propensity above 1 counts as 1; true propensities have no errors."""
     bounds = {"lower": [1.0, 0.9, 0.25], "upper": [1.0, 1.6, 1.0]}
     results: list[dict[str, Any]] = [
         {"propensities": [1.0, 1.2, 0.5], **bounds},

@@ -15,7 +15,7 @@ AddDataset = Callable[..., str]
 
 @pytest.fixture
 def add_dataset(store: Store) -> AddDataset:
-    """Record ready datasets of three queries with these labels."""
+    """Function that records a ready dataset of three queries with given labels."""
 
     def add(labels: list[float], **parts: Any) -> str:
         dataset = RankingDataset.from_arrays(

@@ -65,7 +65,7 @@ def test_the_seed_of_a_job_is_that_of_its_loss(
 @pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str, Any], name: str) -> None:
-    """The request schema is derived from the registry, and core accepts what the schema accepts."""
+    """The request schema is derived from the registry, and core accepts each valid request."""
     job = _submit(client, train_request | {"loss": {"name": name}})
     assert type(training_spec(job["spec"]).loss) is LOSSES[name]
 
@@ -279,7 +279,7 @@ def test_a_teacher_is_resolved_at_submission(
 def test_features_that_the_dataset_lacks_are_refused(
     client: TestClient, store: Store, train_request: dict[str, Any], changed: dict[str, Any], pointer: str
 ) -> None:
-    """The names are compared with those of the training dataset, and those of constraints with the chosen."""
+    """Names must be features of the training dataset; constraints may only name features that are used."""
     with store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
         counts = {"queries": 3, "documents": 9, "features": 2}
@@ -434,7 +434,7 @@ def test_a_running_job_is_asked_to_stop(
 def test_progress_and_metrics_are_shown(
     client: TestClient, store: Store, train_request: dict[str, Any]
 ) -> None:
-    """The answer has what the worker recorded last."""
+    """The answer has the values that the worker recorded last."""
     job_id = _submit(client, train_request)["id"]
     progress = {"phase": "training", "iteration": 3, "total": 10, "eta_seconds": 1.5}
     metrics = {"train": {"ndcg@5": 0.5}}

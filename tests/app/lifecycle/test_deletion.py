@@ -31,7 +31,7 @@ def end_jobs(store: Store) -> Callable[[], None]:
 
 @pytest.fixture
 def add_ended(add_model: AddModel, end_jobs: Callable[[], None]) -> AddModel:
-    """Record versions of a model whose job has succeeded."""
+    """Function that records a version of a model whose job has succeeded."""
 
     def add(name: str = "web", **options: Any) -> Model:
         model = add_model(name, **options)
@@ -98,7 +98,7 @@ def test_a_refusal_lists_the_holders_of_the_object(client: TestClient, add_ended
 
 
 def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_ended: AddModel) -> None:
-    """A dry run is the default and changes nothing; the same request then deletes what was announced."""
+    """A dry run is the default and changes nothing; the same request then deletes the announced objects."""
     models = [add_ended("web"), add_ended("web"), add_ended("shop")]
     client.patch("/v1/models/web:2", json={"tags": {"draft": "yes"}})
     body = {"filter": {"name": "web", "tag": ["draft:yes"]}}
@@ -192,7 +192,7 @@ def test_an_invalid_selection_is_refused(
 
 
 def test_filters_that_match_every_model_are_refused(client: TestClient, add_ended: AddModel) -> None:
-    """An empty list of tags and all versions select no part of the models; a filter beside them does."""
+    """An empty list of tags or `latest: false` alone would select every model; another filter is required."""
     add_ended()
     empty = {"latest": False, "tag": []}
     answer = client.post("/v1/models/delete", json={"filter": empty, "dry_run": False})
@@ -246,7 +246,7 @@ def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended:
     assert client.get("/v1/trash?cursor=job_1").status_code == 422
 
 
-def test_a_model_brings_its_job_back(client: TestClient, add_ended: AddModel) -> None:
+def test_restoring_a_model_restores_its_job(client: TestClient, add_ended: AddModel) -> None:
     """A model is restored together with its job."""
     model = add_ended()
     client.delete(f"/v1/models/{model.id}")
@@ -309,22 +309,22 @@ def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) 
 
 
 def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
-    """A filter selects it and its id deletes it; it can be restored, and a refusal names a remedy."""
+    """The experiment can be selected by a filter, deleted and restored; a refusal names a remedy."""
     body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
     experiment = client.post("/v1/experiments", json=body).json()
-    address = f"/v1/experiments/{experiment['id']}"
-    refused = client.delete(address)
+    path = f"/v1/experiments/{experiment['id']}"
+    refused = client.delete(path)
     assert refused.status_code == 409
     assert "cancel the experiment" in refused.json()["detail"]
-    client.post(f"{address}/cancel")
+    client.post(f"{path}/cancel")
     assert bulk_delete(client, "experiments", filter={"status": "cancelled"})["deleted"] == {"experiments": 1}
     assert bulk_delete(client, "experiments", filter={"paper": "lambdarank-2006"})["deleted"] == {}
-    assert client.delete(address).json()["deleted"] == {"experiments": 1}
-    assert client.get(address).status_code == 404
+    assert client.delete(path).json()["deleted"] == {"experiments": 1}
+    assert client.get(path).status_code == 404
     assert client.get("/v1/experiments").json()["items"] == []
     assert client.get("/v1/datasets").json()["items"] != []
     (item,) = client.get("/v1/trash?kind=experiment").json()["items"]
     assert (item["id"], item["name"]) == (experiment["id"], "lambda-ex-2023")
     back = client.post("/v1/trash/restore", json={"ids": [experiment["id"]]}).json()
     assert back["restored"] == {"experiments": 1}
-    assert client.get(address).json()["status"] == "cancelled"
+    assert client.get(path).json()["status"] == "cancelled"

@@ -133,7 +133,9 @@ def test_gates_without_a_version_are_listed(
     }
 
 
-def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gate_dataset_id: str) -> None:
+def test_some_moves_of_a_gated_alias_need_no_job(
+    client: TestClient, web: list[Model], gate_dataset_id: str
+) -> None:
     """The current version, an alias without a target, a rollback and a removed gate need no job."""
     assert put(client, 1).status_code == 200
     client.delete(CHAMPION)

@@ -54,7 +54,7 @@ def test_names_are_listed_with_their_latest_version(
         return [item["name"] for item in client.get(f"/v1/model-names?{query}").json()["items"]]
 
     assert names("contains=ho") == ["shop"]
-    assert names("contains=%25") == []  # a text, no pattern
+    assert names("contains=%25") == []  # a text, not a pattern
     assert names("tag=team") == names("tag=team:search") == ["web"]
     first = client.get("/v1/model-names?limit=1").json()
     assert names(f"limit=1&cursor={first['next_cursor']}") == ["shop"]
@@ -232,7 +232,9 @@ def test_candidates_come_back_in_order(client: TestClient, add_model: Callable[[
     assert [document["rank"] for document in body["queries"][0]["ranking"]] == [1, 2, 3]
 
 
-def test_scores_are_the_models(client: TestClient, store: Store, add_model: Callable[[str], Model]) -> None:
+def test_scores_equal_those_of_the_stored_forest(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
     """Online scores are those of the stored forest on float32 features, NaN where a value is missing."""
     model = add_model("web")
     forest = Forest.parse(store.artifacts.read_bytes(model_key(model.id)).decode())
@@ -245,7 +247,9 @@ def test_scores_are_the_models(client: TestClient, store: Store, add_model: Call
     assert {int(d["id"]): d["score"] for d in ranking} == dict(enumerate(forest.score(matrix)))
 
 
-def test_names_and_positions_mean_the_same(client: TestClient, add_model: Callable[[str], Model]) -> None:
+def test_features_by_name_and_by_position_have_equal_scores(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
     """An object in any order and an array in the model's order give equal scores."""
     add_model("web")
     by_name = {"id": "a", "features": {"age/days": 3, "bm25": 0.7}}
@@ -261,10 +265,10 @@ def test_ties_keep_their_order(client: TestClient, add_model: Callable[[str], Mo
     assert _order(_rank(client, _one_query(*({"id": name, "features": {}} for name in ids)))) == ids
 
 
-def test_top_k_of_json_in_the_address_is_refused(
+def test_top_k_of_json_in_the_query_string_is_refused(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """Only tables accept `top_k` in the address; ignoring it would return every document."""
+    """Only tables accept `top_k` in the query string; ignoring it would return every document."""
     add_model("web")
     body = {"queries": [{"id": "q1", "documents": []}]}
     answer = client.post("/v1/models/web/rank?top_k=1", json=body)

@@ -19,7 +19,7 @@ from tests.app.conftest import Answer, TestClient
 DATASET = synthetic_dataset(20, seed=1, documents_per_query=5, n_features=3)
 DATA_KEY = "data/x/data.parquet"
 PAYLOAD = {"queries": [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 0.7}}]}]}
-ADDRESSES = {
+PATHS = {
     DATA_KEY: "/v1/datasets/{}/queries/{}",
     queries_key(DATA_KEY): "/v1/datasets/{}/queries",
     features_key(DATA_KEY): "/v1/datasets/{}/features",
@@ -87,7 +87,7 @@ def test_scores_never_change_silently(
     assert client.get("/readyz?for=scoring").json()["damaged_artifacts"] == []
 
 
-def test_a_model_whose_text_is_gone_is_damaged(
+def test_a_model_without_its_text_is_reported_as_damaged(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
     """The model is on record, so the answer is not a 404."""
@@ -113,31 +113,31 @@ def test_damage_keeps_the_service_ready() -> None:
     assert json.loads(bytes(response.body))["damaged_artifacts"] == ["models/mdl_1/model.txt"]
 
 
-@pytest.mark.parametrize("key", ADDRESSES)
+@pytest.mark.parametrize("key", PATHS)
 def test_an_altered_file_of_a_dataset_is_not_shown(
     client: TestClient, store: Store, dataset_id: str, key: str
 ) -> None:
     """An altered file is refused, except the query index, which is in memory; the others are shown."""
-    addresses = {k: address.format(dataset_id, DATASET.query_ids[3]) for k, address in ADDRESSES.items()}
-    for address in addresses.values():
-        assert client.get(address).status_code == 200
+    paths = {name: path.format(dataset_id, DATASET.query_ids[3]) for name, path in PATHS.items()}
+    for path in paths.values():
+        assert client.get(path).status_code == 200
     alter(store, key)
     # The query index is in memory by then, and valid.
     expected = 200 if key == queries_key(DATA_KEY) else 500
-    assert client.get(addresses[key]).status_code == expected
-    for other in addresses.keys() - {key}:
-        assert client.get(addresses[other]).status_code == 200
+    assert client.get(paths[key]).status_code == expected
+    for other in paths.keys() - {key}:
+        assert client.get(paths[other]).status_code == 200
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("key", ADDRESSES)
+@pytest.mark.parametrize("key", PATHS)
 @pytest.mark.parametrize("content", [b"", b"no such format", bytes(4096)], ids=["empty", "text", "zeros"])
-def test_a_file_that_was_never_verified_and_cannot_be_read(
+def test_an_unreadable_file_without_a_checksum_is_damaged(
     client: TestClient, store: Store, dataset_id: str, key: str, content: bytes
 ) -> None:
     """Artifacts of an earlier release have no checksums, and are damaged if they cannot be read."""
     store.artifacts.write_bytes(key, content)
-    response = client.get(ADDRESSES[key].format(dataset_id, DATASET.query_ids[3]))
+    response = client.get(PATHS[key].format(dataset_id, DATASET.query_ids[3]))
     assert damaged_key(response) == key
     with store.read() as tx:
         assert tx.artifacts.damaged(9) == [key]

@@ -30,36 +30,36 @@ NO_WORKERS = "the workers are missing for the lanes training and quick"
 
 
 @pytest.fixture
-def database_gate(postgres: PostgresServer) -> Iterator[TcpProxy]:
+def database_proxy(postgres: PostgresServer) -> Iterator[TcpProxy]:
     """Proxy between the application and PostgreSQL."""
-    with TcpProxy(postgres.port) as gate:
-        yield gate
+    with TcpProxy(postgres.port) as proxy:
+        yield proxy
 
 
 @pytest.fixture
-def storage_gate(s3: S3Server) -> Iterator[TcpProxy]:
+def storage_proxy(s3: S3Server) -> Iterator[TcpProxy]:
     """Proxy between the application and S3."""
-    with TcpProxy(s3.port) as gate:
-        yield gate
+    with TcpProxy(s3.port) as proxy:
+        yield proxy
 
 
 @pytest.fixture
 def remote(
     store_arguments: StoreArguments,
     postgres: PostgresServer,
-    database_gate: TcpProxy,
-    storage_gate: TcpProxy,
+    database_proxy: TcpProxy,
+    storage_proxy: TcpProxy,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[TestClient]:
     """A client of an application whose database and storage can be made unreachable."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{storage_gate.port}")
-    database_url = store_arguments["database_url"].replace(f":{postgres.port}/", f":{database_gate.port}/")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{storage_proxy.port}")
+    database_url = store_arguments["database_url"].replace(f":{postgres.port}/", f":{database_proxy.port}/")
     settings = ApiSettings(**store_arguments | {"database_url": database_url, "broker_url": NO_BROKER})
     with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
         yield client
-        for gate in (database_gate, storage_gate):
-            gate.unblock()
-            gate.open()
+        for proxy in (database_proxy, storage_proxy):
+            proxy.unblock()
+            proxy.open()
         wait_for_probes()
 
 
@@ -78,7 +78,7 @@ def test_readiness_names_the_unreachable_server(client: TestClient) -> None:
 
 
 def test_scoring_needs_no_broker_and_no_worker(client: TestClient) -> None:
-    """A router of scoring requests checks only what they need, as with KServe and Triton."""
+    """The check for a router of scoring requests covers only parts that scoring needs, as in KServe."""
     response = client.get("/readyz?for=scoring")
     assert response.status_code == 200
     assert response.json()["checks"] == {"database": "ok", "storage": "ok", "kernels": "ok"}
@@ -164,30 +164,30 @@ def test_all_that_is_down_is_named() -> None:
 
 @pytest.mark.servers
 def test_unreachable_servers_are_named(
-    remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy
+    remote: TestClient, database_proxy: TcpProxy, storage_proxy: TcpProxy
 ) -> None:
     """Unreachable servers are named without addresses; they are ready again after they return."""
     assert remote.get("/readyz?for=scoring").status_code == 200
-    database_gate.shut()
-    storage_gate.shut()
+    database_proxy.shut()
+    storage_proxy.shut()
     answer = remote.get("/readyz").json()["detail"]
     # A refusal is reported within 2 s, unless this machine is busy.
     assert re.match("the database (refuses connections|does not answer within 2 s); the storage ", answer)
     assert "127.0.0.1" not in answer
-    assert str(database_gate.port) not in answer
-    database_gate.open()
-    storage_gate.open()
+    assert str(database_proxy.port) not in answer
+    database_proxy.open()
+    storage_proxy.open()
     assert remote.get("/readyz?for=scoring").status_code == 200
 
 
 @pytest.mark.long
 @pytest.mark.servers
 def test_a_server_that_hangs_is_reported_after_two_seconds(
-    remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy
+    remote: TestClient, database_proxy: TcpProxy, storage_proxy: TcpProxy
 ) -> None:
     """A database and a storage that do not respond are each reported after 2 s."""
-    database_gate.block()
-    storage_gate.block()
+    database_proxy.block()
+    storage_proxy.block()
     for _ in range(2):
         answer = remote.get("/readyz").json()["detail"]
         assert answer.startswith("the database does not answer within 2 s; the storage does not answer ")
@@ -195,7 +195,7 @@ def test_a_server_that_hangs_is_reported_after_two_seconds(
 
 
 @pytest.mark.servers
-def test_metrics_report_an_unreachable_database(remote: TestClient, database_gate: TcpProxy) -> None:
+def test_metrics_report_an_unreachable_database(remote: TestClient, database_proxy: TcpProxy) -> None:
     """A key accepted before can still read the metrics; other keys and other paths are refused."""
     application: FastAPI = remote.app  # type: ignore[assignment]
     with registered(application, Services).store.begin() as tx:
@@ -203,7 +203,7 @@ def test_metrics_report_an_unreachable_database(remote: TestClient, database_gat
     registered(application, Authenticator).key_cache.invalidate_absence_of_keys()
     known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
     assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
-    database_gate.shut()
+    database_proxy.shut()
     time.sleep(max(key_cache.FRESH_SECONDS, metrics.FRESH_SECONDS) + 0.1)
     assert "rankery_database_up 0.0" in remote.get("/metrics", headers=known).text
     assert remote.get("/metrics", headers=unknown).status_code == 503
@@ -213,7 +213,7 @@ def test_metrics_report_an_unreachable_database(remote: TestClient, database_gat
 
 @pytest.mark.long
 @pytest.mark.embedded
-def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) -> None:
+def test_writes_are_refused_while_the_database_is_locked(client: TestClient, settings: ApiSettings) -> None:
     """A write is 503 after five seconds; reads continue, and `/readyz` names the lock."""
     with contextlib.closing(
         sqlite3.connect(settings.data_dir / "rankery.db", isolation_level=None)

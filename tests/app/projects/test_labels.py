@@ -45,17 +45,17 @@ def test_a_batch_is_labelled_job_by_job(client: TestClient, train_request: dict[
 
 def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) -> None:
     """Omitted fields are unchanged; null restores the title or removes notes, a tag or the project."""
-    address = client.post("/v1/jobs", json={**train_request, "tags": {"a": "1"}}).headers["location"]
-    changed = client.patch(address, json={"name": "best", "notes": "?", "tags": {"b": "2"}, "project": "web"})
+    path = client.post("/v1/jobs", json={**train_request, "tags": {"a": "1"}}).headers["location"]
+    changed = client.patch(path, json={"name": "best", "notes": "?", "tags": {"b": "2"}, "project": "web"})
     assert changed.status_code == 200, changed.text
     job = changed.json()
     assert (job["title"], job["notes"], job["tags"]) == ("best", "?", {"a": "1", "b": "2"})
     assert job["project"] == "web"
-    job = client.patch(address, json={"name": None, "notes": None, "tags": {"a": None}}).json()
+    job = client.patch(path, json={"name": None, "notes": None, "tags": {"a": None}}).json()
     assert (job["title"], job["name"], job["notes"], job["tags"]) == ("web", None, None, {"b": "2"})
     assert job["project"] == "web"
-    assert client.patch(address, json={"project": None}).json()["project"] is None
-    assert client.get(address).json()["tags"] == {"b": "2"}
+    assert client.patch(path, json={"project": None}).json()["project"] is None
+    assert client.get(path).json()["tags"] == {"b": "2"}
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) 
         ({"status": "failed"}, "/status"),
     ],
 )
-def test_labels_that_are_refused(
+def test_invalid_labels_are_refused(
     client: TestClient, train_request: dict[str, Any], body: dict[str, Any], pointer: str
 ) -> None:
     """The error points at the label."""
-    address = client.post("/v1/jobs", json=train_request).headers["location"]
-    assert error_pointers(client.patch(address, json=body)) == [pointer]
+    path = client.post("/v1/jobs", json=train_request).headers["location"]
+    assert error_pointers(client.patch(path, json=body)) == [pointer]
 
 
 def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ def test_objects_without_a_project_are_found(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """`-` selects objects without a project in lists, counts, searches and bulk operations."""
-    address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
+    path = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     loose = add_model("loose")
     for path in ("jobs", "datasets", "models", "evaluations", "comparisons", "rankings", "model-names"):
         shown = client.get(f"/v1/{path}?project=-").json()["items"]
@@ -117,7 +117,7 @@ def test_objects_without_a_project_are_found(
     assert {hit["id"] for hit in hits} == {loose.job_id}
     deletion = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
     assert [refused["id"] for refused in deletion["refused"]] == [loose.job_id]
-    client.patch(address, json={"project": None})
+    client.patch(path, json={"project": None})
     assert len(client.get("/v1/jobs?project=-").json()["items"]) == 2
 
 
@@ -150,12 +150,12 @@ def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) ->
     assert dataset["project"] == "web"
     job = client.get("/v1/jobs?project=web").json()["items"][0]
     assert (job["kind"], job["project"]) == ("ingest", "web")
-    address = f"/v1/datasets/{dataset['id']}"
-    changed = client.patch(address, json={"name": "clicks of May", "project": "ads"}).json()
+    path = f"/v1/datasets/{dataset['id']}"
+    changed = client.patch(path, json={"name": "clicks of May", "project": "ads"}).json()
     assert (changed["name"], changed["project"]) == ("clicks of May", "ads")
     assert client.get(f"/v1/jobs/{job['id']}").json()["project"] == "ads"
     assert client.get("/v1/datasets?project=web").json()["items"] == []
-    assert error_pointers(client.patch(address, json={"name": None})) == ["/name"]
+    assert error_pointers(client.patch(path, json={"name": None})) == ["/name"]
     assert error_pointers(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
 
 
@@ -193,7 +193,7 @@ def test_projects_are_listed_with_the_numbers_of_their_objects(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """Objects without a project are counted too; a project without objects is not listed."""
-    address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
+    path = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     add_model("ads")
     listing = client.get("/v1/projects").json()
     assert [(each["name"], each["jobs"], each["models"]) for each in listing["items"]] == [("web", 1, 0)]
@@ -202,7 +202,7 @@ def test_projects_are_listed_with_the_numbers_of_their_objects(
     assert [hit["project"] for hit in client.get("/v1/search?text=web&project=web").json()["items"]] == [
         "web"
     ]
-    client.patch(address, json={"project": None})
+    client.patch(path, json={"project": None})
     assert client.get("/v1/projects").json()["items"] == []
 
 
@@ -297,6 +297,8 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
         ({"ids": ["job_1"], "tags": {"No": "x"}}, "/tags/No"),
     ],
 )
-def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], pointer: str) -> None:
+def test_invalid_labels_of_many_jobs_are_refused(
+    client: TestClient, body: dict[str, Any], pointer: str
+) -> None:
     """The error points at the label; a request without changes is refused."""
     assert error_pointers(client.post("/v1/jobs/labels", json=body)) == [pointer]

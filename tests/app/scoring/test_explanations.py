@@ -77,7 +77,7 @@ def test_a_chain_as_deep_as_allowed_is_explained() -> None:
     """A tree with one more level is refused, even if a score would take few steps."""
     features = np.random.default_rng(1).normal(size=(5, 3))
     text = chain_model_text(MAX_DEPTH + 1, 3)
-    base, added = TreeExplainer(ModelText.read(text)).of(features)
+    base, added = TreeExplainer(ModelText.read(text)).explain(features)
     scores = Forest.parse(text).score(features)
     np.testing.assert_allclose(base + added.sum(axis=1), scores, rtol=1e-9, atol=1e-12)
     with pytest.raises(ModelError, match=r"a depth of 301; scores can be explained up to a depth of 300"):
@@ -91,11 +91,11 @@ def test_contributions_add_up_for_any_forest(seed: int) -> None:
     text = random_model_text(random, 4, 10, 12)
     features = random.normal(size=(20, 4)).round(1)
     features[::3, 1] = np.nan
-    base, added = TreeExplainer(ModelText.read(text)).of(features)
+    base, added = TreeExplainer(ModelText.read(text)).explain(features)
     np.testing.assert_allclose(
         base + added.sum(axis=1), Forest.parse(text).score(features), rtol=1e-9, atol=1e-9
     )
-    assert TreeExplainer(ModelText.read(text)).of(features[:0])[1].shape == (0, 4)
+    assert TreeExplainer(ModelText.read(text)).explain(features[:0])[1].shape == (0, 4)
 
 
 def test_models_that_cannot_be_explained_are_refused() -> None:

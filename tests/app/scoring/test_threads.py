@@ -36,7 +36,7 @@ def test_tiny_functions_run_on_the_event_loop() -> None:
 
 
 def test_an_error_of_any_function_is_raised() -> None:
-    """An error in a thread is raised, too; after an earlier error it is not logged as never retrieved."""
+    """An error in a thread is raised, too; asyncio logs no warning about a second error."""
 
     def fail() -> int:
         raise ValueError("no score")

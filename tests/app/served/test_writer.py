@@ -14,14 +14,14 @@ from tests.servers.fixtures import StoreArguments
 
 
 class FaultyStore(Store):
-    """A store whose transactions fail while `out_of_order` is set."""
+    """A store whose transactions fail while `is_failing` is set."""
 
-    out_of_order = False
+    is_failing = False
 
     @contextmanager
     def begin(self) -> Iterator[Transaction]:
-        """Open a transaction, or raise `StoreUnavailable` while `out_of_order` is set."""
-        if self.out_of_order:
+        """Open a transaction, or raise `StoreUnavailable` while `is_failing` is set."""
+        if self.is_failing:
             raise StoreUnavailable("out of order")
         with super().begin() as tx:
             yield tx
@@ -59,13 +59,13 @@ def ids(store: Store) -> list[str]:
 
 def test_lists_wait_for_the_database(store: FaultyStore, writer: ListWriter) -> None:
     """A flush fails without the database and loses no list; a flush for other lists returns immediately."""
-    store.out_of_order = True
+    store.is_failing = True
     first = ranking()
     assert writer.put(first)
     with pytest.raises(StoreUnavailable):
         writer.flush()
     writer.flush(["srv_other"])
-    store.out_of_order = False
+    store.is_failing = False
     second = ranking()
     assert writer.put(second)
     writer.flush([second.row["id"]])

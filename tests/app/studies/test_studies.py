@@ -168,14 +168,14 @@ def test_trials_are_not_distributed(client: TestClient, request_of: Callable[...
     assert "distribution" not in study.json()["base"]
 
 
-def test_mistakes_of_a_scorer_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
+def test_mistakes_of_a_scorer_have_a_pointer(client: TestClient, request_of: Callable[..., Any]) -> None:
     """A hyperparameter that the scorer does not have is reported below `/base`."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {"num_leaves": 4}}
     refused = client.post("/v1/studies", json=request_of(base=base))
     assert error_pointers(refused) == ["/base/hyperparameters/num_leaves"]
 
 
-def test_mistakes_of_the_base_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
+def test_mistakes_of_the_base_have_a_pointer(client: TestClient, request_of: Callable[..., Any]) -> None:
     """A mistake in the training that trials vary has a pointer below `/base`."""
     base = {"loss": {"name": "lambdarank"}, "label_map": {"x": 1.0}}
     assert error_pointers(client.post("/v1/studies", json=request_of(base=base)))[0].startswith(

@@ -210,7 +210,7 @@ def test_an_event_is_dead_after_the_last_attempt(
         (500, "1", 0.05),
     ],
 )
-def test_the_pause_that_a_receiver_requests(
+def test_a_receiver_may_request_a_pause(
     client: TestClient,
     settings: ApiSettings,
     webhook: dict[str, Any],
@@ -258,7 +258,7 @@ def test_redirects_and_error_statuses_are_failures(
 def test_an_answer_after_the_time_limit_is_a_failure(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver
 ) -> None:
-    """An answer after the time limit is a failure."""
+    """The test delivery reports the time limit, and no status."""
     receiver.answer(200, seconds=2 * TIMEOUT_SECONDS)
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
     assert (answer["delivered"], answer["status"]) == (False, None)
@@ -289,7 +289,7 @@ def test_a_failed_connection_is_reported(client: TestClient, webhook: dict[str, 
         assert answer["error"].startswith("the connection failed: ")
 
 
-def test_an_address_that_is_refused_later(
+def test_the_address_is_checked_at_each_connection(
     client: TestClient,
     application: FastAPI,
     store: Store,
@@ -321,7 +321,7 @@ def test_a_test_event_is_signed_and_not_listed(
     assert _deliveries(client, webhook) == client.get("/v1/events").json()["items"] == []
 
 
-def test_a_receiver_that_is_gone(
+def test_a_webhook_is_disabled_if_its_receiver_answers_410(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, record_events: Callable[..., None]
 ) -> None:
     """410 disables the webhook; once it is enabled again, events are sent again."""

@@ -73,7 +73,7 @@ def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
 
 
 def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str) -> None:
-    """Revoking the key redirects an open page, which polls, to sign-in; `next` has its full address."""
+    """Revoking the key redirects an open page, which polls, to sign-in; `next` has its full URL."""
     visit.refusals_expected = True
     secret = make_key(visit.url, admin_key, f"guest {secrets.token_hex(4)}", "read")
     page = visit.open("/jobs")

@@ -25,7 +25,7 @@ def test_a_resumed_training_lists_its_attempts(visit: Visit, on_record: OnRecord
     visit.fit("attempts")
 
 
-def test_a_job_that_killed_its_workers(visit: Visit, on_record: OnRecord) -> None:
+def test_a_job_that_lost_all_its_workers_shows_the_reason(visit: Visit, on_record: OnRecord) -> None:
     """The page shows why the job failed, the next step for the user, and every attempt."""
     page = visit.open(f"/jobs/{on_record('lost', histories.lost_for_good)}")
     problem = page.locator(".job-problem")

@@ -73,7 +73,7 @@ def test_a_finding_about_a_feature_links_to_it(visit: Visit, letor: str) -> None
     expect(page.locator('[data-view="overview"]')).to_be_visible()
 
 
-def test_distributions_have_words_for_those_who_cannot_see_them(visit: Visit, letor: str) -> None:
+def test_distributions_have_text_descriptions(visit: Visit, letor: str) -> None:
     """Label counts are bars of a table, and query lengths are columns with a text description."""
     page = visit.open(f"/datasets/{letor}")
     statistics = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["statistics"]
@@ -113,7 +113,7 @@ def test_features_are_searched_and_sorted(visit: Visit, letor: str) -> None:
     assert page.url.endswith(f"#features={GAPPED}")
 
 
-def test_of_many_features_the_first_are_shown(visit: Visit, table: str) -> None:
+def test_fifty_of_many_features_are_shown_at_first(visit: Visit, table: str) -> None:
     """The table shows fifty features until the user requests all."""
     page = visit.open(f"/datasets/{table}#features")
     rows = page.locator('[data-view="features"] tbody tr')
@@ -172,8 +172,8 @@ def test_a_query_shows_its_documents_by_grade(visit: Visit, letor: str) -> None:
     expect(page.locator('[data-view="queries"]')).to_be_visible()
 
 
-def test_any_query_id_has_an_address(visit: Visit, table: str) -> None:
-    """A query id with slashes, markup and umlauts is shown as text, and its page has an encoded address."""
+def test_any_query_id_has_a_url(visit: Visit, table: str) -> None:
+    """A query id with slashes, markup and umlauts is shown as text, and its page has an encoded URL."""
     page = visit.open(f"/datasets/{table}#queries")
     link = page.get_by_role("link", name=ODD_QUERY)
     link.click()
@@ -184,7 +184,7 @@ def test_any_query_id_has_an_address(visit: Visit, table: str) -> None:
     visit.photograph("odd-query")
 
 
-def test_of_many_features_a_query_shows_eight_at_first(visit: Visit, table: str) -> None:
+def test_a_query_shows_eight_features_at_first(visit: Visit, table: str) -> None:
     """A query shows eight features at first and all on request, in a region that scrolls separately."""
     page = visit.open(f"/datasets/{table}/queries/q1")
     headings = page.locator("#query thead th")

@@ -10,7 +10,7 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.browser
 
 
-def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord) -> None:
+def test_a_training_shows_the_mean_times_of_its_iterations(visit: Visit, on_record: OnRecord) -> None:
     """A bar shows the mean times of the iterations, without the first one, which is slow."""
     page = visit.open(f"/jobs/{on_record('timed', histories.timed)}")
     times = page.locator(".iteration-times")

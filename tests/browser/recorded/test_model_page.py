@@ -15,7 +15,7 @@ def _fragment(page: Page) -> dict[str, str]:
     return dict(part.split("=", 1) for part in page.url.split("#")[1].split("&"))
 
 
-def test_trees_are_walked_through(visit: Visit, prepared: Prepared) -> None:
+def test_buttons_and_keys_change_the_shown_tree(visit: Visit, prepared: Prepared) -> None:
     """Buttons and keys change the tree; the URL keeps the tree, and the table has all its nodes."""
     reference = prepared.model(2)
     page = visit.open(f"/models/{reference}#tree=2")

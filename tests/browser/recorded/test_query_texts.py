@@ -12,21 +12,21 @@ pytestmark = pytest.mark.browser
 
 QUERIES, DOCUMENTS = 70, 6
 FIRST_QUERIES = 20
-ADDRESSES = ["https://shop.example/{0}", "javascript:alert({0})", ""]
+URLS = ["https://shop.example/{0}", "javascript:alert({0})", ""]
 
 
 def shop_table() -> str:
-    """Write judged products with texts; every third document has the address of a web page."""
+    """Write judged products with texts; every third document has the URL of a web page."""
     draw = random.Random(7)
     lines = ["query_id,query_text,market,document_id,title,url,label,bm25"]
     for query in range(QUERIES):
         for index in range(DOCUMENTS):
             name = f"sku-{query}-{index}"
             title = f"Shoe {name}" if index < DOCUMENTS - 1 else ""
-            address = ADDRESSES[index % 3].format(name)
+            url = URLS[index % 3].format(name)
             market, label = "de" if query % 5 else "at", draw.choice([0, 0, 1, 3])
             lines.append(
-                f"q{query},shoes no. {query},{market},{name},{title},{address},{label},{draw.random():.3f}"
+                f"q{query},shoes no. {query},{market},{name},{title},{url},{label},{draw.random():.3f}"
             )
     return "\n".join([*lines, ""])
 
@@ -71,7 +71,7 @@ def _check_documents(page: Page, place: str) -> None:
 
 
 def test_queries_and_documents_show_their_texts(visit: Visit, shop: Json) -> None:
-    """Lists of queries, documents and rankings show texts and ids, and only web addresses are links."""
+    """Lists of queries, documents and rankings show texts and ids, and only web URLs are links."""
     page = visit.open(f"/datasets/{shop['shop']}#queries")
     row = page.locator('.view[data-view="queries"] tbody tr').nth(3)
     expect(row.get_by_role("link", name="shoes no. 3")).to_be_visible()

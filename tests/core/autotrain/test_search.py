@@ -97,7 +97,7 @@ def test_the_iterations_of_a_single_fold_are_the_trees_of_its_model() -> None:
 
 
 def test_later_folds_are_trained_for_twice_the_best_iteration() -> None:
-    """After one repetition, trees end early, and the best iteration is one of all folds."""
+    """Folds of the first repetition have all trees; later folds have at most twice the best number so far."""
     noisy = {"num_iterations": 240, "num_leaves": 15, "min_data_in_leaf": 5, "learning_rate": 0.3}
     candidate = replace(portfolio()[0], hyperparameters=noisy)
     trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
@@ -232,7 +232,7 @@ def test_a_budget_too_small_for_one_candidate_ends_its_first_training() -> None:
     assert {each.reason for each in found.not_tried} == {"the time budget was used up"}
 
 
-def test_on_a_budget_for_one_fold_its_models_are_the_members() -> None:
+def test_with_a_budget_for_one_fold_the_sum_has_the_models_of_this_fold() -> None:
     """Each training gets a quarter of the budget, and none is repeated on all queries."""
     ticks = itertools.count(0.0, 1.0)
     found = auto_train(AutoSpec(budget_seconds=100.0), _DATA, candidates=_FEW, clock=lambda: next(ticks))
@@ -281,7 +281,7 @@ def test_the_conclusion_names_the_baselines() -> None:
 
 @pytest.mark.parametrize(("queries", "advises"), [(12, True), (40, False)])
 def test_the_conclusion_counts_its_queries(queries: int, advises: bool) -> None:
-    """Few queries are little evidence, which the sentence says."""
+    """The sentence states that few queries are little evidence."""
     few = _DATA.select_queries(np.arange(queries))
     sentence = auto_train(AutoSpec(budget_seconds=1_000.0), few, candidates=_FEW[1:2]).conclusion.sentence
     assert f"] on {queries} held-out queries: " in sentence

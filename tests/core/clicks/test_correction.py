@@ -202,10 +202,10 @@ def test_clicked_documents_have_inverse_propensity_weights() -> None:
     loss, scores = make_loss("ranknet"), np.random.default_rng(1).normal(size=len(ranks))
     expected = loss.prepare(dataset.labels, dataset.query_boundaries, None, weights).terms(scores, 0)
     binding = LossBinding(loss, dataset, correction)
-    np.testing.assert_array_equal(binding.whole().terms(scores, 0).gradient, expected.gradient)
+    np.testing.assert_array_equal(binding.bind_all().terms(scores, 0).gradient, expected.gradient)
     queries = np.array([7, 3])
     rows = np.concatenate([np.arange(56, 64), np.arange(24, 32)])
-    part = binding.part(queries, rows).terms(scores[rows], 0)
+    part = binding.bind_queries(queries, rows).terms(scores[rows], 0)
     np.testing.assert_allclose(part.gradient, expected.gradient[rows], rtol=1e-12)
 
 
@@ -224,7 +224,7 @@ def test_affine_is_unbiased(name: str) -> None:
         dataset = RankingDataset.from_arrays(
             np.zeros((3, 1)), clicks, boundaries, document_columns={"rank": ["1", "2", "3"]}
         )
-        objective = LossBinding(loss, dataset, correction).whole()
+        objective = LossBinding(loss, dataset, correction).bind_all()
         assert isinstance(objective, SignedObjective) == (name != "mse")
         expected += probability * objective.terms(scores, 0).gradient
         assert (objective(scores, 0)[1] >= 0.0).all()

@@ -41,8 +41,8 @@ def test_a_sound_log_has_no_findings() -> None:
     assert moving_pairs(swapped_log()) == (2, 2)
 
 
-def test_a_log_of_clicks_alone_has_nothing_to_compare_them_with() -> None:
-    """A log in which every impression was clicked lacks the others: an error."""
+def test_a_log_of_clicks_alone_is_an_error() -> None:
+    """Clicks can only be compared with impressions that were not clicked."""
     log = swapped_log()
     clicked = replace(log, clicks=np.ones(2 * N_LISTS, bool))
     (finding,) = examine_log(clicked)
@@ -52,8 +52,8 @@ def test_a_log_of_clicks_alone_has_nothing_to_compare_them_with() -> None:
     assert codes(replace(log, clicks=almost)) == []
 
 
-def test_lists_that_fell_apart_are_a_warning() -> None:
-    """Many lists of one document below rank 1 are rows of lists that could not be put together."""
+def test_many_lists_of_one_document_are_a_warning() -> None:
+    """Lists of one document below rank 1 are probably rows of longer lists without a common id."""
     log = swapped_log()
     apart = replace(
         log,
@@ -105,7 +105,7 @@ def test_a_few_moving_pairs_are_a_warning() -> None:
     )
 
 
-def test_nothing_clicked_is_an_error() -> None:
+def test_a_log_without_clicks_is_an_error() -> None:
     """A log without clicks has this error alone."""
     log = swapped_log()
     assert codes(replace(log, clicks=np.zeros_like(log.clicks))) == ["no-clicks"]
@@ -123,7 +123,7 @@ def test_empty_queries_and_absent_users_are_named() -> None:
     assert absent.code == "no-users"
 
 
-def test_bots_have_many_lists_and_bursts_many_a_minute() -> None:
+def test_users_with_many_lists_or_many_in_a_minute_are_named() -> None:
     """Users are named by number, the busiest first."""
     log = swapped_log()
     assert log.list_users is not None

@@ -140,4 +140,4 @@ def test_unusable_scores_and_parameters_are_refused() -> None:
     with pytest.raises(InvalidInput, match="/attraction: entry 0"):
         UserModel(attraction=(1.5,))
     with pytest.raises(InvalidInput, match="/kind"):
-        UserModel("cascade").affine(3)
+        UserModel("cascade").affine_parameters(3)

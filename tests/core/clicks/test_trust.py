@@ -15,7 +15,7 @@ RANKS = 6
 
 
 def simulated(lists: int, seed: int = 0) -> tuple[ClickLog, Truth, np.ndarray]:
-    """Return a log of users with trust bias, its truth, and features of which one is its log-odds."""
+    """Return a log of users with trust bias, the true parameters, and features with the true log-odds."""
     stream = np.random.default_rng(5)
     labels = stream.integers(5, size=300 * RANKS).astype(np.float32)
     dataset = RankingDataset.from_arrays(np.zeros((len(labels), 1)), labels, np.arange(301) * RANKS)

@@ -93,7 +93,9 @@ def ndcg(model: Any, judged: RankingDataset) -> float:
         ("affine", "trust", "linear", "arp-loss1"),
     ],
 )
-def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: str) -> None:
+def test_a_corrected_model_orders_better_than_an_uncorrected_one(
+    correction: str, kind: str, scorer: str, loss: str
+) -> None:
     """If a weak ranker put bad documents first, the corrected model orders better by relevance."""
     judged, log, truth = logged(kind)
     data = training_data(log, judged).dataset
@@ -150,7 +152,7 @@ def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, tole
 
 
 def test_impressions_of_documents_without_features_are_reported() -> None:
-    """A dataset with a part of the queries is an information, one with few of them a warning."""
+    """The severity is info if the dataset has many of the queries, and warning if it has few."""
     judged, log, _ = logged(lists=300)
     queries = np.array([log.query_ids[query] for query in log.list_queries])[log.list_of_impression]
     for n_kept, severity in ((judged.n_queries - 1, "info"), (1, "warning")):

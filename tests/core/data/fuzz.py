@@ -229,7 +229,7 @@ def _mutated(content: bytes, generator: np.random.Generator) -> bytes:
     token = _TOKENS[int(generator.integers(len(_TOKENS)))]
     if kind == 5:  # random bytes
         token = generator.bytes(length)
-    if kind == 6:  # a token over what was there
+    if kind == 6:  # a token that overwrites other bytes
         return content[:at] + token + content[at + len(token) :]
     return content[:at] + token + content[at:]
 

@@ -53,11 +53,13 @@ def test_mapped_arrays_outlive_their_files(tmp_path: Path) -> None:
     assert_same(found, dataset)
 
 
-@pytest.mark.parametrize("gone", ["names.json", "features.npy", "query_weights.npy", "document_id_bytes.npy"])
-def test_an_absent_file_is_an_error(tmp_path: Path, gone: str) -> None:
-    """A file that is gone is an error, not a dataset without it."""
+@pytest.mark.parametrize(
+    "absent", ["names.json", "features.npy", "query_weights.npy", "document_id_bytes.npy"]
+)
+def test_an_absent_file_is_an_error(tmp_path: Path, absent: str) -> None:
+    """A dataset is not loaded without one of its files."""
     save_arrays(replace(synthetic_dataset(3, seed=1, n_features=4), query_weights=np.ones(3)), tmp_path)
-    (tmp_path / gone).unlink()
+    (tmp_path / absent).unlink()
     with pytest.raises(FileNotFoundError):
         load_arrays(tmp_path)
 

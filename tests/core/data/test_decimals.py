@@ -115,7 +115,7 @@ def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, st
 @pytest.mark.long
 @settings(max_examples=examples(2000))
 @given(st.integers(0, 10**40), st.integers(0, 40), st.integers(-60, 60), st.sampled_from(("", "-", "+")))
-def test_digits_in_any_number_round_as_numpy_rounds_them(
+def test_decimals_of_any_length_round_as_numpy_rounds_them(
     digits: int, places: int, exponent: int, sign: str
 ) -> None:
     """Numbers have up to 41 digits, the point anywhere among them, with an exponent or without."""
@@ -130,7 +130,7 @@ def test_digits_in_any_number_round_as_numpy_rounds_them(
 
 
 @given(st.text("0123456789.eE+-_xnaif ", max_size=8))
-def test_only_what_python_reads_is_a_number(text: str) -> None:
+def test_a_number_has_the_grammar_of_pythons_float(text: str) -> None:
     """The grammar is that of Python's float without underscores and surrounding blanks."""
     try:
         float(text)
@@ -146,7 +146,7 @@ def test_nan_is_a_missing_feature(text: str) -> None:
     assert np.isnan(_read(text))
 
 
-def test_more_halfway_numbers_than_the_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_halfway_numbers_than_the_buffer_holds_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the buffer of rows that are left to Python is full, the block is parsed again with a larger one."""
     monkeypatch.setattr("core.data.rows._UNDECIDED_CAPACITY", 4)
     rows = "\n".join(f"{_HALFWAY[0]} qid:{i // 3} 1:{_HALFWAY[1]} 2:{i} 3:{_HALFWAY[2]}" for i in range(50))

@@ -177,7 +177,7 @@ def test_an_open_file_stays_the_same_file(root: Path) -> None:
         assert roots.version(file) != file.version
 
 
-def test_of_several_roots_the_first_that_has_it_counts(tmp_path: Path) -> None:
+def test_a_path_is_found_in_the_first_root_that_has_it(tmp_path: Path) -> None:
     """An absolute path in a later root stays absolute where an earlier root has the same path."""
     _write(tmp_path, "a/web/train.txt", "b/web/test.txt", "b/more/test.txt")
     roots = DataRoots([tmp_path / "a", tmp_path / "b"])

@@ -75,7 +75,7 @@ def test_labels_from_0_are_accepted(labels: list[float]) -> None:
         (1e20, "1e+20"),
     ],
 )
-def test_labels_are_written_as_people_do(label: float, text: str) -> None:
+def test_labels_have_their_shortest_spelling(label: float, text: str) -> None:
     """A label has its shortest spelling in float32, and equal labels have the same spelling."""
     assert label_text(label) == text
 
@@ -113,7 +113,7 @@ def test_a_map_may_name_labels_in_any_spelling() -> None:
         ({"1": "2"}, "/label_map/1", "found '2'"),
     ],
 )
-def test_a_map_that_makes_no_sense_is_refused(values: dict[str, Any], pointer: str, detail: str) -> None:
+def test_an_invalid_label_map_is_refused(values: dict[str, Any], pointer: str, detail: str) -> None:
     """The error points at the entry and describes valid values."""
     with pytest.raises(InvalidInput) as caught:
         label_map(values)

@@ -149,7 +149,7 @@ _MALFORMED = [
 
 @pytest.mark.parametrize(("text", "line", "column", "found", "detail"), _MALFORMED)
 def test_malformed_rows_are_located(text: str, line: int, column: int, found: str, detail: str) -> None:
-    """The first error has line, column, what was found (cut to 40 characters) and what was expected.
+    """The first error has line, column, found text (cut to 40 characters) and expected text.
 
     `test_malformed.py` has more cases, with their whole messages.
     """
@@ -399,7 +399,7 @@ def test_a_dataset_without_features_is_not_written() -> None:
 def test_public_files_read_as_a_plain_parser_reads_them(
     shared_data: Path, file: str, queries: int, documents: int, features: int
 ) -> None:
-    """Real files have the published sizes, and every label and feature is what Python's float makes of it."""
+    """Real files have the published sizes; each label and feature has the value that Python's float reads."""
     dataset = read_dataset(shared_data / file)
     assert (dataset.n_queries, dataset.n_documents, dataset.n_features) == (queries, documents, features)
     expected = np.zeros((documents, features), np.float32)

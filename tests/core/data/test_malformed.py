@@ -707,7 +707,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
 
 @pytest.mark.parametrize("case", MALFORMED)
 def test_a_malformed_file_is_refused_with_the_position_and_a_solution(tmp_path: Path, case: str) -> None:
-    """The message names file, line and column, what was found and what was expected."""
+    """The message names file, line and column, and the found and the expected value."""
     content, options, sizes, message = MALFORMED[case]
     path, side = tmp_path / "stored", None
     path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -228,14 +228,14 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, detail: str) ->
 
 
 def test_damaged_pages_are_refused() -> None:
-    """A file whose footer is whole but whose pages are not is a dataset error."""
+    """A file with damaged pages and an intact footer is a dataset error."""
     content = bytearray(_rewritten())
     content[4:200] = b"\xff" * 196
     with pytest.raises(DatasetError, match="valid Parquet file"):
         read_parquet(io.BytesIO(bytes(content)))
 
 
-def test_a_missing_file_is_the_system_s_own_error(tmp_path: Path) -> None:
+def test_a_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     """Absence is not reported as damage."""
     with pytest.raises(FileNotFoundError):
         read_parquet(tmp_path / "absent")

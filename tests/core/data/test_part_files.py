@@ -81,7 +81,7 @@ def cuts(n_rows: int, seed: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_parquet_parts_are_the_whole(tmp_path: Path, seed: int) -> None:
+def test_joined_parquet_parts_equal_the_whole_file(tmp_path: Path, seed: int) -> None:
     """Wherever the rows are cut: queries, ids, categories, weights and texts are those of one file."""
     whole = table(seed)
     pq.write_table(whole, tmp_path / "whole")
@@ -98,7 +98,7 @@ def test_parquet_parts_are_the_whole(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_delimited_parts_are_the_whole(tmp_path: Path, seed: int) -> None:
+def test_joined_delimited_parts_equal_the_whole_file(tmp_path: Path, seed: int) -> None:
     """Columns are used as in the first part: numbers in a column of texts stay texts."""
     rows = [f"q{seed + row // 7},{row % 3},{row / 8},{'x' if row < 60 else 1}\n" for row in range(100)]
     header = "query_id,label,bm25,title\n"
@@ -113,7 +113,7 @@ def test_delimited_parts_are_the_whole(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_letor_parts_are_the_whole(tmp_path: Path, seed: int) -> None:
+def test_joined_letor_parts_equal_the_whole_file(tmp_path: Path, seed: int) -> None:
     """Features that a part lacks are 0; ids and pairs in comments are those of one file."""
     chance = random.Random(seed)
     rows = []
@@ -226,7 +226,7 @@ def test_different_values_of_a_query_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
+def test_limits_apply_to_all_parts_together(tmp_path: Path) -> None:
     """Parts that are small enough alone are refused if together, with all features, they are too large."""
     paths = parts_of(tmp_path, "1 qid:1 1:1\n" * 30_000, "1 qid:2 9000:1\n")
     with pytest.raises(DatasetError, match="30,001 documents by 9,000 features"):

@@ -49,7 +49,7 @@ def test_pages_follow_the_order_of_the_dataset(index: QueryIndex) -> None:
     assert index.entries(3, 5) == []
 
 
-def test_one_query_by_its_id(index: QueryIndex) -> None:
+def test_a_query_is_found_by_its_id(index: QueryIndex) -> None:
     """A query is found by its whole id only, not by a part of it."""
     assert index.find("ad").first_row == 5
     with pytest.raises(NotFound, match="there is no query 'web'"):
@@ -72,7 +72,7 @@ def test_texts_are_found_by_query_id() -> None:
     assert [entry.query_id for entry in index.among(["c", "a", "z"])] == ["a", "c"]
 
 
-def test_queries_by_the_start_of_their_ids(index: QueryIndex) -> None:
+def test_queries_are_found_by_a_prefix_of_their_ids(index: QueryIndex) -> None:
     """Every character of a prefix is literal, so that there are no wildcards."""
     assert [entry.first_row for entry in index.with_prefix("web").entries(0, 10)] == [0, 3]
     assert index.with_prefix("web").find("web 2").columns == {"market": "fr", "split": "test"}

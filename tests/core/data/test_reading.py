@@ -196,7 +196,7 @@ def test_an_index_in_parquet_is_not_read_as_a_feature(tmp_path: Path) -> None:
 
 
 def test_texts_to_show_are_recognised_by_their_names(tmp_path: Path) -> None:
-    """Text of queries, titles and addresses of documents are not features; a title of numbers is one."""
+    """Text of queries, titles and URLs of documents are not features; a title of numbers is one."""
     path = tmp_path / "t.csv"
     path.write_text(
         "label,qid,query_text,doc_id,title,url,bm25\n"
@@ -220,7 +220,7 @@ def test_texts_to_show_are_recognised_by_their_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_columns_of_shown_texts_are_left_out_of_the_features(tmp_path: Path, format: str) -> None:
-    """Columns of texts, titles and addresses may have any names; the text may equal the query id."""
+    """Columns of texts, titles and URLs may have any names; the text may equal the query id."""
     rows = [
         {"grade": 1, "search": "red shoes", "name": "Shoe", "link": "https://x/1", "bm25": 2.0},
         {"grade": 0, "search": "red shoes", "name": "Boot", "link": None, "bm25": 3.0},

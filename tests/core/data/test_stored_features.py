@@ -113,7 +113,9 @@ def test_rows_and_columns_are_read_in_any_order(path: Path, matrix: Float32Array
     assert np.isnan(StoredFeatures(path.as_uri(), rows, columns)[:, 1]).all()
 
 
-def test_columns_that_the_file_lacks(path: Path, read_groups: list[tuple[int, str]]) -> None:
+def test_columns_that_the_file_lacks_have_absent_values(
+    path: Path, read_groups: list[tuple[int, str]]
+) -> None:
     """If the file has none of the columns, all values are absent and nothing is read."""
     found = StoredFeatures(path.as_uri(), np.arange(150), np.array([-1, -1]), absent=0.0)
     _same(found[:], np.zeros((150, 2), np.float32))

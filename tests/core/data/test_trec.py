@@ -173,7 +173,7 @@ def test_equal_ids_are_joined_before_encoded_ones(tmp_path: Path) -> None:
 def test_a_malformed_run_is_refused_with_line_and_column(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
-    """The error has the line, the column and what was expected there."""
+    """The error has the line, the column and the value expected there."""
     with pytest.raises(DatasetError) as caught:
         read_run(_file(tmp_path, content), "my.run")
     assert str(caught.value).startswith("file my.run")

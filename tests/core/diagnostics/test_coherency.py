@@ -7,7 +7,7 @@ from core.losses import make_loss
 
 
 def test_the_papers_figure_1a_is_incoherent_and_1b_is_not() -> None:
-    """Figure 1(a): the missed document right below the cut is pushed less than the one above it.
+    """Figure 1(a): the missed document right below the cut is pushed less than the document above the cut.
 
     In 1(b) the same document is last, where its larger swap makes the gradient coherent.
     """
@@ -19,8 +19,8 @@ def test_the_papers_figure_1a_is_incoherent_and_1b_is_not() -> None:
     assert strictly_incoherent_queries(gradient, scores, labels, boundaries, 1).tolist() == [True, False]
 
 
-def test_definition_31_by_all_pairs() -> None:
-    """Random queries follow the definition word for word; tied pushes are coherent."""
+def test_coherency_is_that_of_definition_31_over_all_pairs() -> None:
+    """Random queries follow the paper's definition; equal gradients are coherent."""
     generator = np.random.default_rng(5)
     for _ in range(300):
         n = int(generator.integers(1, 9))

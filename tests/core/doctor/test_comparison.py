@@ -154,7 +154,7 @@ def test_documents_are_compared_by_the_names_of_their_features() -> None:
 
 
 def test_features_that_training_lacks_are_a_warning() -> None:
-    """No document is shared if no feature is."""
+    """Documents are not compared if the datasets share no feature."""
     finding, added = compare(sound(), _other(feature_names=["a", "b", "c", "d"]), "validation")
     assert (finding.code, finding.count) == ("features-absent", 4)
     assert (added.code, added.severity, added.examples) == ("features-added", "warning", ("a", "b", "c", "d"))

@@ -103,7 +103,7 @@ def test_infinite_values_have_finite_edges() -> None:
     json.dumps([asdict(each) for each in found.columns], allow_nan=False)
 
 
-def test_distances_of_ordered_values_and_of_categories() -> None:
+def test_ordered_values_and_categories_have_different_distances() -> None:
     """Ordered values have the Kolmogorov-Smirnov distance, categories half the sum of share differences."""
     counts = np.array([[2, 0, 2], [0, 3, 1]], np.float32)
     later = np.array([[0, 1]], np.float32)

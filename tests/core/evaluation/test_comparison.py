@@ -38,7 +38,7 @@ def test_a_clear_difference_is_reported_with_its_size() -> None:
         assert text in pair.sentence
 
 
-def test_of_a_cost_less_is_better() -> None:
+def test_for_a_cost_the_lower_system_is_better() -> None:
     """For a cost, the verdict and the order of the changed queries are reversed."""
     (pair,) = _compare(0.0, 0.1, higher_is_better=False).pairs
     assert pair.verdict == "worse"
@@ -130,7 +130,7 @@ def test_p_values_are_adjusted_over_all_pairs_and_metrics() -> None:
     assert all(found.adjusted_p >= found.paired.randomisation_p for found in tests)
 
 
-def test_of_several_systems_the_best_is_named() -> None:
+def test_the_best_of_several_systems_is_named() -> None:
     """The sentence names a system that beats all others, or else the systems that no other beats."""
     assert _compare(0.0, 0.1, 0.3).sentence == "s2 is better than every other system by ndcg@10."
     assert _compare(0.0, 0.2, 0.2).sentence == (
@@ -150,7 +150,7 @@ def test_systems_may_beat_each_other_in_a_circle() -> None:
     assert comparison.sentence == "Each system is worse than another one by map; 3 of 3 pairs differ."
 
 
-def test_the_same_ranking_twice_and_queries_without_a_value() -> None:
+def test_equal_systems_and_undefined_metrics_have_no_winner() -> None:
     """Equal systems are called the same; a metric that no query defines has no result."""
     same = np.full((5, 2), 0.5)
     (pair,) = compare_systems(["a", "b"], {"map": same}, {"map": True}).pairs

@@ -27,8 +27,8 @@ def judge(
     return decide(rule, NAMES, (champion, challenger), parts, higher_is_better=higher, permutations=1000)
 
 
-def part(name: str, queries: range) -> Slice:
-    """Make a slice."""
+def slice_of(name: str, queries: range) -> Slice:
+    """Return a slice of queries of a market."""
     return Slice("market", name, np.array(queries))
 
 
@@ -71,11 +71,11 @@ def test_the_p_value_of_the_rule_is_the_level_of_significance() -> None:
     assert judge(BASE, challenger, p=p).admitted
 
 
-def test_a_slice_that_falls_too_far_is_refused_and_named() -> None:
-    """The gain of the whole does not matter; slices of too few queries do not count."""
+def test_a_challenger_is_refused_if_a_slice_falls_too_far() -> None:
+    """The sentence names the slice. A gain over all queries does not help; small slices do not count."""
     challenger = BASE + 0.1
     challenger[:20] = BASE[:20] - 0.05
-    parts = (part("de", range(20)), part("fr", range(20, 60)))
+    parts = (slice_of("de", range(20)), slice_of("fr", range(20, 60)))
     found = judge(BASE, challenger, parts, max_slice_drop=0.02, min_slice_queries=20)
     assert not found.admitted
     assert found.sentence.startswith("web:4 is better than web:3 by ndcg@10: ")
@@ -90,9 +90,9 @@ def test_a_slice_that_falls_too_far_is_refused_and_named() -> None:
 
 
 def test_many_fallen_slices_are_counted() -> None:
-    """The three that fall most are named."""
+    """The sentence names the three slices that fall most, and counts the others."""
     challenger = BASE + 0.3
-    parts = tuple(part(str(i), range(i, i + 1)) for i in range(5))
+    parts = tuple(slice_of(str(i), range(i, i + 1)) for i in range(5))
     challenger[:5] = BASE[:5] - np.arange(1, 6) / 10
     found = judge(BASE, challenger, parts, max_slice_drop=0.0, min_slice_queries=1)
     assert found.sentence.count("the segment") == 3
@@ -108,11 +108,11 @@ def test_a_gate_without_anything_to_compare_does_not_admit() -> None:
     assert "ndcg@10 is undefined on every query" in found.sentence
 
 
-def test_queries_that_one_of_them_leaves_undefined_do_not_count() -> None:
+def test_queries_without_a_value_of_one_version_do_not_count() -> None:
     """Such queries count neither in the whole nor in a slice."""
     challenger = BASE + 0.1
     challenger[:10] = np.nan
-    found = judge(BASE, challenger, (part("de", range(20)),), min_slice_queries=10)
+    found = judge(BASE, challenger, (slice_of("de", range(20)),), min_slice_queries=10)
     assert found.paired is not None
     assert (found.paired.queries, found.slices[0].queries) == (QUERIES - 10, 10)
     assert found.slices[0].champion == pytest.approx(BASE[10:20].mean())
@@ -123,9 +123,11 @@ values = arrays.arrays(np.float64, 12, elements=st.one_of(st.floats(0, 1), st.ju
 
 @pytest.mark.long
 @given(values, values, st.floats(0.0, 0.5))
-def test_a_gate_is_consistent(champion: Float64Array, challenger: Float64Array, drop: float) -> None:
-    """`better` implies `not_worse`, a bound on slices never admits more, and a decision has its fields."""
-    parts = (part("a", range(6)), part("b", range(6, 12)))
+def test_a_stricter_rule_never_admits_more(
+    champion: Float64Array, challenger: Float64Array, drop: float
+) -> None:
+    """`better` admits no more than `not_worse`, and a rule with a bound on slices no more than without."""
+    parts = (slice_of("a", range(6)), slice_of("b", range(6, 12)))
     passes = {
         (require, bound): judge(
             champion, challenger, parts, require=require, max_slice_drop=bound, min_slice_queries=2

@@ -30,8 +30,8 @@ def test_segments_read_back_with_their_queries() -> None:
     assert stored.members("market") is None
 
 
-def test_no_segments_are_an_empty_table() -> None:
-    """A dataset whose queries are all alike has none."""
+def test_an_empty_list_of_segments_is_read_back() -> None:
+    """A dataset whose queries are all alike has no segments."""
     file = io.BytesIO()
     write_segments([], 12, file)
     assert StoredSegments.read(io.BytesIO(file.getvalue())).all() == []

@@ -87,7 +87,7 @@ def test_other_queries_are_not_compared() -> None:
     [(0.01, 0.05, "held"), (0.03, 0.03, "not-shown"), (0.05, 0.01, "contradicted")],
 )
 def test_relative_gaps_are_compared_over_the_same_queries(narrow: float, wide: float, verdict: str) -> None:
-    """A relative gap is compared over the same queries."""
+    """The relative gap of one pair is compared with that of another pair."""
     other = NOISE[::-1]
     values = {
         A: measured(BASE + narrow + 0.1 * NOISE),

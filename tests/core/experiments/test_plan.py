@@ -1,4 +1,4 @@
-"""Plans: what is trained for a paper's tables."""
+"""Plans: the trainings for a paper's tables."""
 
 import hashlib
 import json

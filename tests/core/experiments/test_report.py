@@ -138,7 +138,7 @@ def test_deviations_are_listed_beside_the_number(found: Report) -> None:
 
 
 def test_drawn_data_is_not_called_a_corpus(found: Report) -> None:
-    """Printed numbers beside other data are for orientation only; beside the paper's they are not."""
+    """Printed numbers are comparable for the paper's data, and for orientation only beside other data."""
     assert "orientation only" in (found.orientation or "")
     recognised = plan("lambda-ex-2023", ["table-5"], "paper", "folder", "Yahoo set 1")
     of_corpus = report(recognised, {})

@@ -106,17 +106,17 @@ def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {"lightgbm", "onnx", "c", "python"}))
-def test_the_readme_has_the_name_and_address_of_the_model(format: str) -> None:
-    """Engines that load models by requests get the address of the request."""
+def test_the_readme_has_the_name_and_path_of_the_model(format: str) -> None:
+    """For engines that load models by requests, the readme has the path of the request."""
     _, packed = archived(format, model_name="Best.One")
     readme = packed.read("README.md").decode()
     assert "Best.One" in readme
-    addresses = {
+    paths = {
         "vespa": 'lightgbm("Best.One.json")',
         "solr": "/schema/model-store",
         "elastic-learning-to-rank": "/_ml/trained_models/Best.One",
     }
-    assert addresses.get(format, "/_ltr/_featureset/rankery/_createmodel") in readme
+    assert paths.get(format, "/_ltr/_featureset/rankery/_createmodel") in readme
 
 
 def test_the_archive_for_solr_has_features() -> None:

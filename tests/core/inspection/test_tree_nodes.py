@@ -99,7 +99,7 @@ def test_below_the_depth_only_the_leaves_are_counted() -> None:
     assert again.left is not None
 
 
-def test_nodes_of_trees_with_special_values() -> None:
+def test_special_values_of_trees_are_shown() -> None:
     """Infinite thresholds are null, a bare leaf is a leaf, and linear leaves name their coefficients."""
     linear = LinearLeaves(
         np.array([1.0, 2.0]), np.array([1, 2]), np.array([1, 0, 1]), np.array([0.5, 3.0, 4.0])

@@ -1,7 +1,7 @@
 """Interleaved lists and credits against the vectors of mpkato/interleaving 7907f7d.
 
-Lists, credits and probabilities are those of its tests; a comment marks numbers printed by running it. Its
-distributions are sampled, ours are exact.
+Lists, credits and probabilities are from the tests of that package; a comment marks numbers that the package
+printed. The package samples distributions, our code computes them exactly.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def test_team_draft_lists_with_teams() -> None:
 
 
 def test_a_click_credits_the_team_of_the_document() -> None:
-    """A click credits the team that contributed the document."""
+    """Each click adds one to the credit of the ranker whose team has the document."""
     teams = [0, 1, 1]
     shown = InterleavedList([1, 3, 4], teams, [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], [])
     outcomes = {(0, 1, 2): (1, 2), (0, 1): (1, 1), (0, 2): (1, 1), (1, 2): (0, 2), (0,): (1, 0), (): (0, 0)}
@@ -91,7 +91,7 @@ def test_common_top_ranks_have_no_credit() -> None:
 def test_a_coin_decides_which_ranking_begins(
     rankings: list[list[int]], length: int, expected: dict[tuple[int, ...], float]
 ) -> None:
-    """A coin decides which ranking begins."""
+    """Balanced lists alternate between the rankings; either ranking begins with probability ½."""
     assert _lists("balanced", rankings, length) == expected
 
 
@@ -178,7 +178,7 @@ def test_probabilistic_credits_are_expected_clicks() -> None:
 def test_the_linear_programme_has_the_printed_solution(
     rankings: list[list[int]], expected: dict[tuple[int, ...], float]
 ) -> None:
-    """The linear programme has the printed solution."""
+    """The lists have the probabilities that the other implementation prints."""
     found = list_distribution(rankings, len(rankings[0]))
     shown = {key: p for key, p in zip(found.lists, found.probabilities, strict=True) if p > 1e-9}
     assert shown == pytest.approx(expected, abs=1e-6)

@@ -28,7 +28,7 @@ FIGURE_1A = (np.array([0.04, 0.03, 0.02, 0.01, 0.00]), np.array([1.0, 2.0, 0.0, 
 
 
 def test_lambdarank_gives_the_2023_papers_table_1() -> None:
-    """With τ = 1 the five λ of Marcuzzi et al. 2023, Table 1: the document at rank 2 is pushed too little."""
+    """With τ = 1 the five λ of Marcuzzi et al. 2023, Table 1: the gradient of rank 2 is too small."""
     terms = make_loss("lambdarank", truncation_level=1)(*FIGURE_1A, ONE_QUERY)
     np.testing.assert_allclose(-terms.gradient, [0.152, 0.124, -0.083, -0.093, -0.100], atol=6e-4)
 
@@ -122,7 +122,7 @@ def test_listnet_follows_its_equation_on_a_query_of_one_label(label: float) -> N
 
 
 @pytest.mark.parametrize("target", ["label", "softmax", "gain-softmax"])
-def test_listnet_on_a_query_without_relevant_documents(target: str) -> None:
+def test_listnet_leaves_out_a_query_without_relevant_documents(target: str) -> None:
     """Targets y / Σ y are 0 / 0: the query is left out. A softmax of equal labels is 1/n."""
     scores = np.array([1.0, 0.0, -1.0])
     gradient = make_loss("listnet", target=target)(scores, np.zeros(3), np.array([0, 3])).gradient

@@ -1,4 +1,4 @@
-"""A metric with a cutoff needs only the documents up to it, and has the value of a whole ranking."""
+"""A metric with a cutoff has the same value on the documents up to the cutoff as on the whole ranking."""
 
 from collections.abc import Mapping
 from typing import Any

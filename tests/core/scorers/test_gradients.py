@@ -78,7 +78,7 @@ def test_contributions_are_those_of_jax(layer_norm: bool, activation: str) -> No
         gradient = jax.jit(jax.grad(lambda rows: scores_of(parameters, rows, activation).sum()))
         points = (np.arange(2_000) + 0.5) / 2_000
         means = np.stack([np.asarray(gradient(points[:, np.newaxis] * row)).mean(axis=0) for row in inputs])
-    _, contributions = IntegratedGradients(network).of(features)
+    _, contributions = IntegratedGradients(network).explain(features)
     np.testing.assert_allclose(contributions, inputs * means, atol=5e-4 * np.abs(inputs * means).max())
 
 
@@ -99,7 +99,7 @@ def test_base_and_contributions_add_up_to_the_score(
     )
     features = random_features(12, 8, seed=9)
     features[::3] *= 1_000
-    base, contributions = IntegratedGradients(network).of(features)
+    base, contributions = IntegratedGradients(network).explain(features)
     assert contributions.shape == (12, 8)
     steps = np.linspace(0, 1, 1_000)[:, np.newaxis]
     for row, total in zip(features, base + contributions.sum(axis=1), strict=True):
@@ -111,7 +111,7 @@ def test_a_linear_scorer_is_explained_exactly() -> None:
     """A feature adds its input times its weight, the indicator of its missing value included."""
     network = random_network(5, missing_indicators=True)
     features = random_features(40, 5, seed=3, missing=0.3)
-    base, contributions = IntegratedGradients(network).of(features)
+    base, contributions = IntegratedGradients(network).explain(features)
     weights = network.layers[0].weights[:, 0].astype(np.float64)
     expected = network.inputs(features) * weights
     np.testing.assert_array_equal(contributions, expected[:, :5] + expected[:, 5:])
@@ -123,7 +123,7 @@ def test_the_baseline_has_no_contributions() -> None:
     """The base is the score of the baseline, and of a document without any known feature."""
     network = random_network(5, (6,))
     centre = network.inputs.means.astype(np.float32)
-    base, contributions = IntegratedGradients(network).of(np.stack([centre, np.full(5, np.nan)]))
+    base, contributions = IntegratedGradients(network).explain(np.stack([centre, np.full(5, np.nan)]))
     np.testing.assert_allclose(contributions, 0, atol=1e-6)
     assert (contributions[1] == 0).all()
     assert base[1] == network.score(np.full((1, 5), np.nan))[0]
@@ -134,10 +134,10 @@ def test_an_explanation_does_not_depend_on_the_documents_beside_it() -> None:
     network = random_network(5, (20, 9), layer_norm=True)
     features = random_features(9, 5)
     explained = IntegratedGradients(network)
-    base, contributions = explained.of(features)
+    base, contributions = explained.explain(features)
     for rows in ([3], [8, 0], list(range(9))):
-        np.testing.assert_array_equal(explained.of(features[rows])[1], contributions[rows])
-    assert explained.of(features[:0])[1].shape == (0, 5)
+        np.testing.assert_array_equal(explained.explain(features[rows])[1], contributions[rows])
+    assert explained.explain(features[:0])[1].shape == (0, 5)
     assert explained.base == base[0]
 
 

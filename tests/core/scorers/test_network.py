@@ -73,7 +73,7 @@ def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> No
 def test_a_score_does_not_depend_on_the_documents_beside_it(
     n_features: int, hidden: list[int], activation: str, layer_norm: bool, rows: list[int]
 ) -> None:
-    """Scores are equal bit for bit, alone or in any batch, in any place of it."""
+    """A document has the same score, bit for bit, alone and at any place of any batch."""
     network = random_network(n_features, tuple(hidden), activation=activation, layer_norm=layer_norm)
     features = random_features(150, n_features, seed=3)
     np.testing.assert_array_equal(network.score(features)[rows], network.score(features[rows]))
@@ -148,7 +148,7 @@ def test_the_terms_of_a_linear_scorer_add_up_to_its_scores(kind: str) -> None:
     np.testing.assert_allclose(np.sum(terms, axis=0), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_kind_parameters_and_steps_of_a_network() -> None:
+def test_a_network_counts_its_parameters_and_steps() -> None:
     """A network without hidden layers is linear; the steps grow with the number of parameters."""
     assert (random_network(3).kind, random_network(3, (2,)).kind) == ("linear", "mlp")
     assert random_network(3, (2,)).n_parameters == 3 * 2 + 2 + 2 + 1

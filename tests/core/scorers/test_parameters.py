@@ -9,7 +9,7 @@ from core.scorers import SCORERS, Linear, Mlp, Trees, WeightedSum, make_scorer, 
 
 
 def test_trees_are_the_default() -> None:
-    """A training without a scorer is one of trees."""
+    """A training without a scorer trains trees."""
     assert make_scorer(None) == make_scorer({"kind": "trees"}) == Trees()
     assert not Trees.is_network
     assert list(SCORERS) == ["trees", "linear", "mlp", "sum"]
@@ -68,7 +68,7 @@ def test_only_networks_have_hidden_layers() -> None:
         ({"kind": "linear", "inputs": "minmax"}, "/inputs"),
     ],
 )
-def test_invalid_values_are_refused_by_pointer(values: dict[str, Any], pointer: str) -> None:
+def test_invalid_values_are_refused_with_a_pointer(values: dict[str, Any], pointer: str) -> None:
     """Unknown names and values out of bounds are refused."""
     with pytest.raises(InvalidInput) as refused:
         make_scorer(values)

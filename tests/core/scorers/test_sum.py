@@ -97,10 +97,10 @@ def test_scores_are_explained_by_all_members(sum_model: Sum) -> None:
     features = np.random.default_rng(6).normal(size=(20, 4))
     explainability = explainability_of(sum_model)
     assert (explainability.problem, explainability.steps) == (None, explainer_of(sum_model).steps)
-    base, contributions = explainer_of(sum_model).of(features)
+    base, contributions = explainer_of(sum_model).explain(features)
     np.testing.assert_allclose(base + contributions.sum(axis=1), sum_model.score(features), atol=1e-9)
     only_net = Sum.of([sum_model.members[1]])
-    of_net = explainer_of(only_net).of(np.ascontiguousarray(features[:, [3, 1]]))[1]
+    of_net = explainer_of(only_net).explain(np.ascontiguousarray(features[:, [3, 1]]))[1]
     np.testing.assert_array_equal(contributions[:, 3], of_net[:, 0])
 
 
@@ -119,5 +119,5 @@ def test_each_member_rounds_to_its_own_precision() -> None:
     features = np.array([[0.1]])
     assert read.score(features).tolist() == both.score(features).tolist() == [2.0 + 10.0]
     assert b"precision" not in write_sum(alone)
-    base, contributions = explainer_of(both).of(features)
+    base, contributions = explainer_of(both).explain(features)
     assert (base + contributions[:, 0]).tolist() == pytest.approx([2.0 + 10.0])

@@ -28,7 +28,7 @@ def model_text() -> str:
 
 
 def test_a_stored_model_scores_documents_one_by_one_as_together(model_text: str) -> None:
-    """A document's score does not depend on what else is in the request."""
+    """A document's score does not depend on the other documents of the request."""
     forest = Forest.parse(model_text)
     features = synthetic_dataset(2, seed=2).features
     together = forest.score(features)

@@ -69,8 +69,8 @@ def test_repeated_rollbacks_go_further_back(store: Store, web: list[Model]) -> N
     ]
 
 
-def test_an_alias_of_a_release_without_history(store: Store, web: list[Model]) -> None:
-    """The first recorded move can be undone, and nothing before it."""
+def test_the_first_recorded_move_of_an_older_alias_can_be_undone(store: Store, web: list[Model]) -> None:
+    """Earlier releases recorded no moves, so nothing before the first recorded move can be undone."""
     move(store, 1)
     with store.begin() as tx:
         tx.aliases.get("web", "champion").move_id = None
@@ -161,7 +161,7 @@ def test_a_rollback_to_a_deleted_version_names_the_solution(store: Store, web: l
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from([0, 1, 2, 3, 4]), max_size=8))
 def test_rollbacks_are_a_stack(store: Store, web: list[Model], steps: list[int]) -> None:
-    """Any mixture of moves (1 to 4) and rollbacks (0) does what a stack of versions does."""
+    """Moves (1 to 4) and rollbacks (0) in any order act like pushes and pops on a stack of versions."""
     with store.begin() as tx:
         if tx.aliases.find("web", "champion"):
             tx.aliases.remove("web", "champion")

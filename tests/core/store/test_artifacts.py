@@ -100,7 +100,7 @@ def test_a_key_or_folder_is_deleted(artifacts: Artifacts) -> None:
 @pytest.mark.parametrize(
     "key", ["", "/etc/passwd", "../x", "a/../b", "a//b", "a/", ".", "a/.", "a\\b", "a\0b"]
 )
-def test_keys_stay_inside(artifacts: Artifacts, key: str) -> None:
+def test_keys_outside_the_folder_are_refused(artifacts: Artifacts, key: str) -> None:
     """A key that is absolute, leaves its folder or is not normalised is refused by every action."""
     for act in (
         artifacts.open,
@@ -116,7 +116,7 @@ def test_keys_stay_inside(artifacts: Artifacts, key: str) -> None:
         pass
 
 
-def test_errors_of_the_body_pass_through(artifacts: Artifacts) -> None:
+def test_errors_of_the_block_pass_through(artifacts: Artifacts) -> None:
     """An exception of the block itself is not reported as a fault of the storage."""
     artifacts.write_bytes(KEY, b"x")
     with pytest.raises(FileNotFoundError), artifacts.local(KEY):

@@ -37,7 +37,7 @@ def test_an_answer_is_found_again(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_a_used_key_stores_no_second_answer(store: Store) -> None:
-    """Remembering an answer under a used key fails, and rolls back what the second request created."""
+    """Remembering an answer under a used key fails, and rolls back the rows of the second request."""
     with store.begin() as tx:
         _remember(tx, "k")
     with pytest.raises(WrongState), store.begin() as tx:

@@ -100,7 +100,7 @@ def test_statuses_without_a_next_status_are_terminal() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize(("change", "outcome"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
-def test_every_change_from_every_status(
+def test_each_change_from_each_status_follows_the_table(
     store: Store, status: str, change: Callable[[Transaction, Job], None], outcome: dict[str, str]
 ) -> None:
     """Each change moves a job exactly as the table allows, and leaves one in another status as it was."""

@@ -67,7 +67,7 @@ def test_a_job_is_claimed_once(store: Store, job: Job) -> None:
 @pytest.mark.both_stores
 @pytest.mark.long
 def test_one_of_many_threads_claims(store: Store) -> None:
-    """Of threads that contend for a job, each with its own transaction, exactly one gets it."""
+    """Of several threads that claim a job, each in a separate transaction, exactly one gets the job."""
     with store.begin() as tx:
         job_ids = [tx.jobs.add("train", {}).id for _ in range(20)]
     barrier = threading.Barrier(8)
@@ -143,7 +143,7 @@ def test_record_keeps_omitted_values(store: Store, claimed: Job) -> None:
 
 @pytest.mark.both_stores
 def test_iterations_are_listed_in_order(store: Store, claimed: Job) -> None:
-    """Iterations are listed in order above a given one; one recorded twice keeps its last values."""
+    """Iterations after a given one are listed in order; one that is recorded twice has its last values."""
     with store.begin() as tx:
         tx.jobs.record(claimed.id, claimed.token, iterations=[(2, {"v": 0.2}), (1, {"v": 0.1})])
         tx.jobs.record(claimed.id, claimed.token, iterations=[(2, {"v": 0.5}), (3, {"v": 0.3})])
@@ -155,7 +155,7 @@ def test_iterations_are_listed_in_order(store: Store, claimed: Job) -> None:
 
 
 def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> None:
-    """The next claim drops what the lost attempt recorded."""
+    """The next claim drops the records of the lost attempt."""
     with store.begin() as tx:
         tx.jobs.record(
             claimed.id,
@@ -418,7 +418,7 @@ class TestIngestJobsThatEndEarly:
     def test_a_queued_ingestion_that_is_cancelled_makes_its_dataset_invalid(
         self, store: Store, ingest: tuple[Dataset, Job]
     ) -> None:
-        """Cancelling a queued ingestion makes its dataset invalid."""
+        """No worker would end the ingestion, so the cancellation itself marks the dataset."""
         dataset, job = ingest
         with store.begin() as tx:
             tx.jobs.request_cancel(job.id)
@@ -544,7 +544,7 @@ def test_the_key_served_least_recently_is_next(store: Store, seed: int) -> None:
 
 
 @pytest.mark.embedded
-def test_the_turns_of_keys_do_not_read_all_jobs(store: Store) -> None:
+def test_a_claim_does_not_read_all_jobs(store: Store) -> None:
     """Each statement of a claim reads jobs by an index, and sorts no job that has ended."""
     with store.begin() as tx:
         for key in ("key_a", "key_b"):

@@ -59,7 +59,7 @@ def test_the_job_of_a_living_worker_is_kept(store: Store, claimed: Job, set_by: 
         assert [sweeps.lost() for _ in range(BEAT_SECONDS)] == [[]] * BEAT_SECONDS
 
 
-def test_a_clock_that_is_set_between_two_heartbeats(store: Store, claimed: Job) -> None:
+def test_setting_the_clock_does_not_affect_the_detection(store: Store, claimed: Job) -> None:
     """The job of a living worker is kept while its clock is set; the death of the worker is detected."""
     sweeps = Sweeps(store)
     for set_by in (0, -HOUR, HOUR, 0, HOUR, -HOUR):
@@ -74,8 +74,8 @@ def test_an_ended_lease_is_watched_before_its_job_is_lost(store: Store, claimed:
     assert Sweeps(store).seconds_until_lost() == WATCH_SECONDS
 
 
-def test_sweepers_that_started_at_different_times(store: Store, claimed: Job) -> None:
-    """Each sweeper measures separately, so that the one that has watched longer detects the loss first."""
+def test_each_sweeper_measures_silence_separately(store: Store, claimed: Job) -> None:
+    """Of two sweepers that started at different times, the earlier one detects the loss first."""
     beat(store, claimed, -HOUR)
     early, late = Sweeps(store), Sweeps(store)
     for _ in range(LEASE_SECONDS):

@@ -85,8 +85,8 @@ def test_migrations_wait_for_each_other(store: Store, settings: StoreSettings) -
 
 
 @pytest.mark.both_stores
-def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -> None:
-    """Migrations run in one transaction: a database is as before or wholly migrated."""
+def test_a_failed_migration_changes_nothing(unmigrated_settings: StoreSettings) -> None:
+    """All migrations run in one transaction, so that a failure undoes them all."""
     engine = open_engine(unmigrated_settings.database_url)
     with for_writing(engine).begin() as other:
         # The migration fails at this table, near its end.

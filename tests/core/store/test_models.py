@@ -20,7 +20,7 @@ def test_versions_count_within_a_name(add_model: AddModel) -> None:
 
 @pytest.mark.both_stores
 def test_concurrent_writers_get_different_versions(add_model: AddModel) -> None:
-    """Concurrent writers get different versions, without a gap."""
+    """Twenty versions that four threads add are numbered from 1 to 20."""
     versions: list[int] = []
     threads = [
         threading.Thread(target=lambda: versions.extend([add_model("web").version for _ in range(5)]))
@@ -34,7 +34,7 @@ def test_concurrent_writers_get_different_versions(add_model: AddModel) -> None:
 
 
 @pytest.mark.both_stores
-def test_everything_is_kept(store: Store, add_model: AddModel) -> None:
+def test_all_values_of_a_model_are_stored(store: Store, add_model: AddModel) -> None:
     """A model comes back as it was recorded."""
     model = add_model("web")
     with store.read() as tx:
@@ -132,8 +132,8 @@ def test_models_are_listed_newest_first(store: Store, add_model: AddModel) -> No
         assert [row.id for row in tx.models.page(None, 10, name="web").items] == [third.id, first.id]
 
 
-def test_description_and_tags_of_a_model(store: Store, add_model: AddModel) -> None:
-    """A description replaces the last one; tags are set, replaced and removed one by one."""
+def test_description_and_tags_of_a_model_are_changed(store: Store, add_model: AddModel) -> None:
+    """A new description replaces the old one; tags are set, replaced and removed one by one."""
     model = add_model("web")
     with store.begin() as tx:
         tx.models.describe(model.id, description="The spring model")

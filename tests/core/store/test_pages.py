@@ -40,7 +40,7 @@ def test_rows_added_between_two_pages_are_not_listed(store: Store) -> None:
 
 
 def test_a_cursor_stays_valid_after_its_row_is_deleted(store: Store) -> None:
-    """A cursor stays valid after its row is deleted."""
+    """The next page begins after the position of the deleted row."""
     with store.begin() as tx:
         oldest, middle, _ = (tx.datasets.add("d", {}).id for _ in range(3))
         cursor = tx.datasets.page(None, 2).next_cursor
@@ -50,7 +50,7 @@ def test_a_cursor_stays_valid_after_its_row_is_deleted(store: Store) -> None:
 
 
 def test_an_empty_list_has_one_empty_page(store: Store) -> None:
-    """A list without rows is one empty page."""
+    """The page has no items and no cursor of a next page."""
     with store.read() as tx:
         page = tx.models.page(None, 10)
     assert (page.items, page.next_cursor) == ([], None)
@@ -66,7 +66,7 @@ def test_a_cursor_of_another_list_is_refused(store: Store, cursor: str) -> None:
     assert raised.value.problems[0].pointer == "/cursor"
 
 
-def test_a_page_holds_at_least_one_row(store: Store) -> None:
-    """A page holds at least one row."""
+def test_a_page_size_of_0_is_refused(store: Store) -> None:
+    """With empty pages, a client that follows cursors would never end."""
     with store.read() as tx, pytest.raises(InvalidInput):
         tx.jobs.page(None, 0)

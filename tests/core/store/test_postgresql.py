@@ -93,7 +93,7 @@ def test_a_transaction_whose_connection_breaks_leaves_nothing(proxied_store: Sto
 
 
 def test_a_connection_lost_before_the_commit_is_reported(proxied_store: Store, proxy: TcpProxy) -> None:
-    """A connection that breaks before the commit is reported."""
+    """The caller gets `StoreUnavailable`, and may try again."""
     with pytest.raises(StoreUnavailable), proxied_store.begin() as tx:
         _add_then(tx, proxy.shut)
 
@@ -149,7 +149,7 @@ def test_a_deadlock_ends_one_transaction(store: Store) -> None:
 
 
 def test_lists_expire_beside_the_deletion_of_their_interleaving(store: Store) -> None:
-    """Both lock the interleaving before its lists; the opposite order would end one of them by a deadlock."""
+    """Both transactions lock the interleaving before its lists; the opposite order could cause a deadlock."""
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 1, "seed": 1, "unit": "user", "click_window_seconds": 0}
         interleaving = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)

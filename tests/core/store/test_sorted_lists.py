@@ -124,7 +124,7 @@ def test_pages_of_every_sort_order_list_each_row_once(
     ],
 )
 @pytest.mark.both_stores
-def test_the_default_direction_and_rows_without_a_value(
+def test_texts_ascend_and_numbers_descend_by_default(
     filled: Store, sort: str, direction: Any, expected: Any
 ) -> None:
     """Texts ascend whatever their case, numbers descend; rows without a value are last in both directions."""
@@ -188,7 +188,7 @@ def test_case_of_letters_beyond_ascii_does_not_matter(store: Store) -> None:
         assert {hit.name for hit in tx.search.find("ОССИ", 5)} == {"Россия", "россия 2"}
 
 
-def test_a_sorted_walk_whose_rows_are_deleted(filled: Store) -> None:
+def test_a_sorted_walk_continues_while_its_rows_are_deleted(filled: Store) -> None:
     """Moving each row to the trash after its page neither ends a sorted walk nor skips a row."""
     with filled.read() as tx:
         wanted = [row.id for row in tx.datasets.page(None, 9, sort="size").items]
@@ -203,7 +203,7 @@ def test_a_sorted_walk_whose_rows_are_deleted(filled: Store) -> None:
     assert walked == wanted
 
 
-def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:
+def test_a_sorted_walk_from_a_removed_row_is_refused(filled: Store) -> None:
     """The cursor is refused, because the position of the removed row is unknown."""
     with filled.begin() as tx:
         cursor = tx.datasets.page(None, 1, sort="size").next_cursor

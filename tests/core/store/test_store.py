@@ -27,7 +27,7 @@ def _add_job_and_fail(tx: Transaction) -> None:
 
 @pytest.mark.both_stores
 def test_a_transaction_that_raises_changes_nothing(store: Store) -> None:
-    """A block that raises changes nothing."""
+    """The rows that the block added are rolled back."""
     with pytest.raises(ZeroDivisionError), store.begin() as tx:
         _add_job_and_fail(tx)
     with store.read() as tx:
@@ -88,7 +88,7 @@ def test_transactions_that_read_and_write_are_serialised(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_foreign_keys_hold(store: Store) -> None:
+def test_foreign_keys_are_enforced(store: Store) -> None:
     """A row cannot name a job that does not exist."""
     with pytest.raises(IntegrityError), store.begin() as tx:
         tx.rankings.add(job_id="job_none", system=System("bm25"), dataset_id="ds_1", queries=1, documents=1)
@@ -376,7 +376,7 @@ def test_a_table_that_is_locked_ends_writes(settings: StoreSettings) -> None:
         store.close()
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_without_its_folder_the_store_is_unavailable(tmp_path: Path) -> None:
     """The store is unavailable if the path of the data folder is a file."""
     (tmp_path / "data").write_bytes(b"")
     with pytest.raises(StoreUnavailable):

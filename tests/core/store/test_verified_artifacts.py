@@ -62,8 +62,8 @@ def damaged(store: Store) -> list[str]:
 
 
 @READS
-def test_good_bytes_are_given(written: Store, read: Read) -> None:
-    """Reading good bytes records no damage."""
+def test_intact_bytes_are_returned(written: Store, read: Read) -> None:
+    """Reading intact bytes records no damage."""
     assert read(written) == CONTENT
     assert damaged(written) == []
 
@@ -124,7 +124,7 @@ def test_an_artifact_without_a_checksum_gets_one_when_it_is_read(store: Store, r
 
 
 @READS_BY_RECORD
-def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: Read) -> None:
+def test_an_unreadable_artifact_without_a_checksum_is_damaged(store: Store, read: Read) -> None:
     """The artifact is damaged, and the next read does not accept its bytes."""
     store.artifacts.write_bytes(KEY, CONTENT[:-1])
     for _ in range(2):
@@ -135,7 +135,7 @@ def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: 
 
 @READS_BY_RECORD
 def test_a_mistake_of_the_reader_is_not_reported_as_damage(written: Store, read: Read) -> None:
-    """An error of the reader over good bytes is not recorded."""
+    """An error of a reader of intact bytes is not recorded."""
     reader = written.verified.local if read is read_local else written.verified.open
     with pytest.raises(ValueError, match="my mistake"), reader(KEY):
         raise ValueError("my mistake")

@@ -229,8 +229,8 @@ def test_events_before_a_pause_are_sent_after_it(
     assert _states(store, webhook) == [("a", "waiting"), ("b", "waiting")]
 
 
-def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
-    """The attempt that finds this disables the webhook and records the reason."""
+def test_a_webhook_is_disabled_if_its_receiver_is_gone(store: Store, webhook: Webhook) -> None:
+    """The attempt that gets 410 disables the webhook and records the reason."""
     _add_events(store, "a")
     _dispatch(store)
     (claimed,) = _claim(store)

@@ -87,7 +87,7 @@ def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: 
 @pytest.mark.long
 @settings(max_examples=examples(1000))
 @given(st.text("0123456789.eE+-", min_size=1, max_size=9))
-def test_only_what_each_grammar_allows_is_a_number(text: str) -> None:
+def test_numbers_follow_the_grammar_of_python_or_json(text: str) -> None:
     """The grammars are that of Python's `float` without a leading +, and that of JSON."""
     for read, is_json in ((float, False), (json.loads, True)):
         try:

@@ -1,4 +1,4 @@
-"""Bins found a block of columns at a time are LightGBM's own."""
+"""Bins that are found in one block of columns after another equal LightGBM's own."""
 
 import lightgbm
 import numpy as np

@@ -16,7 +16,7 @@ from core.scoring.model_text import ModelText
 from core.store.artifacts.local_cache import LocalCache
 from core.training import CachedBins, TrainingSpec, train, training_spec
 from core.training.binning import Binning
-from tests.core.training.test_resuming import same, until
+from tests.core.training.test_resuming import are_equal, checkpoint_at
 
 BRANDS = tuple(f"brand {letter}" for letter in "qwertyuiopasdf")
 SHOPS = (7, 1001, 12, 40_000, 5)
@@ -159,15 +159,15 @@ def test_the_engine_scores_as_lightgbm_does(datasets: tuple[RankingDataset, Rank
 def test_a_training_on_categories_resumes_to_the_same_bytes(
     hyperparameters: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset], tmp_path: Path
 ) -> None:
-    """Models are equal after cuts at several iterations, with more threads, and with kept bins."""
+    """Models are equal after several interruptions, with more threads, and with kept bins."""
     spec = spec_of(**hyperparameters)
     whole = train(spec, *datasets)
     assert count_set_splits(whole.model_text)
     for iteration in (1, 6, 13):
-        checkpoint = until(iteration, spec, *datasets)
-        assert same(train(spec, *datasets, resume=checkpoint, threads=2), whole), iteration
+        checkpoint = checkpoint_at(iteration, spec, *datasets)
+        assert are_equal(train(spec, *datasets, resume=checkpoint, threads=2), whole), iteration
     kept = CachedBins(LocalCache(tmp_path / "binned", 10**8), "train", "validation")
-    assert all(same(train(spec, *datasets, cached_bins=kept), whole) for _ in range(2))
+    assert all(are_equal(train(spec, *datasets, cached_bins=kept), whole) for _ in range(2))
 
 
 def test_categories_are_part_of_the_key_of_bins(datasets: tuple[RankingDataset, RankingDataset]) -> None:

@@ -11,7 +11,7 @@ from core.metrics import parse_metric
 from core.scoring import Forest
 from core.training import train, training_spec
 from core.training.findings import resumption_findings
-from tests.core.training.test_resuming import same, spec_of
+from tests.core.training.test_resuming import are_equal, spec_of
 from tests.core.training.test_tree_options import DART, Datasets, datasets
 
 __all__ = ["datasets"]
@@ -22,7 +22,7 @@ def test_one_and_three_threads_give_the_same_bytes(options: dict[str, Any], data
     """A second training starts again from the first tree; another seed gives other trees."""
     spec = spec_of(boosting="dart", **options)
     whole = train(spec, *datasets)
-    assert same(train(spec, *datasets, threads=3), whole)
+    assert are_equal(train(spec, *datasets, threads=3), whole)
     texts = [train(replace(spec, seed=seed), *datasets).model_text for seed in (1, 2)]
     assert len({text.partition("end of trees")[0] for text in texts}) == 2
 

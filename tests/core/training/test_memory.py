@@ -44,7 +44,7 @@ def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
     dataset = judged(8_000, 30)
     spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 2}})
-    train(spec, dataset.select_queries(range(20)), threads=2)  # what is loaded and compiled once
+    train(spec, dataset.select_queries(range(20)), threads=2)  # load and compile code once
     part, rest = (
         dataset.select_queries(np.arange(0, 8_000, 2)),
         dataset.select_queries(np.arange(1, 8_000, 4)),

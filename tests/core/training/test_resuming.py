@@ -1,4 +1,4 @@
-"""Trainings cut in two: the same model, byte for byte, as without the cut."""
+"""Interrupted trainings: the same model, byte for byte, as without the interruption."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -53,7 +53,7 @@ def spec_of(loss: str = "lambdarank", **hyperparameters: Any) -> TrainingSpec:
     )
 
 
-def until(
+def checkpoint_at(
     iteration: int,
     spec: TrainingSpec,
     training: RankingDataset,
@@ -73,7 +73,7 @@ def until(
     return Checkpoint.from_bytes(taken[0])
 
 
-def same(one: TrainedRanker, other: TrainedRanker) -> bool:
+def are_equal(one: TrainedRanker, other: TrainedRanker) -> bool:
     """Return whether two rankers are equal."""
     return (one.model_text, one.best_iteration, one.history) == (
         other.model_text,
@@ -97,8 +97,8 @@ def test_a_training_resumed_at_any_iteration_is_the_same(
     spec = spec_of(**SAMPLING[sampling])
     whole = train(spec, *datasets)
     for iteration in iterations:
-        resumed = train(spec, *datasets, resume=until(iteration, spec, *datasets))
-        assert same(resumed, whole), iteration
+        resumed = train(spec, *datasets, resume=checkpoint_at(iteration, spec, *datasets))
+        assert are_equal(resumed, whole), iteration
 
 
 def test_sampling_draws_again_for_each_tree() -> None:
@@ -112,19 +112,19 @@ def test_sampling_draws_again_for_each_tree() -> None:
     assert np.mean(drawn) == pytest.approx(dataset.n_documents / 2, rel=0.05)
 
 
-def test_resumed_many_times_on_other_threads(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """A training that is cut four times, and ends on two threads, has the same result."""
+def test_a_training_resumed_many_times_is_the_same(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """A training that is interrupted four times, and ends on two threads, has the same result."""
     spec = spec_of("xe-ndcg", **SAMPLING["all"])
     checkpoint = None
     for iteration in (2, 3, 7, 11):
-        checkpoint = until(iteration, spec, *datasets, resume=checkpoint)
+        checkpoint = checkpoint_at(iteration, spec, *datasets, resume=checkpoint)
     resumed = train(spec, *datasets, resume=checkpoint, threads=2)
-    assert same(resumed, train(spec, *datasets))
+    assert are_equal(resumed, train(spec, *datasets))
 
 
 @pytest.mark.long
 def test_early_stopping_continues_to_count(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """Iterations without improvement before the cut count after it."""
+    """Iterations without improvement before the interruption count after it."""
     spec = training_spec(
         {
             "loss": {"name": "lambdarank"},
@@ -141,12 +141,12 @@ def test_early_stopping_continues_to_count(datasets: tuple[RankingDataset, Ranki
     whole = train(spec, *datasets)
     assert len(whole.history) == whole.best_iteration + 6
     for iteration in (whole.best_iteration, whole.best_iteration + 3, len(whole.history)):
-        assert same(train(spec, *datasets, resume=until(iteration, spec, *datasets)), whole)
+        assert are_equal(train(spec, *datasets, resume=checkpoint_at(iteration, spec, *datasets)), whole)
 
 
 @pytest.mark.long
 def test_diagnostics_are_of_the_same_iterations(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """Diagnostics of the loss are the same before and after the cut."""
+    """Diagnostics of the loss are the same before and after the interruption."""
     spec = training_spec(
         {
             "loss": {"name": "ndcg-loss2++"},
@@ -156,14 +156,14 @@ def test_diagnostics_are_of_the_same_iterations(datasets: tuple[RankingDataset, 
             "diagnostics": {"interval": 2},
         }
     )
-    resumed = train(spec, datasets[0], resume=until(4, spec, datasets[0]))
-    assert same(resumed, train(spec, datasets[0]))
+    resumed = train(spec, datasets[0], resume=checkpoint_at(4, spec, datasets[0]))
+    assert are_equal(resumed, train(spec, datasets[0]))
     assert [report.iteration for report in resumed.history if "diagnostics" in report.values] == [1, 3, 5, 7]
 
 
 def test_a_damaged_checkpoint_is_refused(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Cut or foreign bytes, and another version of the format, are refused."""
-    content = until(2, spec_of(), *datasets).to_bytes()
+    content = checkpoint_at(2, spec_of(), *datasets).to_bytes()
     other_version = content.replace(b'"format": 1', b'"format": 9')
     for damaged in (b"", b"PK", content[:-40], content[: len(content) // 2], b"x" * 100, other_version):
         with pytest.raises(CheckpointError):
@@ -173,7 +173,7 @@ def test_a_damaged_checkpoint_is_refused(datasets: tuple[RankingDataset, Ranking
 def test_checkpoints_do_not_contain_times(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Iterations record times, but checkpoints omit them, so that equal trainings have equal bytes."""
     spec = spec_of()
-    checkpoints = [until(3, spec, *datasets) for _ in range(2)]
+    checkpoints = [checkpoint_at(3, spec, *datasets) for _ in range(2)]
     assert checkpoints[0].to_bytes() == checkpoints[1].to_bytes()
     assert [report.milliseconds for report in checkpoints[0].history] == [{}] * 3
     resumed = train(spec, *datasets, resume=checkpoints[0])

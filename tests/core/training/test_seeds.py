@@ -53,7 +53,7 @@ def test_the_seed_of_the_job_is_that_of_the_loss(dataset: RankingDataset, loss: 
     assert trees(dataset, loss=loss, seed=1) == trees(dataset, loss=loss | {"seed": 1}, seed=5)
 
 
-def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
+def test_the_seed_of_the_loss_takes_precedence(dataset: RankingDataset) -> None:
     """Jobs of earlier releases have stored the seed 0 in the loss, and keep it; None is no seed."""
     stored = training_spec({"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 7})
     assert (values_of(stored.loss)["seed"], stored.seed) == (0, 7)
@@ -122,7 +122,7 @@ def test_drawn_queries_are_a_share_that_changes_with_iteration_and_seed() -> Non
     assert drawn_queries(1.0, 50, 1, 0).all()
     other_seed = [drawn_queries(0.3, 50, 2, iteration) for iteration in range(20)]
     assert (draws[:20] != np.array(other_seed)).any()
-    # A query is drawn by its position alone, so it keeps its number when others follow it.
+    # Random numbers depend on the position of a query alone, whatever queries follow.
     assert drawn_queries(0.5, 2, 1, 0).tolist() in ([True, False], [False, True])
 
 

@@ -1,4 +1,4 @@
-"""LightGBM's options of trees: the same bytes on any threads and after any cut, and LightGBM's own scores."""
+"""LightGBM's options of trees: equal bytes on any threads and after interruptions, and LightGBM's scores."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from core.scoring import Forest
 from core.store.artifacts.local_cache import LocalCache
 from core.training import CachedBins, TrainedRanker, train, training_spec
 from core.training.derivatives import on_common_grid
-from tests.core.training.test_resuming import same, spec_of, until
+from tests.core.training.test_resuming import are_equal, checkpoint_at, spec_of
 
 Datasets = tuple[RankingDataset, RankingDataset]
 FEATURES = tuple(f"f{i}" for i in range(1, 7))
@@ -60,7 +60,7 @@ def datasets() -> Datasets:
 
 
 def ranker_of(datasets: Datasets, threads: int = 1, **hyperparameters: Any) -> TrainedRanker:
-    """Train quickly."""
+    """Train a few small trees."""
     return train(spec_of(**hyperparameters), *datasets, threads=threads)
 
 
@@ -74,15 +74,15 @@ def test_every_option_has_an_effect(options: dict[str, Any], datasets: Datasets)
 
 
 @pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
-def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
+def test_any_threads_and_any_interruption_give_the_same_bytes(
     options: dict[str, Any], datasets: Datasets
 ) -> None:
     """A training that was resumed twice, on two threads, and one on three threads give the same bytes."""
     spec = spec_of(**options)
     whole = train(spec, *datasets)
-    assert same(train(spec, *datasets, threads=3), whole)
-    checkpoint = until(8, spec, *datasets, resume=until(3, spec, *datasets))
-    assert same(train(spec, *datasets, resume=checkpoint, threads=2), whole)
+    assert are_equal(train(spec, *datasets, threads=3), whole)
+    checkpoint = checkpoint_at(8, spec, *datasets, resume=checkpoint_at(3, spec, *datasets))
+    assert are_equal(train(spec, *datasets, resume=checkpoint, threads=2), whole)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
@@ -219,7 +219,7 @@ def test_invalid_and_incompatible_values_are_refused(hyperparameters: dict[str, 
 
 
 def test_kept_bins_of_linear_trees_keep_the_values(datasets: Datasets, tmp_path: Path) -> None:
-    """Linear leaves read the features themselves: only bins that are kept for such trees hold them."""
+    """Linear leaves read feature values, which only the bins that are kept for linear trees include."""
     cache = LocalCache(tmp_path, 10**8)
     bins = CachedBins(cache, "training", "validation")
     train(spec_of(), *datasets, cached_bins=bins)

@@ -10,7 +10,7 @@ from core.data import RankingDataset
 from core.errors import ModelError
 from core.scoring import Forest
 from core.training import Checkpoint, TrainedRanker, TrainingSpec, train
-from tests.core.training.test_resuming import SAMPLING, same, spec_of, until
+from tests.core.training.test_resuming import SAMPLING, are_equal, checkpoint_at, spec_of
 from tests.core.training.test_tree_options import Datasets, datasets
 
 __all__ = ["datasets"]
@@ -63,17 +63,17 @@ def test_a_continued_training_has_the_scores_of_a_longer_one(datasets: Datasets)
 
 
 @pytest.mark.parametrize("sampling", [SAMPLING["none"], SAMPLING["all"], {"linear_tree": True}])
-def test_any_cut_and_any_threads_give_the_same_bytes(
+def test_any_interruption_and_any_threads_give_the_same_bytes(
     base: TrainedRanker, datasets: Datasets, sampling: dict[str, Any]
 ) -> None:
     """A checkpoint of such a training has the number of the model's trees."""
     spec = spec_of(**sampling)
     whole = continued(spec, base, datasets)
-    assert same(continued(spec, base, datasets, threads=3), whole)
-    first = until(2, spec, *datasets, resume=start_of(base, datasets))
+    assert are_equal(continued(spec, base, datasets, threads=3), whole)
+    first = checkpoint_at(2, spec, *datasets, resume=start_of(base, datasets))
     assert first.base_trees == BASE_TREES
-    resumed = train(spec, *datasets, resume=until(9, spec, *datasets, resume=first), threads=2)
-    assert same(resumed, whole)
+    resumed = train(spec, *datasets, resume=checkpoint_at(9, spec, *datasets, resume=first), threads=2)
+    assert are_equal(resumed, whole)
     assert resumed.base_trees == BASE_TREES
 
 

@@ -7,7 +7,7 @@ from tusclient.storage import filestorage
 
 
 def main() -> None:
-    """Upload the file and print the address of the upload."""
+    """Upload the file and print the URL of the upload."""
     endpoint, path, memory = sys.argv[1:]
     uploader = TusClient(endpoint).uploader(
         path,

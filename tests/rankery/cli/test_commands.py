@@ -737,7 +737,7 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         ),
     ],
 )
-def test_a_refusal_is_one_sentence(
+def test_a_refusal_is_reported_in_one_sentence(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     """The error has the place and a remedy, and standard output is empty."""
@@ -805,8 +805,8 @@ def test_programs_get_the_problem_as_json(
     assert problem["detail"] in done.sentence
 
 
-def test_an_unreachable_service_is_one_sentence() -> None:
-    """The error names the address from RANKERY_URL or --url."""
+def test_an_unreachable_service_is_reported_in_one_sentence() -> None:
+    """The error names the URL from RANKERY_URL or --url."""
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
     assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")
@@ -825,7 +825,7 @@ def test_a_certificate_that_is_not_trusted_is_named(tmp_path: Path) -> None:
         assert trusted.sentence.startswith("there is no Rankery service at https://localhost:")
 
 
-def test_a_wrong_url_is_one_sentence(stack: EmbeddedStack) -> None:
+def test_a_wrong_url_is_reported_in_one_sentence(stack: EmbeddedStack) -> None:
     """The URL of the API, and that of another server or page, are refused with the necessary change."""
     assert run("jobs", "list", RANKERY_URL=f"{stack.url}/v1").sentence.endswith("leave out /v1")
     done = run("jobs", "list", RANKERY_URL=f"{stack.url}/elsewhere")

@@ -26,7 +26,7 @@ def trained(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
-    """Run a command on the shared service, in a terminal that does not wrap addresses."""
+    """Run a command on the shared service, in a terminal that does not wrap URLs."""
     return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1", COLUMNS="160")
 
 
@@ -336,10 +336,10 @@ def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None
     assert report["sentence"] in rankery(stack, "drift", "show", report["id"]).output
 
 
-def test_a_dataset_is_downloaded_and_an_address_must_be_allowed(
+def test_a_dataset_is_downloaded_and_a_url_must_be_allowed(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The downloaded file has the dataset's rows; an address is refused unless RANKERY_SOURCES allows it.
+    """The downloaded file has the dataset's rows; a URL is refused unless RANKERY_SOURCES allows it.
 
     The default file name has the whole name of the dataset, since `v1.1` and `v1.2` are no endings.
     """

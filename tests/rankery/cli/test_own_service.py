@@ -90,7 +90,7 @@ def test_a_training_of_a_file_tries_to_start_a_service(
 def test_a_command_without_a_service_explains_how_to_start_one(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    """The command creates nothing: its service would end before the result is used."""
+    """The command starts no service, which would end before the result is used, and creates nothing."""
     (tmp_path / "train.txt").write_text(JUDGED)
     folder = tmp_path / "data"
     words = [one.replace("FILE", str(tmp_path / "train.txt")) for one in arguments]
@@ -103,7 +103,7 @@ def test_a_command_without_a_service_explains_how_to_start_one(
     assert not folder.exists()
 
 
-def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
+def test_a_url_without_a_service_is_named(tmp_path: Path) -> None:
     """The command refuses before its first request, since retries are for a service that answered before."""
     done = run("models", "list", "--url", "http://127.0.0.1:9")
     assert (done.code, done.output) == (1, "")
@@ -111,8 +111,8 @@ def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
     assert done.errors.endswith(", or leave them out and start one here with `rankery serve`\n")
 
 
-def test_a_stale_address_is_not_used(tmp_path: Path) -> None:
-    """A killed service leaves its address in the file, but not the lock."""
+def test_a_stale_url_is_not_used(tmp_path: Path) -> None:
+    """A killed service leaves its URL in the file, but not the lock."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     done = run("models", "list", "--data-dir", tmp_path)
     assert done.sentence.startswith(f"no service is running for {tmp_path}: ")
@@ -135,8 +135,8 @@ def test_commands_that_look_for_a_service_do_not_prevent_its_start(
     assert not DataFolderLock(tmp_path).is_taken()
 
 
-def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) -> None:
-    """A client waits until a starting service writes its address; it ignores that of a dead service."""
+def test_a_client_waits_for_the_url_of_a_starting_service(tmp_path: Path) -> None:
+    """A client waits until a starting service writes its URL; it ignores that of a dead service."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     lock = DataFolderLock(tmp_path)
     lock.acquire()
@@ -151,7 +151,7 @@ def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) ->
 
 
 def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path) -> None:
-    """A service that releases the data folder before it has an address will never have one."""
+    """A service that releases the data folder before it has a URL will never have one."""
     lock = DataFolderLock(tmp_path)
     lock.acquire()
     timer = threading.Timer(0.5, lock.release)
@@ -164,8 +164,8 @@ def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path)
     )
 
 
-def test_quiet_leaves_errors(tmp_path: Path) -> None:
-    """--quiet still prints errors."""
+def test_quiet_still_prints_errors(tmp_path: Path) -> None:
+    """The option hides progress and notes, but a script must learn why a command failed."""
     done = run("models", "list", "--data-dir", tmp_path, "--quiet")
     assert (done.code, done.output) == (1, "")
     assert done.sentence.startswith("no service is running for ")
@@ -217,7 +217,7 @@ def test_the_error_of_a_lost_service_has_the_command_that_waits_again() -> None:
 
 
 def test_an_interrupted_upload_can_be_resumed(tmp_path: Path) -> None:
-    """The message has the way to resume where the client sends a file in pieces."""
+    """If the client sends the file in pieces, the message names the command that resumes the upload."""
 
     class Interrupting:
         def upload_dataset(self, *_: object, **__: object) -> None:

@@ -38,7 +38,7 @@ ESCAPED_CHARACTERS = (
 )
 
 
-def test_a_full_disk_under_the_output_is_one_sentence() -> None:
+def test_a_full_disk_under_the_output_is_reported_in_one_sentence() -> None:
     """A file on a full disk ends the command with one sentence on standard error, not a traceback."""
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(

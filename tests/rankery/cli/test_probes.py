@@ -93,8 +93,8 @@ def test_the_default_probe_of_an_api_checks_scoring(served: tuple[str, int]) -> 
         )
 
 
-def test_no_api_is_one_sentence() -> None:
-    """The error names the address."""
+def test_an_unreachable_api_is_reported_in_one_sentence() -> None:
+    """The error names the URL."""
     port = free_port("127.0.0.1")
     done = run("health", "api", "--port", str(port))
     assert done.code == 1

@@ -47,7 +47,7 @@ def test_new_spellings_are_commands() -> None:
         ("projects --json", "projects list --json"),
     ],
 )
-def test_arguments_stay(old: str, new: str) -> None:
+def test_other_arguments_are_unchanged(old: str, new: str) -> None:
     """Words of the old name are removed at any position, and ids stay."""
     assert renamed(old.split(), COMMANDS)[0] == new.split()
 

@@ -64,7 +64,7 @@ def test_a_refusal_names_the_row_of_the_frame() -> None:
 
     def refused(detail: str, first: int) -> str:
         problem = {"detail": f"/age: {detail}", "errors": [{"pointer": "/age", "detail": detail}]}
-        return str(candidates.with_frame_row(RankeryApiError(422, problem), first))
+        return str(candidates.with_row_of_frame_in_message(RankeryApiError(422, problem), first))
 
     assert refused("row 1: is in this query twice", 0) == "/age: row 2: is in this query twice"
     assert refused("row 1: has a value", 1) == "/age: row 1: has a value"

@@ -8,7 +8,7 @@ from rankery.client.event_lines import EventStreamParser, StreamLines
 
 
 def test_events_are_read_from_their_lines() -> None:
-    """Comments and unknown fields are ignored; an event without an id has the id before it."""
+    """Comments and unknown fields are ignored; an event without an id keeps the last id."""
     lines = EventStreamParser()
     text = "retry: 2000\n\n: \n\nid: 4\nevent: ready\ndata: {}\n\n"
     text += 'id:5\nevent: job.ended\ndata: {"a":\ndata: 1}\n\n'
@@ -29,7 +29,7 @@ def test_a_partial_event_is_discarded_with_its_id() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1_000])
 def test_only_line_feeds_end_a_line(size: int) -> None:
-    """A text of an event may hold separators at which `str.splitlines` splits, and arrives in any pieces."""
+    """Texts may contain separators at which `str.splitlines` splits, and may arrive in any pieces."""
     data = {"title": "a\u2028b\u0085c ü"}
     sent = f"id: 1\r\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
     lines, parser = StreamLines(), EventStreamParser()

@@ -75,7 +75,7 @@ def test_a_query_id_may_be_an_int() -> None:
     assert paths[-1] == "/v1/datasets/ds_1/queries/3"
 
 
-def test_arrays_of_different_lengths_are_named() -> None:
+def test_the_error_of_unequal_lengths_names_the_arrays() -> None:
     """The error names X and y, not the group."""
     client = Client("http://rankery.test", retries=0)
     with pytest.raises(InvalidArgument, match="X has 4 documents, but y has 3 labels"):

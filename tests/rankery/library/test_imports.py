@@ -46,14 +46,14 @@ def test_imports_are_cheap(imported: str) -> None:
         pytest.param("rankery.RankeryAutoRanker().fit([[1.0]], [1], group=[1])", marks=pytest.mark.slow),
     ],
 )
-def test_the_error_without_the_server_names_its_installation(use: str) -> None:
+def test_the_error_without_the_server_names_the_command_to_install_it(use: str) -> None:
     """Each function of the library raises an error with the command to install the server."""
     done = python(f"{_WITHOUT_SERVER}{use}")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("pip install rankery-server")
 
 
-def test_the_ranker_without_scikit_learn_names_its_installation() -> None:
+def test_the_ranker_without_scikit_learn_names_the_command_to_install_it() -> None:
     """Only the ranker needs scikit-learn; its error has the command to install it."""
     done = python("import sys\nsys.modules['sklearn'] = None\nimport rankery\nrankery.RankeryRanker")
     assert done.stderr.splitlines()[-1].endswith("pip install scikit-learn")

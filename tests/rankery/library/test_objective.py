@@ -187,7 +187,7 @@ def test_a_training_continues_a_model(loss: dict[str, Any], judged: Judged) -> N
     np.testing.assert_allclose(continued.predict(judged.X, raw_score=True), scores, rtol=1e-12, atol=1e-12)
 
 
-def test_weights_of_documents_count(judged: Judged) -> None:
+def test_weights_of_documents_change_the_model(judged: Judged) -> None:
     """Weights change the model as they do in a job."""
     weights = np.linspace(0.5, 2.0, len(judged.y))
     weighted = RankingDataset.from_arrays(

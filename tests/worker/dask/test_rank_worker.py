@@ -47,7 +47,7 @@ def running_rank_worker(
         process.kill()
 
 
-def refused(*arguments: str, **environment: str) -> str:
+def refusal(*arguments: str, **environment: str) -> str:
     """Run a rank worker that must end immediately with an error message, and return the message."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
     ended = subprocess.run(
@@ -58,7 +58,7 @@ def refused(*arguments: str, **environment: str) -> str:
     return ended.stderr.splitlines()[-1]
 
 
-def state() -> dict[str, Any]:
+def process_state() -> dict[str, Any]:
     """Return the id, listening addresses and environment of this process; runs on a Dask worker."""
     psutil = importlib.import_module("psutil")  # psutil has no types
     listening = psutil.Process().net_connections()
@@ -73,7 +73,7 @@ def test_a_rank_worker_has_no_database_credentials(dask_cluster: DaskCluster) ->
     """The worker runs tasks, has no database credentials in its environment, and listens on loopback only."""
     process = dask_cluster.workers[0]  # the other worker runs Dask's own command
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
-        (worker,) = [each for each in client.run(state).values() if each["pid"] == process.pid]
+        (worker,) = [each for each in client.run(process_state).values() if each["pid"] == process.pid]
     assert worker["addresses"] == ["127.0.0.1"]
     assert "RANKERY_DASK_TLS_KEY_FILE" in worker["environment"]
     assert not any(name in worker["environment"] for name in WITHHELD)
@@ -83,7 +83,7 @@ def test_a_rank_worker_has_no_database_credentials(dask_cluster: DaskCluster) ->
 
 
 @pytest.mark.slow
-def test_it_leaves_nothing(dask_cluster: DaskCluster, tmp_path: Path) -> None:
+def test_a_stopped_rank_worker_leaves_no_process(dask_cluster: DaskCluster, tmp_path: Path) -> None:
     """SIGTERM ends the worker; the scheduler and the other workers continue."""
     with running_rank_worker(dask_cluster, tmp_path / "log") as (process, mark):
         process.stop()
@@ -93,8 +93,8 @@ def test_it_leaves_nothing(dask_cluster: DaskCluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_waits_for_a_scheduler_that_is_lost(tmp_path: Path) -> None:
-    """The worker connects again to a restarted scheduler."""
+def test_a_rank_worker_connects_again_to_a_restarted_scheduler(tmp_path: Path) -> None:
+    """The process of the worker stays the same, and runs tasks afterwards."""
     log = tmp_path / "log"
     with (
         running_cluster(tmp_path / "cluster", n_workers=0) as cluster,
@@ -132,19 +132,19 @@ def test_a_rank_worker_ends_on_a_signal_without_a_scheduler(tmp_path: Path) -> N
 def test_plain_connections_beyond_this_machine_are_refused() -> None:
     """A worker runs code from its scheduler, so connections to other machines must use TLS."""
     sentence = "RANKERY_DASK_SCHEDULER: must be tls:// unless the scheduler is on this machine"
-    assert sentence in refused("--scheduler", "tcp://10.1.2.3:8786")
+    assert sentence in refusal("--scheduler", "tcp://10.1.2.3:8786")
 
 
 @pytest.mark.slow
 def test_wrong_and_missing_settings_are_named(tmp_path: Path) -> None:
     """The message names the scheduler, a certificate, its file, or the memory."""
-    assert "give the address of the Dask scheduler" in refused()
+    assert "give the address of the Dask scheduler" in refusal()
     tls = ["--scheduler", "tls://127.0.0.1:8786"]
-    assert "RANKERY_DASK_TLS_CA_FILE: must be set" in refused(*tls)
+    assert "RANKERY_DASK_TLS_CA_FILE: must be set" in refusal(*tls)
     certificates = Certificates.made(tmp_path / "certificates")
-    assert "--memory: must be a size" in refused(*tls, "--memory", "much", **certificates.environment)
+    assert "--memory: must be a size" in refusal(*tls, "--memory", "much", **certificates.environment)
     (certificates.folder / "key.pem").unlink()
-    assert "the certificates for the Dask cluster cannot be used" in refused(*tls, **certificates.environment)
+    assert "the certificates for the Dask cluster cannot be used" in refusal(*tls, **certificates.environment)
 
 
 def test_an_address_in_use_is_named() -> None:
@@ -181,7 +181,7 @@ def test_loopback_connections_need_no_certificates(tmp_path: Path) -> None:
             server.start()
             worker.start()
             with cluster_client(DaskSettings(dask_scheduler=address)) as client:
-                (started,) = client.run(state).values()
+                (started,) = client.run(process_state).values()
             assert set(started["addresses"]) <= {"127.0.0.1", "::1"}
         finally:
             worker.kill()

@@ -14,7 +14,7 @@ from core.data import RankingDataset, synthetic_dataset
 from core.kernel_cache import processor
 from core.store import Job
 from tests.worker.inline_worker import InlineWorker
-from tests.worker.interruption import when
+from tests.worker.interruption import call_when
 from tests.worker.ranks.processes import SignalAtStage, ranks_end_within, running_ranks
 from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from worker import WorkerSettings
@@ -73,7 +73,7 @@ def test_a_rank_is_lost_between_trees(
         (lost,) = (pid for pid, name in running_ranks().items() if name.startswith("rank 1"))
         os.kill(lost, signal.SIGKILL)
 
-    when(monkeypatch, lambda progress: progress.get("iteration", 0) == 3, kill)
+    call_when(monkeypatch, lambda progress: progress.get("iteration", 0) == 3, kill)
     job = train_on(checkpointing, coloured_id, 2, **STOPPED_EARLY)
     assert job.progress is not None
     assert job.progress["restarts"] == 1

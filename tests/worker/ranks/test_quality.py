@@ -72,7 +72,7 @@ def _held_out(inline_worker: InlineWorker, halves: list[str], **spec: Any) -> Fl
     """Return the metric of each query with the model that was trained on the other half."""
     values = []
     for learnt, tested in (halves, halves[::-1]):
-        result = inline_worker.trained(
+        result = inline_worker.training_result(
             learnt, test_dataset_id=tested, metrics=[METRIC], hyperparameters=HYPERPARAMETERS, **spec
         )
         with inline_worker.store.artifacts.open(

@@ -85,7 +85,7 @@ def _spec(hyperparameters: dict[str, Any]) -> TrainingSpec:
 
 
 def _dataset() -> RankingDataset:
-    """Features of many bins and of few, one of them never negative, one constant."""
+    """Features with many and with few bins; one feature is never negative, and one is constant."""
     random = np.random.default_rng(0)
     features = random.standard_normal((4_000, 8), np.float32)
     features[:, 1] = np.sign(features[:, 1])

@@ -107,7 +107,7 @@ def test_a_model_is_trained_again_to_the_same_bytes(
 def test_a_training_continues_a_model(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The trees of the base model come first and keep their leaf counts."""
     dataset_id = inline_worker.add(dataset, "d1")
-    inline_worker.trained(dataset_id, hyperparameters=SMALL)
+    inline_worker.training_result(dataset_id, hyperparameters=SMALL)
     jobs = [train_on(inline_worker, dataset_id, number, init_model="web:1") for number in (2, 3)]
     texts = [text_of(inline_worker, job) for job in jobs]
     assert texts[0] == texts[1]

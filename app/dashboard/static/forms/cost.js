@@ -133,8 +133,8 @@ export const iterationsOf = ({ scorer, hyperparameters }) =>
   Number(trainsByEpochs(scorer?.kind) ? scorer.epochs : hyperparameters?.num_iterations) || null;
 
 /**
- * Return the cost of a training with its validation, as a number of trainings on all queries. With k folds it is k: k
- * trainings on (k − 1) / k of the queries, and one on all of them.
+ * Return the cost of a training with its validation, as a number of trainings on all queries. k folds cost k: k
+ * trainings on (k − 1) / k of the queries, and one training on all queries.
  * @param {any} validation
  * @param {Record<string, unknown[]> | null} [columns] values of the query columns, from the statistics of the dataset
  * @returns {number | null} null if the number of folds is unknown

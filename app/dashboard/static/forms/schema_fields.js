@@ -1,6 +1,6 @@
 /**
- * Fields for properties of a request, with names, bounds, defaults and descriptions from the OpenAPI document. A template
- * lists the properties of some elements; another element takes the remaining properties. @module
+ * Fields for properties of a request, with names, bounds, defaults and descriptions from the OpenAPI document. Some
+ * elements of a template list the properties that they show; another element shows the remaining properties. @module
  */
 import { parameterField } from "./parameter_fields.js";
 import { findAll, replace } from "../page/dom.js";

@@ -116,7 +116,7 @@ def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> No
     if answer.status == HTTPStatus.OK:
         outcome.accepted += 1
         outcome.scores += len(scores)
-        actual = form.answered(answer)
+        actual = form.answered_scores(answer)
         difference = "only the application accepts it" if reading is None else ""
         if reading is not None and not _same(actual, reading.expected(scores)):
             difference = f"scored {actual}, not {reading.expected(scores)}"

@@ -43,7 +43,7 @@ class RankRequests:
     name = "JSON"
 
     def make(self, seed: int) -> Sent:
-        """See `Form`."""
+        """Make the mutated JSON request of a seed."""
         generator = random.Random(seed)
         queries = [
             {
@@ -65,7 +65,7 @@ class RankRequests:
         return Sent("/v1/models/web/rank", mutated(text, generator), {"content-type": "application/json"})
 
     def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
-        """See `Form`."""
+        """Read a JSON body as the reference does."""
         body = parsed(sent.content, max_containers(settings))
         require(type(body) is dict and {"queries"} <= body.keys() <= {"queries", "top_k", "explain"})
         queries, top_k = body["queries"], body.get("top_k")
@@ -85,11 +85,11 @@ class RankRequests:
         return ExpectedScores(features, lambda scores: _expected(ids, scores, top_k))
 
     def is_stricter(self, answer: Answer) -> bool:
-        """See `Form`."""
+        """Return False: the reference has all rules of the service."""
         return False
 
-    def answered(self, answer: Answer) -> Any:
-        """See `Form`."""
+    def answered_scores(self, answer: Answer) -> Any:
+        """Return the id of each query with the ids, ranks and scores of its documents."""
         return [
             (
                 query["id"],
@@ -99,7 +99,7 @@ class RankRequests:
         ]
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
-        """See `Form`."""
+        """Compare `fast_candidates` with the general reader."""
         try:
             fast = fast_candidates(sent.content, model, settings)
         except InvalidInput:

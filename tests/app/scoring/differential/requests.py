@@ -78,7 +78,7 @@ class Form(Protocol):
     def is_stricter(self, answer: Answer) -> bool:
         """Return whether a refusal is by a rule that the reference does not have."""
 
-    def answered(self, answer: Answer) -> Any:
+    def answered_scores(self, answer: Answer) -> Any:
         """Return the scores of an answer, in the structure that `ExpectedScores.expected` returns."""
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:

@@ -37,7 +37,7 @@ class TableRequests:
     name = "Arrow"
 
     def make(self, seed: int) -> Sent:
-        """See `Form`."""
+        """Make the Arrow request of a seed, whose stream is damaged for some seeds."""
         generator = random.Random(seed)
         table = _table(generator)
         compression = generator.choice((*(None,) * 19, "lz4"))
@@ -49,7 +49,7 @@ class TableRequests:
         return Sent(f"/v1/models/web/rank{top_k}", bytes(content), {"content-type": MEDIA_TYPE})
 
     def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
-        """See `Form`."""
+        """Read an Arrow stream as the reference does."""
         try:
             table = _read(sent.content, settings.max_rank_documents)
             names = table.column_names
@@ -65,15 +65,15 @@ class TableRequests:
         return ExpectedScores(_features(table), lambda scores: _expected(table, queries, scores, top_k))
 
     def is_stricter(self, answer: Answer) -> bool:
-        """See `Form`."""
+        """Return whether a refusal names one of the rules that only the service has."""
         return any(rule in json.loads(answer.content)["detail"] for rule in _STRICTER)
 
-    def answered(self, answer: Answer) -> Any:
-        """See `Form`."""
+    def answered_scores(self, answer: Answer) -> Any:
+        """Return the rows of the answered table."""
         return pa.ipc.open_stream(answer.content).read_all().to_pylist()
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
-        """See `Form`; tables have a single reader."""
+        """Return no difference: tables have a single reader."""
         return False, ""
 
 

@@ -53,7 +53,7 @@ class TensorRequests:
         self._binary = binary
 
     def make(self, seed: int) -> Sent:
-        """See `Form`."""
+        """Make the mutated tensor request of a seed."""
         generator = random.Random(seed)
         rows = generator.randrange(5)
         by_name = generator.random() < 0.5
@@ -79,7 +79,7 @@ class TensorRequests:
         return self._sent(head, data, generator)
 
     def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
-        """See `Form`."""
+        """Read the head and the tensors as the reference does."""
         head_bytes = int(sent.headers.get(HEAD_BYTES.lower(), len(sent.content)))
         require(head_bytes <= len(sent.content))
         body = parsed(sent.content[:head_bytes], max_containers(settings))
@@ -95,17 +95,17 @@ class TensorRequests:
         return ExpectedScores(_features(tensors), lambda scores: scores.tolist())
 
     def is_stricter(self, answer: Answer) -> bool:
-        """See `Form`."""
+        """Return False: the reference has all rules of the service."""
         return False
 
-    def answered(self, answer: Answer) -> Any:
-        """See `Form`."""
+    def answered_scores(self, answer: Answer) -> Any:
+        """Return the scores of the only output tensor."""
         size = int(answer.headers.get(HEAD_BYTES.lower(), len(answer.content)))
         (output,) = json.loads(answer.content[:size])["outputs"]
         return output["data"] if "data" in output else np.frombuffer(answer.content[size:], "<f8").tolist()
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
-        """See `Form`."""
+        """Compare `fast_head` with `slow_head`."""
         text = sent.content[: int(sent.headers.get(HEAD_BYTES.lower(), len(sent.content)))]
         fast = fast_head(text, len(NAMES))
         if fast is None:

@@ -134,8 +134,8 @@ def test_errors_of_the_examination_widen_the_intervals() -> None:
     assert contained[False] <= 25
 
 
-def test_errors_of_the_examination_are_those_of_one_log_for_all_rankings() -> None:
-    """Equal rankings differ in no draw. Too small probabilities, whose estimates are larger, matter more."""
+def test_all_rankings_have_the_same_draws_of_the_examination() -> None:
+    """Equal rankings are equal in each draw. The interval is wider below the estimate than above it."""
     rankings = [ranking_of(name, BEST) for name in ("first", "second")]
     found = evaluate_rankings(
         _random_log(2, 1_000),

@@ -82,7 +82,7 @@ def test_documents_without_support_must_not_reverse_a_difference() -> None:
 def test_documents_without_support_must_not_exceed_the_margin(
     challenger: float, margin: float, admitted: bool
 ) -> None:
-    """The difference with them, as good as the others, must not be below the margin either."""
+    """The margin also holds for the difference in which such documents are as good as the others."""
     short = result(0.4, challenger, unsupported=0.15)
     assert short.differences[-1].corrected == pytest.approx(challenger - 0.4 / 0.85)
     found, sentence = admits_by_estimates(margin, "web:3", "web:4", short)

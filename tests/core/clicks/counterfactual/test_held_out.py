@@ -30,7 +30,7 @@ def test_the_values_are_those_of_a_counterfactual_evaluation() -> None:
         log, [ranking], by_rank, "examination", examination=truth.propensities.tolist(), clip=1 / 0.3
     )
     assert values.mean() == pytest.approx(found.estimated[1].estimate.value, rel=1e-12)
-    assert held_out.missing() is None
+    assert held_out.shortfall() is None
 
 
 def test_few_clicks_support_no_verdict() -> None:
@@ -39,4 +39,4 @@ def test_few_clicks_support_no_verdict() -> None:
     log, truth = simulate(judged, [judged.matrix[:, 0]], UserModel(), SimulationPlan(lists=40))
     correction = ClickCorrection("ips", propensities=tuple(truth.propensities))
     held_out = HeldOutClicks(training_data(log, judged).dataset, correction, rank_weights("dcg@3"))
-    assert "the effective sample size is" in (held_out.missing() or "")
+    assert "the effective sample size is" in (held_out.shortfall() or "")

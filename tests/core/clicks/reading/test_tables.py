@@ -279,8 +279,8 @@ def test_teams_are_small_whole_numbers(read: Read) -> None:
         ("query,document,rank,action\nq,a,1,Shown\nq,a,1,click\n", "found the actions Shown, click"),
     ],
 )
-def test_another_content_is_refused(read: Read, text: str, message: str) -> None:
-    """The message describes what was expected, or what was found instead."""
+def test_content_that_is_no_table_is_refused(read: Read, text: str, message: str) -> None:
+    """The message describes the expected content, or the content that was found."""
     with pytest.raises(DatasetError, match=message):
         read(text, rank_base=0)
 

@@ -62,7 +62,7 @@ class ObjectFactory:
         self.store = store
 
     def job(self, kind: str = "train", spec: dict[str, Any] | None = None) -> Job:
-        """Return a job that has succeeded."""
+        """Record a job that has succeeded."""
         with self.store.begin() as tx:
             job = tx.jobs.add(kind, spec or {"model_name": "web"})
             claimed = tx.jobs.claim(job.id, "w1", 15)
@@ -71,7 +71,7 @@ class ObjectFactory:
             return tx.jobs.succeed(job.id, claimed.token, {})
 
     def model(self, job: Job, name: str = "web") -> Model:
-        """Return a model of a job."""
+        """Record a model of a job."""
         with self.store.begin() as tx:
             model = tx.models.add(
                 name=name,
@@ -85,7 +85,7 @@ class ObjectFactory:
         return model
 
     def evaluation(self, job: Job, model: Model) -> Evaluation:
-        """Return an evaluation of a model by a job."""
+        """Record an evaluation of a model by a job."""
         with self.store.begin() as tx:
             evaluation = tx.evaluations.add(
                 job_id=job.id,
@@ -100,7 +100,7 @@ class ObjectFactory:
         return evaluation
 
     def ranking(self, job: Job, model: Model) -> Ranking:
-        """Return a ranking by a model of a job."""
+        """Record a ranking by a model of a job."""
         with self.store.begin() as tx:
             system = System(model.reference, model_id=model.id)
             ranking = tx.rankings.add(job_id=job.id, system=system, dataset_id="ds_1", queries=1, documents=2)
@@ -108,7 +108,7 @@ class ObjectFactory:
         return ranking
 
     def inspection(self, job: Job, model: Model) -> Inspection:
-        """Return an inspection of a model by a job."""
+        """Record an inspection of a model by a job."""
         with self.store.begin() as tx:
             return tx.inspections.add(
                 job_id=job.id,
@@ -127,7 +127,7 @@ class ObjectFactory:
             )
 
     def comparison(self, job: Job, *models: Model) -> Comparison:
-        """Return a comparison of models by a job."""
+        """Record a comparison of models by a job."""
         systems = [{"name": model.reference, "model_id": model.id, "ranking_id": None} for model in models]
         with self.store.begin() as tx:
             comparison = tx.comparisons.add(
@@ -145,7 +145,7 @@ class ObjectFactory:
         return comparison
 
     def experiment(self, training: Job) -> str:
-        """Return the id of an experiment with one training, whose job also measures its model."""
+        """Record an experiment with one training, whose job also measures its model; return its id."""
         with self.store.begin() as tx:
             row = tx.experiments.add(
                 paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
@@ -164,7 +164,7 @@ class ObjectFactory:
         return row.id
 
     def dataset(self, digest: str = "d1", project: str | None = None) -> Dataset:
-        """Return a dataset that was read, with its upload; datasets of one digest share their content."""
+        """Record a dataset that was read, with its upload; datasets of one digest share their content."""
         with self.store.begin() as tx:
             dataset = tx.datasets.add(f"web {digest}", {"kind": "upload"}, size_bytes=10, project=project)
         self.store.artifacts.write_bytes(upload_key(dataset.id), CONTENT)
@@ -184,7 +184,7 @@ class ObjectFactory:
         return ready
 
     def study(self, dataset: Dataset) -> Study:
-        """Return a cancelled study with one trial, whose job has succeeded."""
+        """Record a cancelled study with one trial, whose job has succeeded."""
         with self.store.begin() as tx:
             study = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
             (trial,) = tx.studies.trials(study.id)
@@ -199,7 +199,7 @@ class ObjectFactory:
         return study
 
     def results(self) -> TrainingResults:
-        """Return a training with its results."""
+        """Record a training with its results."""
         training = self.job()
         model = self.model(training)
         return TrainingResults(

@@ -1,4 +1,4 @@
-"""Deletion of objects: those that prevent it, those that are deleted with them, and the freed bytes."""
+"""Deletion of objects: holders that prevent a deletion, results that are deleted as well, and freed bytes."""
 
 from collections.abc import Callable
 

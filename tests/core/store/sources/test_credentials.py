@@ -27,7 +27,7 @@ def credentials(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialFil
 
 
 def test_credentials_are_found_by_name(credentials: CredentialFile) -> None:
-    """The text form of credentials does not contain the secret."""
+    """The `repr` of credentials does not contain the secret."""
     found = credentials.find("part-ner", OURS)
     assert dict(found.headers) == {"Authorization": SECRET}
     assert "5ecret" not in repr(found)
