@@ -17,7 +17,7 @@ from app.http.schemas import (
 )
 from app.uploads.source_urls import UPLOAD_PREFIX
 from core.clicks.reading.options import ROLES, ClickLogFormat, log_options
-from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
+from core.data.folders import MAX_FILES, MAX_PATTERN_LENGTH
 from core.store.repositories.datasets import DataStatus
 
 _LOG: dict[str, Any] = {

@@ -1,10 +1,10 @@
-"""Read queries and features of a stored dataset without loading all of it, and recognise public corpora."""
+"""Read queries, features and texts of a stored dataset in parts; recognise public corpora."""
 
 import functools
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,12 +21,12 @@ from app.datasets.browsing_schemas import (
 from app.http.parquet_pages import row_cursor
 from core.data import RankingDataset
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, TEXT_ROLES
-from core.data.parquet import read_judgments, read_rows
+from core.data.parquet import read_document_texts, read_judgments, read_rows
 from core.data.query_index import QueryEntry as IndexedQuery
 from core.data.query_index import QueryIndex
 from core.data.trec import write_qrels
 from core.doctor.corpora import Counts, recognise
-from core.errors import NotFound, WrongState
+from core.errors import ArtifactDamaged, NotFound, WrongState
 from core.store import Dataset, Store, Transaction
 from core.store.artifacts.keys import features_key, queries_key
 
@@ -224,3 +224,65 @@ def _number(value: Any) -> Value:
     if math.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
     return number
+
+
+@dataclass(frozen=True)
+class DocumentTexts:
+    """Title and URL of a document.
+
+    Attributes:
+        document_title: None if the document has none.
+        document_url: None if the document has none.
+    """
+
+    document_title: str | None = None
+    document_url: str | None = None
+
+
+NO_TEXTS = DocumentTexts()
+
+
+class DatasetTexts:
+    """The texts of a stored dataset; empty if it is deleted or damaged, so that its results stay readable."""
+
+    def __init__(self, store: Store, dataset_id: str) -> None:
+        self._store = store
+        try:
+            with store.read() as tx:
+                dataset = tx.datasets.get(dataset_id)
+        except NotFound:
+            self._data_key, self._roles = None, frozenset[str]()
+            return
+        self._data_key = dataset.data_key
+        self._roles = frozenset((dataset.statistics or {}).get("texts", ()))
+
+    def of_queries(self, query_ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of queries by query id; queries without a text are left out."""
+        if self._data_key is None or QUERY_TEXT not in self._roles:
+            return {}
+        try:
+            return query_index(self._store, self._data_key).texts(query_ids)
+        except (ArtifactDamaged, NotFound):
+            return {}
+
+    def of_documents(self, query_ids: Sequence[str]) -> dict[str, dict[str, DocumentTexts]]:
+        """Return titles and URLs of documents by query id and document id."""
+        roles = self._roles & {DOCUMENT_TITLE, DOCUMENT_URL}
+        if self._data_key is None or not roles:
+            return {}
+        try:
+            entries = query_index(self._store, self._data_key).among(query_ids)
+            spans = [(entry.first_row, entry.first_row + entry.documents) for entry in entries]
+            with self._store.verified.open(self._data_key) as file:
+                tables = read_document_texts(file, spans, roles)
+        except (ArtifactDamaged, NotFound):
+            return {}
+        return {
+            entry.query_id: {
+                row["document_id"]: DocumentTexts(
+                    row.get(DOCUMENT_TITLE) or None, row.get(DOCUMENT_URL) or None
+                )
+                for row in table.to_pylist()
+            }
+            for entry, table in zip(entries, tables, strict=True)
+        }

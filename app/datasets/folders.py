@@ -17,8 +17,7 @@ from app.datasets.schemas import (
 from app.http.labels import NewProject
 from app.http.schemas import DisplayName, RequestModel
 from app.settings import ApiSettings
-from core.data.file_patterns import MAX_PATTERN_LENGTH
-from core.data.folders import MAX_FOLDER_LENGTH, DataRoots, JudgedFolder
+from core.data.folders import MAX_FOLDER_LENGTH, MAX_PATTERN_LENGTH, DataRoots, JudgedFolder
 from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset, Job, Transaction, new_id

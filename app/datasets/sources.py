@@ -39,8 +39,7 @@ from app.http.services import Services, UseServices
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE
 from app.uploads.source_urls import UPLOAD_PREFIX, JsonBodyRoute, NamedUpload, requested_urls
-from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
-from core.data.folders import PARTS
+from core.data.folders import MAX_FILES, MAX_PATTERN_LENGTH, PARTS
 from core.data.options import DatasetFormat, reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow

@@ -7,8 +7,8 @@ from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from app.datasets.browsing import DatasetTexts
 from app.datasets.download import PARQUET
-from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
 from app.evaluation.ranking_schemas import Ranking, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import MAX_RUN_FIELD_BYTES, RUN_BODY, RunUpload, register_run

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import Field
 
-from app.datasets.texts import DatasetTexts
+from app.datasets.browsing import DatasetTexts
 from app.evaluation.compared_queries import ComparedQueries, SelectedPair
 from app.evaluation.comparison_schemas import (
     ComparedQueryPage,
@@ -35,8 +35,7 @@ from app.evaluation.schemas import (
     QueryValues,
     QueryValuesPage,
 )
-from app.evaluation.training_ranking import rank_trainings
-from app.evaluation.training_schemas import TrainingRanking
+from app.evaluation.training_ranking import TrainingRanking, rank_trainings
 from app.http.labels import ProjectFilter
 from app.http.lists import (
     ListQuery,

@@ -6,8 +6,7 @@ from fastapi import Header, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from app.auth.authenticator import UseAuthenticator
-from app.auth.reauthorization import is_still_authorized
+from app.auth.authenticator import UseAuthenticator, is_still_authorized
 from app.events.feed import UseFeed
 from app.events.schemas import EVENT_EXAMPLE, Event, EventKind, EventPage
 from app.events.stream import MEDIA_TYPE, EventStream, Selection

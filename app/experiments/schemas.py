@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from app.http.labels import NewProject, ShownProject
 from app.http.schemas import FailureReason, Id, Json, PageModel, RequestModel, ResponseModel
-from app.jobs.distribution_schemas import UndistributedRequest
+from app.jobs.parameter_schemas import UndistributedRequest
 from core.experiments.paper import Scale
 
 Status = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, field_validator
 from app.datasets.schemas import Finding
 from app.http.labels import MultilineText, ProjectName, ShownProject, ShownTags, TagChanges
 from app.http.schemas import FailureReason, Json, PageModel, RequestModel, ResponseModel, VisibleText
-from app.jobs.distribution_schemas import RankProgress
+from app.jobs.parameter_schemas import RankProgress
 from core.errors import NotFound
 from core.jobs import (
     PRIORITIES,

@@ -12,7 +12,7 @@ from app.lifecycle.filters import DeleteRequest
 from app.lifecycle.schemas import Deletion
 from core.errors import Holder, NotFound, StillNeeded
 from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.trash.kinds import DATASET, EXPERIMENT, KINDS, MODEL, STUDY
 from core.store.trash.plan import Refused
 

@@ -34,7 +34,7 @@ from core.store.lifecycle.deletion import (
     empty_trash,
     preview_of_emptying,
 )
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.trash.kinds import KINDS, OWNERS_FIRST
 from core.store.visibility import visible_projects
 

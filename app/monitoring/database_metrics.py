@@ -12,10 +12,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 
 from core.jobs import LANES, PRIORITIES, JobKind, lane_of
-from core.jobs.status import QUEUED, RUNNING
+from core.jobs.base import QUEUED, RUNNING
 from core.store import Store, Worker
 from core.store.clock import utc_now
-from core.store.repositories.counters import (
+from core.store.repositories.job_claims import LOST
+from core.store.repositories.statistics import (
     BOUNDS,
     CACHE_HITS,
     CACHE_MISSES,
@@ -24,10 +25,10 @@ from core.store.repositories.counters import (
     JOB_SECONDS_BUCKET,
     TRAINING_ITERATIONS,
     TRAINING_SECONDS,
+    ActiveJobCount,
     Count,
+    StoredCount,
 )
-from core.store.repositories.job_claims import LOST
-from core.store.repositories.statistics import ActiveJobCount, StoredCount
 
 _KINDS = tuple(kind.value for kind in JobKind)
 

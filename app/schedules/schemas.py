@@ -17,9 +17,8 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
-from app.jobs.requests.automatic import AutomaticTrainingRequest
 from app.jobs.requests.measuring import DriftRequest
-from app.jobs.requests.training import TrainingRequest
+from app.jobs.requests.training import AutomaticTrainingRequest, TrainingRequest
 from app.studies.requests import TuningRequest
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow

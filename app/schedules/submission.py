@@ -8,9 +8,8 @@ from pydantic import ValidationError
 
 from app.http.pointers import body_errors, input_problems
 from app.http.schemas import Json, RequestModel
-from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.measuring import DriftRequest
-from app.jobs.requests.training import TrainRequest
+from app.jobs.requests.training import AutoTrainRequest, TrainRequest
 from app.jobs.submission.automatic import automatic_training
 from app.jobs.submission.measuring import drift
 from app.jobs.submission.training import training

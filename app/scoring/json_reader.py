@@ -19,7 +19,7 @@ from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.slow_json import slow_candidates
 from app.scoring.threads import MAX_INLINE_JSON_BYTES, inline_documents
 from app.served.rankings import Viewer
-from app.served.schemas import MAX_ID_LENGTH
+from app.served.routes import MAX_ID_LENGTH
 from app.settings import ApiSettings
 
 _BOOLEAN_MEMBERS, _ID_MEMBERS = ("explain", "keep"), ("user", "session", "interleaving")

@@ -15,7 +15,7 @@ from app.http.thread_pools import LOOKUPS, MODELS, retrieve_exception
 from app.lifecycle.caches import ModelReferences
 from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
-from core.data.feature_blocks import feature_blocks
+from core.data.feature_choice import feature_blocks
 from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
 from core.scorers import ScoringModel, categories_by_name, read_model

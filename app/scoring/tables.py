@@ -18,9 +18,9 @@ from app.scoring.schemas import MAX_TOP_K
 from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.threads import MAX_INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.served.rankings import Viewer
-from app.served.schemas import MAX_ID_LENGTH
+from app.served.routes import MAX_ID_LENGTH
 from app.settings import ApiSettings
-from core.data.tables.number_lists import read_lists
+from core.data.tables.cells import read_lists
 from core.errors import InvalidInput, pointer_of
 from core.types import Float64Array, FloatArray, Int64Array
 

@@ -36,9 +36,8 @@ from core.store import Transaction
 from core.store.repositories.studies import Studies
 from core.store.repositories.study_progress import StudyStatus
 from core.studies import StudySpec
-from core.studies.history import past_trials
-from core.studies.importance import METHOD, importances
-from core.studies.sampling import PastTrial
+from core.studies.pruning import past_trials
+from core.studies.sampling import METHOD, PastTrial, importances
 
 router = Router(prefix="/v1/studies", tags=["studies"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/studies", tags=["studies"], route_class=PolledRoute)

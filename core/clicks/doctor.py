@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.clicks.log import ClickLog
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.codes import IMPRESSION_ACTIONS
 from core.clicks.reading.report import Examples, ReadingReport
 from core.clicks.statistics import blocks
 from core.doctor.report import MAX_EXAMPLES, Finding, by_severity

@@ -7,8 +7,8 @@ import numpy as np
 
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.intervals import Prior, posterior, quantiles
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED
 from core.clicks.models.model import ClickModel
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
 from core.errors import InvalidInput
 from core.types import Float64Array, Int32Array
 

@@ -8,14 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
-from core.data.file_text import FileText
-from core.data.grouping import Grouping, group_rows, permute_rows
+from core.data.file_text import FileText, span_texts
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
-from core.data.result import MAX_EXAMPLES, Reading
+from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows, permute_rows
 from core.data.rows import Rows
-from core.data.spans import span_texts
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.text.bytes_kernel import Text

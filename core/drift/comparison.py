@@ -6,8 +6,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.drift.permutation import adjusted_p_values, distances, memberships, permutations_for
-from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
+from core.drift.statistics import (
+    BINS,
+    adjusted_p_values,
+    bin_numbers,
+    distances,
+    memberships,
+    permutations_for,
+    population_stability_index,
+    quantile_edges,
+)
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # With fewer queries there is no verdict, as documents of a query are not independent observations.

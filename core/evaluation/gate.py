@@ -9,7 +9,7 @@ import numpy as np
 
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
-from core.evaluation.slices import Slice
+from core.evaluation.segments import Slice
 from core.metrics import largest_difference
 from core.names import query_count
 from core.stored import entry, read_entries

@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import ModelError
 from core.jit import exact
 from core.scoring.descent import MissingGo
-from core.scoring.flat_forest import missing_directions
+from core.scoring.forest import missing_directions
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.types import Float64Array, Int64Array

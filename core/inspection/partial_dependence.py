@@ -9,7 +9,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.categories import Categories
-from core.inspection.shuffling import shuffle
+from core.inspection.permutation import shuffle
 from core.scorers import ScoringModel
 from core.types import Float32Array, Int64Array, OnProgress
 

@@ -10,7 +10,6 @@ from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.candidates import Candidates
-from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import ClickLogs, Datasets
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
@@ -25,7 +24,7 @@ from core.store.repositories.results import Comparisons, Evaluations, Inspection
 from core.store.repositories.schedules import Schedules
 from core.store.repositories.search import Search
 from core.store.repositories.served import DriftReports, ServedRankings
-from core.store.repositories.statistics import Statistics
+from core.store.repositories.statistics import Counters, Statistics
 from core.store.repositories.studies import Studies
 from core.store.repositories.uploads import Uploads
 from core.store.repositories.webhooks import Webhooks

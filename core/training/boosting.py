@@ -14,11 +14,10 @@ from core.training.checkpoint import Checkpoint
 from core.training.findings import Growth
 from core.training.grower import Grower, lightgbm_parameters, portable_text
 from core.training.growth import growth_of
-from core.training.history import History
+from core.training.history import METRICS, History
 from core.training.measure import Measure
 from core.training.models import EndTraining, IterationReport, TrainingCheckpoint
 from core.training.spec import TrainingSpec
-from core.training.stopwatch import METRICS
 from core.types import Float64Array, OnProgress
 
 Snapshot = Callable[[], TrainingCheckpoint]

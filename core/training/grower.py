@@ -17,10 +17,10 @@ from core.training.binning import Bins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.derivatives import TreeDerivatives, on_common_grid
+from core.training.history import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
 from core.training.measure import current_scores
 from core.training.sampling import Sampling, drop_seed, fixed_seeds
 from core.training.spec import TrainingSpec
-from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array, FloatArray
 
 # Hyperparameters that may prevent every split, most likely first, with the value that disables each.

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.ranges import read_only, use_threads
 from core.scoring.arrivals import count_arrivals
-from core.scoring.flat_forest import flatten
+from core.scoring.forest import flatten
 from core.scoring.model_text import END, ModelText
 from core.scoring.tree import Tree
 from core.types import Float32Array, Int64Array

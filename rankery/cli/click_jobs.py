@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.click_logs import LogReference, click_logs, log_of, show_log
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service

@@ -7,9 +7,9 @@ from rich.table import Table
 
 from rankery.cli.click_jobs import click_logs
 from rankery.cli.click_logs import LogReference, log_of
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import facts, number, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service

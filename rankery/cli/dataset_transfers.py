@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.datasets import DatasetReference, datasets, show_all
 from rankery.cli.exit_codes import WrongUsage
-from rankery.cli.options import FormatOption, QuerySizesOption
+from rankery.cli.options import ColumnsOption, FormatOption, QuerySizesOption, columns_of
 from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready
 from rankery.cli.service_options import on_service

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
-from rankery.cli.options import Limit
+from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, columns_of, label_map_of
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.models import Reference, models
+from rankery.cli.options import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service

@@ -14,7 +14,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, REFUSED
 from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
-from rankery.cli.leaderboard import leaderboard
+from rankery.cli.measures import leaderboard
 from rankery.cli.options import Limit, OfJobStatus, OfKind, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service

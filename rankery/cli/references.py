@@ -107,7 +107,7 @@ def upload(
     try:
         uploaded = session.client.upload_dataset(path, name, columns=chosen, **options)
     except KeyboardInterrupt:
-        from rankery.client.resumable import RESUMABLE_BYTES  # imported late: it imports the client
+        from rankery.client.uploads import RESUMABLE_BYTES  # imported late: it imports the client
 
         resumes = "; the same command resumes the upload" if path.stat().st_size > RESUMABLE_BYTES else ""
         raise Interrupted(f"stopped{resumes}") from None

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankery.cli.click_logs import log_of
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.declared_options import TRAINING_OPTIONS
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
-from rankery.cli.options import Watch, file_option
+from rankery.cli.options import ColumnsOption, LabelMapOption, Watch, columns_of, file_option, label_map_of
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_unused_columns
 from rankery.cli.service_options import on_service, with_options

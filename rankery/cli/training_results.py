@@ -13,7 +13,7 @@ from rankery.cli.evaluate import evaluation_tables
 from rankery.cli.exit_codes import FAILED
 from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
-from rankery.cli.leaderboard import leaderboard
+from rankery.cli.measures import leaderboard
 from rankery.cli.printing import number, plain, say, table, titled
 from rankery.errors import RankeryApiError
 

@@ -8,11 +8,10 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.bulk import add_delete
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
-from rankery.cli.options import Limit, OfStatus
+from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, OfStatus, columns_of, label_map_of
 from rankery.cli.printing import age, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings

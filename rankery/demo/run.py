@@ -12,7 +12,7 @@ from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
 from rankery.demo.screen import Mean, Screen
 from rankery.embedded.compilation_progress import compilation_progress
-from rankery.embedded.signals import terminable
+from rankery.embedded.process import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
 from rankery.processes import compile_demo_kernels

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.base_training import BaseTrainingJob
-from core.jobs.imports import ImportModelJob
+from core.jobs.ingest import ImportModelJob
 from core.kernel_cache import processor
 from core.scorers import WeightedSum
 from core.store import Model, Transaction

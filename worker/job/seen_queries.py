@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.data.hold_out import HoldOut
+from core.data.folds import HoldOut
 from core.doctor.report import Finding
 from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
 from core.store import Model, Transaction

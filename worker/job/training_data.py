@@ -7,8 +7,7 @@ import numpy as np
 from core.clicks.training_data import query_of_list
 from core.data import RankingDataset
 from core.data.feature_alignment import AbsentFeatures
-from core.data.folds import FoldAssignment, FoldColumn, Folds, RandomFolds
-from core.data.hold_out import HoldOut
+from core.data.folds import FoldAssignment, FoldColumn, Folds, HoldOut, RandomFolds
 from core.data.labels import LabelRange, label_map, map_labels
 from core.doctor import compare
 from core.doctor.columns import measure_columns
@@ -23,8 +22,7 @@ from core.store.artifacts.local_cache import LocalCache
 from core.training import CachedBins, Checkpoint, TrainedModel
 from core.training.labels import check_labels
 from core.training.memory import memory_need
-from worker.job.click_logs import lists_as_training_data
-from worker.job.datasets import KeyedDataset, load_dataset
+from worker.job.datasets import KeyedDataset, lists_as_training_data, load_dataset
 from worker.job.distillation import label_by_teacher
 from worker.job.reporter import Values
 from worker.job.run import JobRun

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from lightgbm import basic
 
-from core.training.stopwatch import EXCHANGE, Stopwatch
+from core.training.history import EXCHANGE, Stopwatch
 from core.types import Float64Array
 
 # Takes the bytes for each other rank, and returns the bytes from each of them.

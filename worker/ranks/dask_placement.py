@@ -19,7 +19,7 @@ import structlog
 from distributed.comm.addressing import get_address_host
 
 from core.errors import ClusterUnavailable
-from worker.ports import ANY_PORT
+from worker.dask.settings import ANY_PORT
 from worker.ranks.dask_host import TOPIC, HostReport, describe_host, end_rank, packages, start_rank
 from worker.ranks.placement import Invitation
 from worker.ranks.team import RankLost

@@ -8,7 +8,7 @@ import numpy as np
 from core.metrics import parse_metric
 from core.training import TrainingSpec
 from core.types import Float64Array
-from worker.ranks.arrays import unpacked
+from worker.ranks.parts import unpacked
 from worker.ranks.team import Team
 
 Answers = list[dict[str, Any]]

@@ -10,8 +10,7 @@ from worker.job.run import JobRun
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
 from worker.ranks.driver import DistributedTraining
-from worker.ranks.local_placement import LocalPlacement
-from worker.ranks.placement import Placement
+from worker.ranks.placement import LocalPlacement, Placement
 from worker.settings import WorkerSettings
 
 

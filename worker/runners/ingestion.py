@@ -24,7 +24,7 @@ from core.store.artifacts.keys import (
 )
 from core.store.tables.base import serialize_json
 from core.store.tables.datasets import INTERLEAVED, SERVED
-from worker.job.click_logs import log_folder, store_click_log
+from worker.job.datasets import log_folder, store_click_log
 from worker.job.downloads import Downloads
 from worker.job.reporter import Values, counting_percent
 from worker.job.run import JobRun

@@ -17,8 +17,7 @@ from core.store import Study, Transaction, Trial
 from core.store.artifacts.keys import trial_key
 from core.store.repositories.studies import TrialResult
 from core.studies import StudySpec
-from core.studies.history import past_trials
-from core.studies.pruning import is_worse_than_best, is_worse_than_median
+from core.studies.pruning import is_worse_than_best, is_worse_than_median, past_trials
 from core.studies.sampling import TrialPosition, sample
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from app.jobs.requests.automatic import AutoTrainRequest
+from app.jobs.requests.training import AutoTrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
     conventions_of,

@@ -3,8 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.models.layout import QueryBlocks
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums, QueryBlocks
 from core.jit import bare, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from core.clicks.models.estimation import Report, estimate
-from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, QueryBlocks
 from core.clicks.models.model import ClickModel, Interval
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
 from core.evaluation.bootstrap import deviations_of_interval
 from core.types import Float64Array, Int32Array
 

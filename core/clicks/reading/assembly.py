@@ -10,7 +10,7 @@ import numpy.typing as npt
 from core.clicks.files import LogWriter
 from core.clicks.log import MAX_RANK
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.codes import IMPRESSION_ACTIONS
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
 from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, Rows
 from core.errors import DatasetError

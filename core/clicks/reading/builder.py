@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.reading.codes import Codes, IdCodes
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.codes import IMPRESSION_ACTIONS, Codes, IdCodes
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, Spool, rows_of
 from core.types import Int32Array
 

@@ -11,13 +11,12 @@ from core.clicks.log import ClickLog
 from core.clicks.reading.assembly import Assembly
 from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.content import Content, content_of
+from core.clicks.reading.event_formats import MetarankReader, UbiReader
 from core.clicks.reading.json_lines import each_line
-from core.clicks.reading.metarank import MetarankReader
 from core.clicks.reading.options import LogOptions
 from core.clicks.reading.report import ReadingReport
 from core.clicks.reading.sessions import SessionReader
 from core.clicks.reading.table import OPEN_BANDIT, TableReader
-from core.clicks.reading.ubi import UbiReader
 from core.data.compression import Bytes, mapped_bytes
 from core.data.options import Limits
 from core.data.tables.delimited import DelimitedTable

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.clicks.reading.builder import UNKNOWN, UNWEIGHTED, LogBuilder
-from core.clicks.reading.codes import Codes
-from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
+from core.clicks.reading.codes import IMPRESSION_ACTIONS, ONE_QUERY, Codes
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of

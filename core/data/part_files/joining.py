@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from core.data.categories import MAX_CATEGORIES, Categories
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.grouping import Grouping, group_rows
 from core.data.letor import feature_names
 from core.data.letor_comments import MAX_COLUMNS
 from core.data.options import Limits, ReadingOptions
 from core.data.parquet import read_parquet
 from core.data.part_files.part import Part
-from core.data.result import MAX_EXAMPLES, Reading
+from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows
 from core.data.tables.table import line_unit
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, DatasetProblem

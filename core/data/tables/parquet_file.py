@@ -13,8 +13,7 @@ import pyarrow.types as types
 
 from core.data.compression import Bytes
 from core.data.options import Limits
-from core.data.tables.cells import STRINGS, Kind, kind_of
-from core.data.tables.number_lists import list_lengths
+from core.data.tables.cells import STRINGS, Kind, kind_of, list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
 from core.types import OnProgress

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from core.data.feature_blocks import block_features, feature_blocks
+from core.data.feature_choice import block_features, feature_blocks
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, TEXT_ROLES, Columns
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table

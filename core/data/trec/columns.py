@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.compression import Bytes
-from core.data.file_text import FileText, Span
-from core.data.grouping import Grouping, group_codes
+from core.data.file_text import FileText, Span, span_texts
 from core.data.options import Limits
-from core.data.spans import span_texts
+from core.data.result import Grouping, group_codes
 from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
 from core.errors import DatasetError

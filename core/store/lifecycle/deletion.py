@@ -12,7 +12,7 @@ import structlog
 
 from core.errors import RankeryError
 from core.store.clock import utc_now
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.store import Store
 from core.store.transaction import Transaction
 from core.store.trash.holders import ActiveJobs

@@ -21,7 +21,7 @@ from core.store.lifecycle.deletion import (
     empty_trash,
     preview,
 )
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.settings import StoreSettings
 from core.store.store import Store
 from core.store.transaction import Transaction

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
+from core.store.lifecycle.inventory import CHECKPOINTS, FolderSizes
 from core.store.lifecycle.retention import RetentionPolicy, retention_preview
-from core.store.lifecycle.sizes import CHECKPOINTS, FolderSizes
 from core.store.store import Store
 from core.store.trash.kinds import BY_PLURAL, KINDS
 

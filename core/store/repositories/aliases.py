@@ -7,8 +7,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
+from core.jobs.base import ACTIVE
 from core.jobs.promote import PromoteJob
-from core.jobs.status import ACTIVE
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.events import Events

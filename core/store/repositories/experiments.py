@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
-from core.jobs.status import ACTIVE, FAILED, SUCCEEDED, TERMINAL
+from core.jobs.base import ACTIVE, FAILED, SUCCEEDED, TERMINAL
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.jobs import Jobs

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
 from core.jobs import main_metric_of
-from core.jobs.status import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
+from core.jobs.base import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH, JobRows

@@ -10,8 +10,8 @@ from sqlalchemy.orm import aliased
 
 from core.errors import NotFound, WrongState
 from core.jobs import JobKind, title_of
+from core.jobs.base import ACTIVE, CANCELLED, QUEUED, RUNNING
 from core.jobs.measuring import named_systems
-from core.jobs.status import ACTIVE, CANCELLED, QUEUED, RUNNING
 from core.store.repositories.job_claims import JobClaims, JobRecovery
 from core.store.repositories.job_rows import CANCELLED_PROBLEM
 from core.store.repositories.pages import (

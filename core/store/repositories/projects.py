@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from core.errors import InvalidInput
 from core.jobs import JobSpec
 from core.jobs.auto_train import AutoTrainJob
+from core.jobs.base import ACTIVE
 from core.jobs.drift import DriftJob
-from core.jobs.imports import ImportModelJob
-from core.jobs.status import ACTIVE
+from core.jobs.ingest import ImportModelJob
 from core.jobs.train import TrainJob
 from core.store.engines import advisory_lock
 from core.store.repositories.repository import insert_row

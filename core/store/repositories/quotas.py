@@ -6,7 +6,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded, JobQuotaTooSmall, UploadQuotaExceeded
-from core.jobs.status import ACTIVE
+from core.jobs.base import ACTIVE
 from core.store.engines import advisory_lock
 from core.store.repositories.uploads import has_key, open_uploads
 from core.store.tables import ApiKey, ClickLog, Dataset, Job, Upload

@@ -10,7 +10,7 @@ from sqlalchemy import String, func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
-from core.jobs.status import ACTIVE
+from core.jobs.base import ACTIVE
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.events import Events

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, String, cast, func
 from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import InvalidInput
+from core.jobs.base import ACTIVE
 from core.jobs.folders import checkpoint_folder, click_log_folder, upload_folder
-from core.jobs.status import ACTIVE
 from core.store.artifacts.keys import (
     comparison_key,
     comparison_segments_key,

@@ -22,7 +22,6 @@ from core.store.tables import (
     PendingDeletion,
 )
 from core.store.trash.dependency_graph import DependencyGraph, Node
-from core.store.trash.expired import ExpiredObjects
 from core.store.trash.holders import (
     ActiveJobs,
     foreign_holders,
@@ -43,7 +42,7 @@ from core.store.trash.kinds import (
     by_kind,
     kind_of,
 )
-from core.store.trash.plan import Plan, Refused, Trashed, folders_of
+from core.store.trash.plan import ExpiredObjects, Plan, Refused, Trashed, folders_of
 from core.store.visibility import limited_to, visible_projects, with_trash
 
 # Kinds whose checksums are deleted by folder, since ids do not determine the keys of their artifacts.

@@ -7,18 +7,20 @@ from typing import IO
 
 from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.reading import Document, document_of
-from rankery.client.resumable import (
+from rankery.client.uploads import (
     BLOCK_BYTES,
     PIECE_BYTES,
     PIECE_TYPE,
     TUS,
+    OnBytes,
     StoredUploadId,
+    Upload,
     UploadRetries,
     is_gone,
     is_retryable,
     metadata,
+    opened,
 )
-from rankery.client.uploads import OnBytes, Upload, opened
 from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
 

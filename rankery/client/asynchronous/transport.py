@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 import httpx
 
+from rankery.client.connections import UNAVAILABLE, AsyncOwner, RetryPolicy
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
-from rankery.client.owners import AsyncOwner
 from rankery.client.reading import (
     JSON_TYPE,
     Document,
@@ -26,7 +26,6 @@ from rankery.client.reading import (
     service_url,
     with_query,
 )
-from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ClientClosed, ServiceUnreachable, WrongType
 

@@ -6,12 +6,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
+from rankery.array_inputs import check_same_order, with_nan
 from rankery.client.frames.cells import mixed_cell
 from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, normalise_ids
-from rankery.masked_arrays import with_nan
-from rankery.pandas_index import check_same_order
 
 if TYPE_CHECKING:
     import numpy as np

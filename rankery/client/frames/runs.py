@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankery.array_inputs import is_reordered
 from rankery.client.frames.cells import (
     first_missing,
     is_text,
@@ -25,7 +26,6 @@ from rankery.client.frames.judged import (
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
-from rankery.pandas_index import is_reordered
 from rankery.usual_columns import columns_for
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import httpx
 
+from rankery.client.connections import UNAVAILABLE, Owner, RetryPolicy
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
-from rankery.client.owners import Owner
 from rankery.client.reading import (
     JSON_TYPE,
     Document,
@@ -29,7 +29,6 @@ from rankery.client.reading import (
     service_url,
     with_query,
 )
-from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ClientClosed, ServiceUnreachable, WrongType
 

@@ -11,12 +11,11 @@ from pydantic import ValidationError
 
 from tests.servers.process import reserved_port
 from tests.worker.conftest import DASK_SECRETS
-from worker.ports import PortSettings
+from worker.dask.settings import PortSettings
 from worker.ranks import local_placement
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
-from worker.ranks.local_placement import RankSubprocess, rank_environment
-from worker.ranks.placement import Invitation
+from worker.ranks.placement import Invitation, RankSubprocess, rank_environment
 
 HOST = "127.0.0.1"
 
