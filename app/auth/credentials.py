@@ -34,7 +34,6 @@ class Hosts:
         """Return whether the Host header has a name of this service.
 
         Args:
-            headers: Headers of the request.
             by_address: Whether any IP address is accepted, since DNS rebinding cannot forge addresses. False
                 while no key is needed: then only this machine may send requests.
         """

@@ -51,7 +51,6 @@ def page_response(
     """Return a page whose script fetches its content.
 
     Args:
-        request: The request for the page.
         name: Name of its template and its script.
         title: Title of the window.
         list_page: Name of the list that the page belongs to, None for a list itself.

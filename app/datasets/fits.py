@@ -92,7 +92,6 @@ class DatasetFits:
         """Check whether all models and rankings can be measured on a dataset.
 
         Args:
-            dataset: The dataset.
             feature_names: Names of its features, None if the dataset's row does not store them.
         """
         absent: tuple[str, ...] = ()

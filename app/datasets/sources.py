@@ -145,7 +145,6 @@ class RequestedSources:
     """The checked URLs of a request, by the part that becomes a dataset.
 
     Args:
-        request: The request.
         prefixes: Prefixes of the URLs that may be read.
 
     Raises:

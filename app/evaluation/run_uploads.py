@@ -60,7 +60,6 @@ class RunUpload:
         request_digest: Digest of the form, for idempotency.
         dataset_id: Dataset whose queries the run ranks.
         name: Display name.
-        file: The received file.
         project: Requested project of the ranking; None for the dataset's project.
     """
 

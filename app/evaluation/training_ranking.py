@@ -81,7 +81,6 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
     """Rank trainings by the mean of a metric on their validation data.
 
     Args:
-        store: Store of the trainings.
         job_ids: The jobs; those that are not trainings or do not exist are left out.
         metric: Metric to rank by; None for the most common main metric.
 

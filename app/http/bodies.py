@@ -18,7 +18,6 @@ class JsonRequest(Request):
     """A request whose JSON body is bounded and strictly follows RFC 8259.
 
     Args:
-        scope: The request.
         receive: ASGI channel of the body.
         max_bytes: Size limit of the body.
         max_containers: Largest number of arrays and objects in the body.
@@ -100,7 +99,6 @@ def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:
     than 4,300 digits. If an object repeats a member, the last value counts, as everywhere in Python.
 
     Args:
-        content: Body of the request.
         max_containers: Largest number of arrays and objects; brackets within texts count, too.
 
     Raises:

@@ -111,7 +111,6 @@ async def list_of_models(
     """Return the interleaved list of models, or the list that the user already has for the query.
 
     Args:
-        row: The interleaving.
         models: Ids of the interleaving's models.
         query: The query with its documents, as in a scoring request.
         user: The user, or None.

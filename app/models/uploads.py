@@ -74,8 +74,6 @@ class ModelUpload:
     """A complete upload of a model.
 
     Attributes:
-        upload_id: Id of the upload.
-        file: The received file.
         metadata: Name, description, tags and project of the model.
     """
 

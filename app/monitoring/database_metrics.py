@@ -42,7 +42,6 @@ class DatabaseSnapshot:
         active: Queued and running jobs.
         counters: Monotonic counters.
         datasets: Datasets by status.
-        models: The models.
         workers: Live workers.
     """
 

@@ -64,8 +64,6 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
     """Validate a job as if it were submitted now, with the newest datasets; return its specification.
 
     Args:
-        tx: Transaction of the request.
-        requested: The requested job.
         project: Project of the schedule, whose datasets are used; None for the datasets of all projects.
 
     Raises:

@@ -33,7 +33,6 @@ def fast_candidates(
 
     Args:
         content: The body.
-        model: The model.
         settings: Limits of a request.
         max_rows: Documents to allocate memory for, at most the limit of a request.
 
@@ -118,7 +117,6 @@ class JsonReader(CandidateReader):
     """A JSON body.
 
     Attributes:
-        content: The bytes.
         accepted_features: Features that a model without them leaves out, as another model of the request has
             them.
     """

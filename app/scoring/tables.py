@@ -29,7 +29,6 @@ def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
     """Read the record batches of a stream with validated headers.
 
     Args:
-        stream: The stream.
         pointer: JSON pointer of the errors.
 
     Raises:
@@ -91,7 +90,6 @@ class TableCandidates:
     """A table of candidates with validated headers.
 
     Attributes:
-        stream: The table.
         top_k: Documents to return per query, or None for all.
     """
 

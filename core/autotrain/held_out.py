@@ -37,7 +37,6 @@ class QueryQuality:
     """Values of a metric for the queries of a dataset, with the sign such that larger is better.
 
     Args:
-        dataset: The dataset.
         metric: Spelling of the metric.
         conventions: Conventions of the metric.
         seed: Seed of the intervals.

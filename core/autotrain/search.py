@@ -22,12 +22,7 @@ BUDGET_EXHAUSTED = "the time budget was used up"
 
 @dataclass(frozen=True)
 class NotTried:
-    """A candidate that was not tried.
-
-    Attributes:
-        candidate: The candidate.
-        reason: The reason.
-    """
+    """A candidate that was not tried."""
 
     candidate: Candidate
     reason: str
@@ -108,7 +103,6 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
     """Select a model, or a sum of models, from the complete candidates by their held-out scores.
 
     Args:
-        trials: The trials.
         tried: The candidates that were tried.
         refusals: The reasons why other candidates were not tried.
 
@@ -203,7 +197,6 @@ def auto_train(
     Args:
         spec: The specification.
         dataset: Judged training data.
-        threads: Threads of each training.
         candidates: The candidates in order; the portfolio when left out.
         on_progress: Called with the next activity, the number of candidates done and their total; may raise
             to stop.

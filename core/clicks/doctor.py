@@ -26,7 +26,6 @@ def examine_log(log: ClickLog, report: ReadingReport | None = None) -> tuple[Fin
     """Return the findings on a log, errors first.
 
     Args:
-        log: The log.
         report: Counts from reading the log, None for a log that was not read from files.
     """
     findings = [] if report is None else list(_reading_findings(report))

@@ -69,7 +69,6 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
     chance (Kleinman 1973). Attractiveness and satisfaction have separate priors.
 
     Args:
-        model: The click model.
         spec: Options of grading, or None for the defaults.
 
     Raises:

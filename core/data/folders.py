@@ -123,7 +123,6 @@ class OpenFile:
 
     Attributes:
         path: Path of the open descriptor (on Linux), which opens the same file even after a rename.
-        size_bytes: Size of the file.
         modified: Modification time, as ISO 8601 in UTC.
         version: Fingerprint of the file's status, which changes whenever the file does.
     """

@@ -115,11 +115,6 @@ def document_ids(names: Any, boundaries: Int64Array) -> Texts:
 def feature_names(first_id: int, n_features: int, names_by_id: Mapping[str, str]) -> tuple[str, ...]:
     """Return the feature names: f1, f2, … or f0, f1, … by id, or the names in `names_by_id`.
 
-    Args:
-        first_id: The id of the first feature.
-        n_features: Number of features.
-        names_by_id: Names by id.
-
     Raises:
         InvalidInput: For names of features that the file does not have, or equal names.
     """

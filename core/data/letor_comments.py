@@ -27,7 +27,6 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
     lacks a key has an empty text in that column. The first 32 keys of the file become columns.
 
     Args:
-        source: The text.
         starts: (n_documents,) position after the document id in each comment.
     """
     keys: Int64Array = np.zeros((MAX_COLUMNS, 2), np.int64)

@@ -55,7 +55,6 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
     Args:
         run_ids: The query id of each run; adjacent runs may have the same id.
         run_starts: The first row of each run, increasing from 0.
-        n_rows: The number of rows.
     """
     positions: dict[str, int] = {}
     run_queries = np.array([positions.setdefault(name, len(positions)) for name in run_ids], np.int64)

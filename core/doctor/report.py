@@ -65,7 +65,6 @@ class Finding:
             advice: The recommended action.
             where: Origin of the objects, if ambiguous: "of the test data".
             examples: Some affected objects.
-            example_kind: Kind of the examples.
 
         Example:
             >>> Finding.of_share(
@@ -85,7 +84,6 @@ class FeatureProfile:
     """The profile of a feature's values.
 
     Attributes:
-        name: Name of the feature.
         minimum: The smallest finite value, None without finite values.
         maximum: The largest finite value, None without finite values.
         mean: The mean of the finite values, None without finite values.

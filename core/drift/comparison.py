@@ -47,7 +47,6 @@ class Column:
     """A compared column: a feature, or the scores.
 
     Attributes:
-        name: Name of the column.
         categories: Texts of the codes from 0 on; None for numbers.
     """
 
@@ -88,7 +87,6 @@ class ColumnDrift:
     """The difference of a column between two samples.
 
     Attributes:
-        name: The column.
         kind: `number` or `category`.
         psi: Population stability index. Bins are at most eleven quantile bins of the earlier sample, or its
             nine largest categories and one bin of the others. Missing values have a bin.

@@ -100,7 +100,6 @@ class Segment:
         name: Name in requests, such as `market: de`.
         by: Name of the property.
         value: Value of the property.
-        queries: Number of queries.
     """
 
     name: str

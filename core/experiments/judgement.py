@@ -60,7 +60,6 @@ class Judgement:
     """The verdict on a claim.
 
     Attributes:
-        claim: The claim.
         verdict: `held`, `not-shown` or `contradicted`.
         effect: Difference of the decisive comparison, in natural units; for `AtMost` the excess over the
             bound, for `Reaches` the share of trees. None where numbers are missing or never reached.
@@ -95,7 +94,6 @@ class PairedTests:
 
     Args:
         permutations: Random assignments of Fisher's test.
-        threads: Threads to use.
     """
 
     def __init__(self, permutations: int = 100_000, threads: int = 1) -> None:

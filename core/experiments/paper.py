@@ -29,7 +29,6 @@ class Method:
     """A method of a paper, usually a row of a table: a loss, a scorer and hyperparameters.
 
     Attributes:
-        name: Name in the paper.
         loss: The loss as in a training request; None where it is not implemented.
         hyperparameters: Hyperparameters of the trees, on every corpus.
         by_corpus: Printed hyperparameters by corpus, which override `hyperparameters`.
@@ -140,7 +139,6 @@ class EpochTiming:
     Attributes:
         pair_by_pair: Whether forward and backward passes are per pair (V1) instead of per document (V2).
         hidden: Units of each hidden layer; none for a linear scorer.
-        queries: Number of queries.
         documents: Number of documents of each query.
     """
 
@@ -295,7 +293,6 @@ class Paper:
 
     Attributes:
         name: `lambdaloss-2018`.
-        title: Title of the paper.
         authors: Surnames of the authors.
         year: Year of publication.
         tables: Tables and figures of the paper.

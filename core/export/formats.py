@@ -82,8 +82,6 @@ def export_model(
         model_text: The stored file: LightGBM's text, or the safetensors file of another scorer.
         format: Name of a format in `FORMATS` for the model's kind.
         feature_names: Names of the model's features; None for the names in the file.
-        name: Name of the model.
-        options: Options of the export.
         precision: Precision of the features of trees; a sum has those of its members.
 
     Raises:

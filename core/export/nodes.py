@@ -89,7 +89,6 @@ class Nodes(NamedTuple):
         """Traverse trees of any representation and return their nodes in preorder.
 
         Args:
-            roots: Root nodes of the trees.
             value_or_split: Function that returns the value of a leaf, or a split with its left and right
                 child.
         """

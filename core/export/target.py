@@ -18,7 +18,6 @@ class Source(ABC):
         content: The stored file.
         name: Name of the model in the engine.
         features: Names of the features in the engine, in the model's order.
-        options: Options of the export.
         shift: Constant added to all scores, or None.
     """
 

@@ -104,7 +104,6 @@ def partial_dependence(
     80% of the documents' scores (curves of Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
-        model: The model.
         features: Numbers of the features.
         dataset: Documents, with the model's features.
         grid: Grid and sample.

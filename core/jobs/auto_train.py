@@ -16,7 +16,6 @@ class TryCandidatesJob(JobSpec):
 
     Attributes:
         auto_train_id: Id of the job of the automatic training.
-        model_name: Name of its model.
         priority: Priority of the automatic training.
         limits: Limits of the automatic training, which apply to each of its helper jobs, or None.
     """
@@ -40,7 +39,6 @@ class AutoTrainJob(SubmittedJob):
     """Try a portfolio of trainings on held-out queries, and fit their sum or one of them on all queries.
 
     Attributes:
-        model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
         prefer: `best` or `simple`, see `core.autotrain.trials.AutoSpec`.

@@ -233,11 +233,7 @@ class JobSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetJob(JobSpec):
-    """A job on one dataset.
-
-    Attributes:
-        dataset_id: The dataset.
-    """
+    """A job on one dataset."""
 
     dataset_id: str
 

@@ -15,7 +15,6 @@ class StudyJob(DatasetJob):
 
     Attributes:
         study_id: The study, whose row has the specification.
-        study_name: Name of the study.
         metrics: The spelling of the objective, as the only entry.
         test_dataset_id: Another dataset with the held-out queries, or None.
         priority: `low`, `normal` or `high`.
@@ -81,10 +80,8 @@ class ReportJob(JobSpec):
     """Write the report of an experiment from its available results.
 
     Attributes:
-        experiment_id: The experiment.
         paper: Name of its paper.
         is_last: Whether the experiment ends with this report; otherwise some tables are still incomplete.
-        complete_tables: Number of complete tables in the report.
     """
 
     kind: ClassVar[str] = "report"

@@ -142,7 +142,6 @@ class Forest:
 
     Attributes:
         feature_names: Feature names in the model's order.
-        n_trees: Number of trees.
         max_splits: Sum of the depths of all trees: upper bound of the splits that a document passes.
         size_bytes: Approximate memory in bytes.
     """

@@ -77,7 +77,6 @@ class Database:
     the child opens its own. A thread must not fork inside its own transaction.
 
     Args:
-        engine: Engine of the database.
         lock_seconds: How long a write waits for a lock that another transaction holds.
     """
 

@@ -36,18 +36,11 @@ class Transaction:
     """A database transaction with its repositories.
 
     Attributes:
-        datasets: Datasets.
-        click_logs: Click logs.
         uploads: Resumable uploads.
         artifacts: Checksums of artifacts, and the artifacts that rows refer to.
         jobs: Jobs with their attempts and iterations.
-        workers: Workers.
         models: Models and versions.
         aliases: Movable names of models, and their promotion gates.
-        evaluations: Evaluations.
-        rankings: Rankings.
-        comparisons: Comparisons.
-        inspections: Inspections.
         interleavings: Interleavings, their lists and clicks.
         served: Rankings that were served, and the events on them.
         drift: Drift reports, and the artifacts with scoring requests that they read.
@@ -59,7 +52,6 @@ class Transaction:
         quotas: Limits of API keys.
         audit: Audit log.
         idempotency: Responses kept for repeated requests.
-        events: Events.
         webhooks: Webhooks and the deliveries to them.
         projects: Project assignment and counts.
         search: Search by id or name.

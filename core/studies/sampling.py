@@ -33,7 +33,6 @@ class PastTrial:
     """An earlier trial, an input of the sampler.
 
     Attributes:
-        number: Number of the trial.
         parameters: Values keyed by JSON pointer.
         value: The objective, estimated for pruned trials; None for running and failed trials.
         is_running: Whether the trial runs; the sampler avoids its parameters.
@@ -51,7 +50,6 @@ class TrialPosition:
 
     Attributes:
         seed: Seed of the study.
-        number: Number of the trial.
         index: Position of the trial among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
         others: Parameters of all other trials that have parameters, which are not repeated.
@@ -76,7 +74,6 @@ def sample(
 
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.
-        space: The search space.
         base: The specification to vary.
         position: Position of the trial in the study.
         past: Ended and running trials; only `tpe` uses them.
@@ -127,7 +124,6 @@ def combinations_taken(
     """Return the number of combinations of a grid that only trials added by hand have.
 
     Args:
-        space: The search space.
         base: The specification to vary.
         by_hand: Parameters of the trials that were added by hand.
         sampled: Parameters of the trials that the sampler suggested.
@@ -278,7 +274,6 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
     `MIN_TRIALS` trials are left out.
 
     Args:
-        space: The search space.
         past: Trials that have a value.
         higher_is_better: Direction of the objective.
     """

@@ -32,7 +32,6 @@ class TrainedRanker:
         model_text: Model in LightGBM's text format, truncated after the best iteration.
         best_iteration: Number of trees kept, without the trees of the initial model.
         feature_names: Names of the features in column order.
-        history: One report for each iteration.
         growth: Details of a suspiciously early end or of trees with one leaf, else None.
         base_trees: Trees of the initial model, 0 without one.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.

@@ -42,10 +42,8 @@ def growth_of(
 
     Args:
         spec: The specification.
-        model_text: The model.
         trees: Kept trees of this training.
         n_queries: Number of training queries.
-        training: The finished training.
         base_trees: Trees of the initial model, which come first in the model.
     """
     total = spec.hyperparameters.num_iterations

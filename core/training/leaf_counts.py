@@ -35,7 +35,6 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
     Args:
         model_text: Model in LightGBM's text format.
         features: (n_documents, n_features) in the model's order, read a block of rows at a time.
-        threads: Threads to use.
 
     Returns:
         (n_leaves,) documents of the leaves of all trees, one tree after the other. Counts of several parts of

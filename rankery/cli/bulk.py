@@ -172,7 +172,6 @@ def delete_after_confirmation(
     """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object is not deleted.
 
     Args:
-        session: Connection to the service.
         run: Deletes, or previews the deletion with `dry_run`.
         dry_run: Whether only to preview.
         yes: Whether to delete without a confirmation.

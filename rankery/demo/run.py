@@ -32,7 +32,6 @@ class DemoFiles:
     """The user's judged files; `train` is None for synthetic data.
 
     Attributes:
-        train: Training file.
         validation: Validation file, to select the best iteration; a fifth of the training queries if None.
         test: Test file, to compare the models; the validation data are used if None.
     """

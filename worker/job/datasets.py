@@ -161,7 +161,6 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
 
     Args:
         run: The job that makes the log.
-        log_id: Id of the log.
         folder: A folder that `LogWriter` or `write_click_log` wrote.
     """
     for claim_folder in log_claims_folders(log_id, run.id, run.lease.token - 1):

@@ -61,7 +61,6 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
 
     Args:
         run: The job that reports.
-        planned: The plan.
         states: The trainings of the dry run.
         folds: Folds of the experiment, 1 without folds.
 

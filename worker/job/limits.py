@@ -32,7 +32,6 @@ class Bounds:
     Args:
         kind: Kind of the job.
         requested: Limits that the job requested, or None; the stricter of the job's and the worker's applies.
-        settings: Limits of the worker.
         spent_seconds: Running time of earlier attempts.
     """
 

@@ -27,7 +27,6 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 
     Args:
         tx: Transaction that reads the datasets and models.
-        run: Job.
         spec: Specification of the job.
 
     Returns:

@@ -67,7 +67,6 @@ class Reporter:
         """Enter the next phase, write all reports immediately, and check for interruptions.
 
         Args:
-            name: Name of the phase.
             reset_count: Drop the count of the previous phase. A resumed job then shows the count of its
                 checkpoint.
 

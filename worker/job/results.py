@@ -50,7 +50,6 @@ class StoredEvaluation:
     """An evaluation whose per-query values are stored, but whose row is not added yet.
 
     Attributes:
-        id: Id of the evaluation.
         means: Mean over queries by metric.
         columns: Columns of the row, without its id, job, system, dataset and diagnostics.
         baseline_findings: Findings of the comparison with baselines, also included in the row.
@@ -85,8 +84,6 @@ class StoredRanking:
     """A ranking whose documents are stored, but whose row is not added yet.
 
     Attributes:
-        id: Id of the ranking.
-        queries: Number of queries.
         documents: Number of documents of all queries.
         findings: Findings on the model for this dataset, or None.
     """

@@ -15,7 +15,6 @@ class MeasuredQueries:
     """Queries on which models are measured.
 
     Attributes:
-        dataset_id: Dataset of the queries.
         held_out_by: Stored fields of a training, with their values, that hold these queries out of the
             dataset; none for all queries of the dataset.
     """
@@ -82,8 +81,6 @@ def seen_findings(
 
     Args:
         tx: Transaction that reads models and datasets.
-        models: The models.
-        queries: The queries.
         part: Name of the queries in the title, as `this dataset`.
     """
     for model in models:

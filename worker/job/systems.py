@@ -42,7 +42,6 @@ class LoadedModel:
     """A model to score with.
 
     Attributes:
-        scorer: Scoring model.
         feature_names: Names of the features in column order, as in the training data.
         reference: Name and version.
     """
@@ -136,7 +135,6 @@ class ScoredDataset:
         judgments: Judgments for the metrics: the dataset, or its documents together with those that the
             ranking retrieved.
         scores: (n_documents,) in the order of the judgments; NaN for a document that was not retrieved.
-        findings: Findings on the system for this dataset.
     """
 
     dataset: RankingDataset
@@ -156,10 +154,8 @@ def score_system(
     """Score a dataset by a stored model or ranking.
 
     Args:
-        run: Job.
         spec: Specification of the job.
         system: Model or ranking.
-        dataset: Dataset to score.
         measured_on: Id of the dataset if the model is measured on its judgments: then a model that was
             trained on it has a finding.
 

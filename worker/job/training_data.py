@@ -61,7 +61,6 @@ class TrainingData:
     """The datasets of one training job.
 
     Attributes:
-        training: Training data.
         validation: Data that select the best iteration, or None.
         test: Test data, or None.
         base: Model that the training continues, or None.
@@ -227,7 +226,6 @@ class TrainingData:
         """Return findings from comparing the training data with the other datasets, and on the labels.
 
         Args:
-            threads: Threads to use.
             job: The job, None for an automatic training. If it learns from clicks, labels of other datasets
                 are judgments. Held-out lists of its click log share the documents of their queries.
         """

@@ -42,7 +42,6 @@ class Sweeper:
     a sweep.
 
     Args:
-        settings: Settings of the worker.
         worker: Worker name, without the id of a pool process.
         lane: Lane of the worker.
         clock: Monotonic clock, in seconds.

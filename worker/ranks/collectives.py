@@ -72,7 +72,6 @@ class Collectives:
 
     Args:
         rank: Rank of this process.
-        n_ranks: Number of ranks.
         swap: Sends bytes to every other rank and returns theirs; does not return after a failure.
 
     Attributes:

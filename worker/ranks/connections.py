@@ -215,7 +215,6 @@ class Mesh:
 
     Args:
         endpoint: Endpoint of this rank.
-        rank: Number of this rank.
     """
 
     def __init__(self, endpoint: Endpoint, rank: int) -> None:

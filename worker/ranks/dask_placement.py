@@ -41,7 +41,6 @@ class _Host:
     """A Dask worker that can run a rank.
 
     Attributes:
-        address: Dask address.
         report: State reported by the Dask worker.
     """
 

@@ -65,7 +65,6 @@ class Placement(Protocol):
 
         Args:
             at_least: Fewest ranks.
-            at_most: Most ranks.
             check: Called while waiting; may raise to stop.
 
         Raises:
@@ -88,11 +87,7 @@ _MODULE = "worker.ranks"
 
 
 class LocalPlacement:
-    """Placement of ranks on the machine of the driver.
-
-    Args:
-        threads_per_rank: Threads of each rank.
-    """
+    """Placement of ranks on the machine of the driver."""
 
     driver_host = _HOST
     driver_ports = ANY_PORT

@@ -32,7 +32,6 @@ class ShardTraining:
         parts: Queries of the rank by dataset, "train" and optionally "validation".
         feature_names: Names of the columns.
         categories: Values of categorical features by name.
-        threads: Threads to use.
     """
 
     def __init__(

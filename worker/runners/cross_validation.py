@@ -45,7 +45,6 @@ class FoldedTraining:
     """Trainings of a cross-validation, on one binned dataset.
 
     Args:
-        run: Job.
         job: Specification.
         data: Datasets of the job, with the features of the training data.
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
@@ -217,7 +216,6 @@ class _FoldWatch(TrainingWatch):
 
     Args:
         reporter: Reporter of the job.
-        checkpoints: Checkpoints of the cross-validation.
         keeps: Whether the training can be resumed from a checkpoint.
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.

@@ -68,7 +68,6 @@ class SampledTrial:
     """A trial with its sampled parameters.
 
     Attributes:
-        study: Study.
         number: Number of the trial in the study.
         job: Specification of the trial's training.
         curves: Curves of the first fold of earlier successful trials; empty unless the pruner uses them.
@@ -155,7 +154,6 @@ class _TrialWatch:
     """Recorder of the curve and folds of a trial, which also prunes the trial.
 
     Args:
-        run: The job.
         sampled: The trial with its parameters.
     """
 

@@ -26,7 +26,6 @@ class Limit:
     """A limit that each API process applies to its requests.
 
     Attributes:
-        name: Name of the limit.
         bounds: Description of the limited quantity, with its unit.
         default: Default value.
         setting: Field of `ApiSettings` that changes it, None for a constant.

@@ -39,7 +39,6 @@ def browsing_pass(
     A click at the same rank is not a click above.
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         indices: Indices of examination parameters, see `examination_indices`.
         attractiveness: (n_pairs,) α.

@@ -29,7 +29,6 @@ def chain_pass(
     probability (1−ε)α / (1−εκ). The last click satisfies with probability σ / (1−(1−σ)γκ_{r+1}).
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         attractiveness: (n_pairs,) α.
         satisfaction: (n_pairs,) σ.

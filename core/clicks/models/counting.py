@@ -21,7 +21,6 @@ def count_clicks(
     A list without clicks counts as examined to its end (PyClick's convention; Guo 2009, section 4).
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         until: Last impression of a list that counts: `ALL`, `FIRST_CLICK` or `LAST_CLICK`.
         trials_per_impression: (max_rank + 1,) trials that an impression at each rank counts as: 1, or for

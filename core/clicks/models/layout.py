@@ -25,7 +25,6 @@ class QueryBlocks:
     without it, each pass would read lists in random order.
 
     Attributes:
-        log: The log.
         order: (n_lists,) positions of the lists in the log, by query.
         blocks: (n_blocks + 1,) offsets of the blocks in `order`.
         boundaries: (n_lists + 1,) offsets of the lists in the copied impressions, in their order.
@@ -49,7 +48,6 @@ class QueryBlocks:
         """Copy the lists of a log.
 
         Args:
-            log: The log.
             max_rank: Greatest rank to use; impressions at greater ranks are ignored.
         """
         max_rank = min(max_rank, log.max_rank)

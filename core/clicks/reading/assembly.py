@@ -88,7 +88,6 @@ class _ShownImpressions:
     """The impressions of one part, by list and rank.
 
     Attributes:
-        rows: Rows of the impressions.
         actions: Actions on each impression as a bit set; bit i is action i + 1.
     """
 

@@ -30,7 +30,6 @@ class MetarankReader:
     Ranks are the order of the items. The query is a field of the ranking, or `all` without it.
 
     Args:
-        builder: Builder of the log.
         query_field: Name of the field with the query.
     """
 
@@ -94,9 +93,6 @@ class UbiReader:
 
     A list has the impressions of one `query_id`: its impression events, or its `query_response_hit_ids` if it
     has no such events. The query is the `user_query` of the query or of any of its events.
-
-    Args:
-        builder: Builder of the log.
     """
 
     def __init__(self, builder: LogBuilder) -> None:

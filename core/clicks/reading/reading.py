@@ -35,7 +35,6 @@ class LogFile:
     """A file of a click log.
 
     Attributes:
-        path: Path of the file.
         name: Name of the file in messages.
     """
 
@@ -71,7 +70,6 @@ def read_click_log(
     Args:
         files: Files of one format, in their order.
         folder: An empty folder for the columns.
-        options: Options for reading.
         limits: Limits for compressed files.
         on_progress: Called with the number of steps done and their total; may raise to stop.
 

@@ -42,7 +42,6 @@ class ReadingReport:
         weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
         moved_actions: Weighted actions with another rank than the impression of their document.
-        weighted_actions: Number of weighted actions.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
         rows_without_query: Rows of lists without a query.

@@ -27,9 +27,6 @@ class SessionReader:
 
     A document is an id, or an object with `id`, and optionally `rank`, `click`, `actions`, `propensity` and
     `team`. `time`, `user` and `version` describe the list.
-
-    Args:
-        builder: Builder of the log.
     """
 
     def __init__(self, builder: LogBuilder) -> None:

@@ -44,7 +44,6 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
     """Return the positions of a table's columns by role.
 
     Args:
-        table: The table.
         columns: Requested column names by role; columns of other roles are detected by name.
 
     Raises:
@@ -92,7 +91,6 @@ class TableReader:
     ranks, ranks are the order of the impressions of a list.
 
     Args:
-        builder: Builder of the log.
         options: Options for reading.
         rows_are_lists: Whether each row is a list of one document.
     """
@@ -230,7 +228,6 @@ class _Block:
 
     Args:
         cells: Arrow arrays by role.
-        table: The table.
         roles: Positions of columns by role.
         problems: Problems found so far.
         row: Index of the first row, from 0.

@@ -57,7 +57,6 @@ class QueryValues:
         """Add the values of a part.
 
         Args:
-            part: The part.
             dataset: The dataset of the part.
             queries: (n_queries of the part,) their positions in the joined dataset.
         """
@@ -117,7 +116,6 @@ def join_parts(
 
     Args:
         parts: In the order of their rows.
-        options: Reading options of the parts.
         limits: Size limits of the dataset.
         on_progress: Called with the number of documents done and their total; may raise to stop.
 

@@ -84,12 +84,10 @@ def read_part(
     """Read one of the files of a dataset.
 
     Args:
-        file: File to read.
         sha256: Checksum of its bytes.
         form: Format and columns of the first file.
         options: Reading options of all files.
         limits: Size limits of each file.
-        threads: Threads to use.
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Raises:

@@ -137,7 +137,6 @@ class ParquetTable:
 
         Args:
             names: The columns.
-            rows: Number of rows.
             text_bytes: Bytes of texts of other columns, which count towards the limit.
         """
         limit = self._limits.in_memory(self.size_bytes)

@@ -63,7 +63,6 @@ def find_roles(
 
     Args:
         names: The columns of the table.
-        columns: Requested columns.
         file: The file, for messages.
         line: Line of the header, for messages.
         detect: Whether to detect roles by usual names.
@@ -131,9 +130,7 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     A feature of texts is read as a categorical feature, since the model has categories or refuses its texts.
 
     Args:
-        table: The table.
         features: The model's features.
-        columns: Requested columns.
 
     Raises:
         DatasetError: The table has none of the features, or has unknown columns but no query column.

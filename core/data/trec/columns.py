@@ -75,7 +75,6 @@ class WordColumns:
         """Return the words of a column as ids.
 
         Args:
-            name: The column.
             spellings: Collects ids that are spelled in several ways.
 
         Raises:
@@ -94,7 +93,6 @@ class WordColumns:
         """Return the words of a column as float64.
 
         Args:
-            name: The column.
             expected: Description of the expected number, for messages.
             largest: The largest allowed magnitude.
 

@@ -137,7 +137,6 @@ class Artifacts:
         """Return a URL by which a process without credentials can read one artifact.
 
         Args:
-            key: Key of the artifact.
             seconds: Lifetime of a signed URL, at most that of the credentials that sign it.
 
         Returns:

@@ -131,7 +131,6 @@ def delete_objects(
 
     Args:
         store: Store of the objects; the service may be running.
-        kind: Kind of the objects.
         object_ids: Their ids, deleted in this order.
         mode: Options of the deletion.
         actor: The caller.
@@ -170,7 +169,6 @@ def preview(
     Args:
         store: Store of the objects.
         kind: Kind of the objects.
-        object_ids: Ids of the objects.
         mode: Options of the deletion.
         gone: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.

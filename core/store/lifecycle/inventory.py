@@ -21,9 +21,6 @@ class FolderSizes:
 
     One request to an object storage lists one folder, or a thousand files. For many folders their parent
     folder is listed once; folders that are created later are listed one by one.
-
-    Args:
-        artifacts: The artifacts.
     """
 
     def __init__(self, artifacts: Artifacts) -> None:

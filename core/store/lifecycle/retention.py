@@ -94,7 +94,6 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
 
     Args:
         store: Store of the objects; the service may be running.
-        policy: The retention policy.
         sizes: Sizes of folders of the same store.
     """
     deletions, gone, mode = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
@@ -143,7 +142,6 @@ class Upkeep:
     """Upkeep that frees deleted objects and applies a retention policy, in short steps.
 
     Args:
-        policy: The retention policy.
         interval_seconds: Interval between two applications of the policy.
     """
 

@@ -33,7 +33,6 @@ class Promotion:
 
     Attributes:
         name: Name of the model.
-        alias: The alias.
         champion_id: The version that the alias pointed at during the comparison.
         challenger_id: The new version of the alias.
         job_id: The job that compared the two versions.

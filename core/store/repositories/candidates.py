@@ -23,7 +23,6 @@ class Claim:
     """A claim of a worker on a job.
 
     Attributes:
-        job_id: The job.
         token: Its fencing token.
     """
 

@@ -85,7 +85,6 @@ class Events:
         Args:
             kind: One of `core.events.EVENT_KINDS`.
             object_kind: Kind of its object, such as `job`.
-            object_id: Id of its object.
             data: Payload, or a function that returns it at the end of the transaction.
             project: The project of the object.
             key_id: The API key that caused it.

@@ -38,7 +38,6 @@ class TrainingState:
     """A training of an experiment with its jobs.
 
     Attributes:
-        row: The training.
         job: Its job, None until it is queued.
         evaluation: The evaluation of its model on the training data, or None.
     """

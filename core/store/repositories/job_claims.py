@@ -116,8 +116,6 @@ class JobClaims(JobRows):
         """Record the progress of a job; omitted values stay unchanged.
 
         Args:
-            id: The job.
-            token: The token of the claim.
             progress: The whole new progress.
             metrics: The whole new metrics.
             findings: All findings of the job so far.

@@ -71,7 +71,6 @@ class Jobs(JobClaims, JobRecovery):
         """Queue a job, and protect its datasets from deletion until it ends.
 
         Args:
-            kind: Kind of the job.
             spec: Specification of the job, as JSON.
             dataset_ids: The datasets that it reads or makes.
             id: Its id, None for a new one.
@@ -163,7 +162,6 @@ class Jobs(JobClaims, JobRecovery):
         """Change the labels of a job.
 
         Args:
-            id: The job.
             changes: New `name`, `notes` or `project`; a name of None restores the default title.
             tags: Tags to set; None removes a tag.
 

@@ -143,7 +143,6 @@ def chunks(session: Session, rows: Select[Row], key: Any, after: str = "") -> It
 
     Args:
         session: Session of the transaction.
-        rows: The rows.
         key: Mapped attribute of the key, such as `Job.id`.
         after: Only rows whose key is above this.
     """
@@ -164,7 +163,6 @@ def insert_absent(
 
     Args:
         session: Session of the transaction.
-        table: The table.
         rows: Values by column, the same columns in each.
         key: Columns of the primary key.
 

@@ -23,7 +23,6 @@ class ServedList:
     """A served ranking with the recorded actions on its documents.
 
     Attributes:
-        ranking: The ranking.
         actions: Names of the actions by position of the document, from 0.
     """
 

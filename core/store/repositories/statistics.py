@@ -57,10 +57,7 @@ class ActiveJobCount:
     """The number of active jobs by kind, status and priority.
 
     Attributes:
-        kind: Kind of the jobs.
         status: `queued` or `running`.
-        priority: Priority of the jobs.
-        number: Number of jobs.
         oldest_at: Time at which the oldest was submitted.
     """
 

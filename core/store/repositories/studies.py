@@ -89,7 +89,6 @@ class Studies(Repository[Study]):
 
         Args:
             spec: The resolved specification.
-            budget: Budget of the study.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
             project: Project of the study; None for the project of its models, else that of `origin` or

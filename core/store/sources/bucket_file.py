@@ -90,7 +90,6 @@ class BucketFile:
     """An object of a bucket, or a file of the Hugging Face Hub.
 
     Args:
-        url: URL of the file.
         bucket: Its file system.
     """
 

@@ -111,7 +111,6 @@ class ExpiredObjects:
         logs of users, such as uploads.
 
         Args:
-            kind: Kind of the objects.
             before: The moment, compared with creation times, or with the ends of jobs and experiments.
             after: Only ids above this one.
             limit: Maximum number of ids.
@@ -141,7 +140,6 @@ class ExpiredObjects:
         """List ids of objects that were moved to the trash before a moment, in ascending order.
 
         Args:
-            kind: Kind of the objects.
             before: The moment.
             after: Only ids above this one.
             limit: Maximum number of ids.

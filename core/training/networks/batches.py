@@ -31,7 +31,6 @@ class Batch:
 
     Attributes:
         rows: Rows of the queries' documents in `Batches.inputs`.
-        n_queries: Number of queries.
         objective: The loss, bound to the queries' labels and weights.
     """
 
@@ -50,7 +49,6 @@ class Batches:
     """The training queries in batches: the same batches in each epoch, in a new random order.
 
     Attributes:
-        batches: All batches.
         inputs: float32 (n_documents, n_inputs) inputs of the documents, batch after batch.
         documents: int64 (n_documents,) row of the dataset for each row of `inputs`.
         seed: Seed of the training.
@@ -75,7 +73,6 @@ class Batches:
 
         Args:
             dataset: The training data.
-            binding: Binds the loss to each batch.
             transform: Transformation of the features.
             max_documents: Maximum number of documents in a batch; a batch of a single query may have more.
             seed: Seed of the training.
@@ -167,7 +164,6 @@ class Schedule:
     the network restarts with new weights after 50 epochs without a lower cost.
 
     Attributes:
-        scorer: Requested scorer.
         learning_rate: Learning rate of the next epoch.
         costs: Training cost of each epoch since the weights were last drawn.
         restarts: Number of times that the weights were drawn again.
