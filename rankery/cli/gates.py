@@ -11,7 +11,7 @@ from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, columns_of, label_map_of
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.cli.texts import json_object
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ GuardedAlias = Annotated[
 ]
 
 
-@gates.command("list")
-@on_service
+@service_command(gates, "list")
 def list_gates(
     session: ServiceConnection,
     name: Annotated[
@@ -58,8 +57,7 @@ def list_gates(
     session.show(gates, shown)
 
 
-@gates.command("show")
-@on_service
+@service_command(gates, "show")
 def show_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """Show the gate of an alias, the checks of a version before the alias moves to it.
 
@@ -69,8 +67,7 @@ def show_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     session.show(gate, facts((key.replace("_", " "), value) for key, value in _properties(gate).items()))
 
 
-@gates.command("set")
-@on_service
+@service_command(gates, "set")
 def set_gate(
     session: ServiceConnection,
     reference: GuardedAlias,
@@ -171,8 +168,7 @@ def set_gate(
     session.show(gate)
 
 
-@gates.command("delete")
-@on_service
+@service_command(gates, "delete")
 def delete_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """Delete the gate of an alias; the alias then moves without checks.
 

@@ -13,7 +13,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
 from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, OfStatus, columns_of, label_map_of
 from rankery.cli.printing import age, number, plain, say, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import on_service, service_command
 from rankery.cli.texts import NotUnderstood, grid, settings
 from rankery.cli.training_options import (
     HELD_OUT,
@@ -257,8 +257,7 @@ studies = typer.Typer(help="List, stop and delete studies.", no_args_is_help=Tru
 _Study = Annotated[str, typer.Argument(help="The study's id, std_…")]
 
 
-@studies.command("list")
-@on_service
+@service_command(studies, "list")
 def list_studies(session: ServiceConnection, status: OfStatus = None, limit: Limit = 20) -> None:
     """List studies, newest first; `rankery tune` starts one.
 
@@ -272,8 +271,7 @@ def list_studies(session: ServiceConnection, status: OfStatus = None, limit: Lim
     session.show(studies, shown)
 
 
-@studies.command("show")
-@on_service
+@service_command(studies, "show")
 def show_study(session: ServiceConnection, study: _Study) -> None:
     """Show the best trials of a study, and its conclusion.
 
@@ -283,8 +281,7 @@ def show_study(session: ServiceConnection, study: _Study) -> None:
     session.show(study_as_json(resource), *study_tables(resource))
 
 
-@studies.command("pause")
-@on_service
+@service_command(studies, "pause")
 def pause_study(session: ServiceConnection, study: _Study) -> None:
     """Pause a study: start no further trials; running trials continue.
 
@@ -295,8 +292,7 @@ def pause_study(session: ServiceConnection, study: _Study) -> None:
     session.show(resource)
 
 
-@studies.command("resume")
-@on_service
+@service_command(studies, "resume")
 def resume_study(session: ServiceConnection, study: _Study) -> None:
     """Resume a paused study.
 
@@ -307,8 +303,7 @@ def resume_study(session: ServiceConnection, study: _Study) -> None:
     session.show(resource)
 
 
-@studies.command("cancel")
-@on_service
+@service_command(studies, "cancel")
 def cancel_study(session: ServiceConnection, study: _Study) -> None:
     """Cancel a study and its running trials, without a conclusion.
 
