@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.completion import complete_from_service
-from rankery.cli.job_names import JobKind, JobStatus
+from rankery.cli.names import JobKind, JobStatus
 from rankery.cli.texts import json_object
 
 DEFAULT_DATA_DIR = Path("rankery-data")
