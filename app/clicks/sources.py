@@ -18,7 +18,7 @@ from app.clicks.uploads import (
 from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, Router
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
@@ -37,7 +37,7 @@ router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRo
     summary="Import a click log",
     status_code=ACCEPTED,
     response_model=ClickLog,
-    responses=problems(409, 507, *BODY_PROBLEMS),
+    responses=body_problems(409, 507),
 )
 def import_click_log(
     body: Annotated[AddressLogRequest, Body(openapi_examples=URL_EXAMPLES)],

@@ -32,7 +32,7 @@ from app.datasets.uploads import (
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, Router
 from app.http.schemas import DisplayName, RequestModel
 from app.http.services import Services, UseServices
@@ -211,7 +211,7 @@ router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonBodyRo
     summary="Import a dataset",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(409, 507, *BODY_PROBLEMS),
+    responses=body_problems(409, 507),
 )
 def import_datasets(
     body: Annotated[AddressDatasetRequest, Body(openapi_examples=IMPORT_EXAMPLES)],

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.jobs.contract_schemas import Conventions
@@ -72,7 +72,7 @@ class MetricCatalogue(ResponseModel):
 router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
 
-@router.get("/losses", summary="List losses", responses={**NOT_MODIFIED, **problems()})
+@router.get("/losses", summary="List losses", responses=etag_responses())
 def list_losses() -> LossCatalogue:
     """List the losses that a training job may name, with their hyperparameters and bounds."""
     return LossCatalogue(
@@ -90,7 +90,7 @@ def list_losses() -> LossCatalogue:
     )
 
 
-@router.get("/scorers", summary="List scorers", responses={**NOT_MODIFIED, **problems()})
+@router.get("/scorers", summary="List scorers", responses=etag_responses())
 def list_scorers() -> ScorerCatalogue:
     """List the kinds of scorers of training jobs: trees, linear scorers, networks and sums of models."""
     return ScorerCatalogue(
@@ -106,7 +106,7 @@ def list_scorers() -> ScorerCatalogue:
     )
 
 
-@router.get("/metrics", summary="List metrics", responses={**NOT_MODIFIED, **problems()})
+@router.get("/metrics", summary="List metrics", responses=etag_responses())
 def list_metrics() -> MetricCatalogue:
     """List the metrics that jobs may name, and the contracts that reproduce other tools' numbers."""
     return MetricCatalogue(

@@ -43,7 +43,7 @@ from app.http.lists import (
     SelectedFields,
     list_query,
 )
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Id, Limit
 from app.http.services import UseServices
@@ -66,7 +66,7 @@ ComparedMetric = Annotated[
 _ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Comparisons.columns)]
 
 
-@comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
+@comparisons_router.get("", summary="List comparisons", responses=etag_responses(422))
 def list_comparisons(
     services: UseServices,
     listing: _ComparisonListing,
@@ -95,9 +95,7 @@ def list_comparisons(
     return listing.page(ComparisonPage, items, page.next_cursor)
 
 
-@comparisons_router.get(
-    "/{comparison_id}", summary="Show a comparison", responses={**NOT_MODIFIED, **problems(404)}
-)
+@comparisons_router.get("/{comparison_id}", summary="Show a comparison", responses=etag_responses(404))
 def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
     """Show the conclusion for every pair of systems, and the tests behind it."""
     return ComparedQueries(services.store, comparison_id).comparison()
@@ -106,7 +104,7 @@ def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
 @comparisons_router.get(
     "/{comparison_id}/queries",
     summary="List the values of single queries",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def list_compared_queries(
     comparison_id: str,
@@ -140,7 +138,7 @@ def list_compared_queries(
 @comparisons_router.get(
     "/{comparison_id}/differences",
     summary="Show the differences of a pair",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def get_differences(
     comparison_id: str,
@@ -156,7 +154,7 @@ def get_differences(
 @comparisons_router.get(
     "/{comparison_id}/rankings",
     summary="Show a query as each system ranks it",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def get_query_rankings(
     comparison_id: str,
@@ -173,7 +171,7 @@ def get_query_rankings(
 trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=PolledRoute)
 
 
-@trainings_router.get("", summary="Rank trainings", responses={**NOT_MODIFIED, **problems(422)})
+@trainings_router.get("", summary="Rank trainings", responses=etag_responses(422))
 def list_ranked_trainings(
     services: UseServices,
     job: Annotated[
@@ -211,7 +209,7 @@ _EvaluationListing = Annotated[
 ]
 
 
-@router.get("", summary="List evaluations", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List evaluations", responses=etag_responses(422))
 def list_evaluations(
     services: UseServices,
     listing: _EvaluationListing,
@@ -237,9 +235,7 @@ def list_evaluations(
 
 
 # Declared before the route of one evaluation, which would match `metrics` as an id.
-@router.get(
-    "/metrics", summary="Show metrics of several evaluations", responses={**NOT_MODIFIED, **problems(422)}
-)
+@router.get("/metrics", summary="Show metrics of several evaluations", responses=etag_responses(422))
 def get_evaluation_metrics(
     services: UseServices,
     evaluation: Annotated[
@@ -266,7 +262,7 @@ def get_evaluation_metrics(
     return EvaluationMetricsList(items=items, missing=[each for each in ids if each not in evaluations])
 
 
-@router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{evaluation_id}", summary="Show an evaluation", responses=etag_responses(404))
 def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
     """Show each metric's mean over the queries, its 95 % interval, and the metric contract.
 
@@ -280,7 +276,7 @@ def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
 @router.get(
     "/{evaluation_id}/queries",
     summary="List the values of single queries",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def list_evaluation_queries(
     evaluation_id: str,

@@ -30,7 +30,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import delete_artifacts_of
@@ -83,13 +83,13 @@ _REPORT: dict[int | str, dict[str, Any]] = {
 }
 
 
-@papers_router.get("", summary="List papers", responses={**NOT_MODIFIED, **problems()})
+@papers_router.get("", summary="List papers", responses=etag_responses())
 def list_papers() -> PaperList:
     """List the papers whose tables can be trained and measured again."""
     return PaperList(items=[PaperEntry.model_validate(paper) for paper in papers()])
 
 
-@papers_router.get("/{name}", summary="Show a paper", responses={**NOT_MODIFIED, **problems(404)})
+@papers_router.get("/{name}", summary="Show a paper", responses=etag_responses(404))
 def get_paper(name: str) -> Paper:
     """Show a paper's tables with methods, claims and printed numbers, and deviations from its set-up."""
     if name not in PAPERS:
@@ -102,7 +102,7 @@ def get_paper(name: str) -> Paper:
     summary="Run an experiment",
     status_code=ACCEPTED,
     response_model=Experiment,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def create_experiment(
     body: Annotated[ExperimentRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
@@ -125,7 +125,7 @@ def create_experiment(
 _Listing = Annotated[ListQuery, list_query(ExperimentEntry, Experiments.columns)]
 
 
-@polled_router.get("", summary="List experiments", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List experiments", responses=etag_responses(422))
 def list_experiments(
     services: UseServices,
     listing: _Listing,
@@ -147,9 +147,7 @@ def list_experiments(
     return listing.page(ExperimentPage, items, page.next_cursor)
 
 
-@polled_router.get(
-    "/{experiment_id}", summary="Show an experiment", responses={**NOT_MODIFIED, **problems(404)}
-)
+@polled_router.get("/{experiment_id}", summary="Show an experiment", responses=etag_responses(404))
 def get_experiment(experiment_id: str, services: UseServices) -> Experiment:
     """Show the progress of an experiment, with its report after each complete table and at the end."""
     with services.store.read() as tx:
@@ -157,9 +155,7 @@ def get_experiment(experiment_id: str, services: UseServices) -> Experiment:
 
 
 @polled_router.get(
-    "/{experiment_id}/trainings",
-    summary="List the trainings of an experiment",
-    responses={**NOT_MODIFIED, **problems(404)},
+    "/{experiment_id}/trainings", summary="List the trainings of an experiment", responses=etag_responses(404)
 )
 def list_experiment_trainings(experiment_id: str, services: UseServices) -> ExperimentTrainings:
     """List every training that an experiment needs, with its job."""
@@ -191,7 +187,7 @@ def list_experiment_trainings(experiment_id: str, services: UseServices) -> Expe
     "/{experiment_id}/report",
     summary="Download the report of an experiment",
     response_class=Response,
-    responses={**_REPORT, **NOT_MODIFIED, **problems(404, 409, 422)},
+    responses={**_REPORT, **etag_responses(404, 409, 422)},
 )
 def get_experiment_report(
     experiment_id: str,

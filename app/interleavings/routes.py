@@ -11,7 +11,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import UseServices
 from app.interleavings.schemas import (
@@ -45,7 +45,7 @@ _Listing = Annotated[ListQuery, list_query(Interleaving, Interleavings.columns)]
     summary="Create an interleaving",
     status_code=status.HTTP_201_CREATED,
     response_model=Interleaving,
-    responses=problems(404, *BODY_PROBLEMS),
+    responses=body_problems(404),
 )
 def create_interleaving(
     body: Annotated[InterleavingRequest, Body(openapi_examples=CREATE_EXAMPLES)],
@@ -82,7 +82,7 @@ def create_interleaving(
         return idempotency.keep(tx, JSONResponse(created, status.HTTP_201_CREATED, location))
 
 
-@router.get("", summary="List interleavings", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List interleavings", responses=etag_responses(422))
 def list_interleavings(
     services: UseServices, listing: _Listing, project: ProjectFilter = None, prefix: Prefix = None
 ) -> InterleavingPage | SelectedFields:
@@ -93,7 +93,7 @@ def list_interleavings(
     return listing.page(InterleavingPage, items, page.next_cursor)
 
 
-@router.get("/{interleaving_id}", summary="Show an interleaving", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{interleaving_id}", summary="Show an interleaving", responses=etag_responses(404))
 def get_interleaving(interleaving_id: str, services: UseServices) -> Interleaving:
     """Show an interleaving."""
     with services.store.read() as tx:
@@ -109,7 +109,7 @@ def delete_interleaving(interleaving_id: str, services: UseServices) -> None:
         tx.interleavings.delete(interleaving_id)
 
 
-@router.post("/{interleaving_id}/events", summary="Send clicks", responses=problems(404, *BODY_PROBLEMS))
+@router.post("/{interleaving_id}/events", summary="Send clicks", responses=body_problems(404))
 def send_events(
     interleaving_id: str,
     body: Annotated[EventsRequest, Body(openapi_examples=EVENT_EXAMPLES)],
@@ -155,9 +155,7 @@ def _is_late(row: InterleavingRow, shown: ShownListRow) -> bool:
 
 
 @router.get(
-    "/{interleaving_id}/verdict",
-    summary="Show the verdict of an interleaving",
-    responses={**NOT_MODIFIED, **problems(404)},
+    "/{interleaving_id}/verdict", summary="Show the verdict of an interleaving", responses=etag_responses(404)
 )
 def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWriter) -> InterleavingVerdict:
     """Show which ranker users prefer; repeated reads do not raise the error probability."""

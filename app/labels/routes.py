@@ -6,7 +6,7 @@ from fastapi import Body
 from pydantic import Field
 
 from app.http.labels import ProjectName, TagChanges
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import Services, UseServices
@@ -84,7 +84,7 @@ class Labelled(ResponseModel):
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
-_PROBLEMS = problems(*BODY_PROBLEMS)
+_PROBLEMS = body_problems()
 
 
 def _examples(filter: dict[str, Any], object_id: str) -> Any:

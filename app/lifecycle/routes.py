@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
 
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import UseServices
 from app.lifecycle.deleting import actor_of, delete_many, delete_one
@@ -39,7 +39,7 @@ router = Router(prefix="/v1", route_class=JsonRoute)
 WithResults = Annotated[bool, Query(description="Delete the results of the object as well")]
 Permanently = Annotated[bool, Query(description="Free the bytes immediately, without the trash")]
 _ONE = problems(404, 409, 422)
-_MANY = problems(*BODY_PROBLEMS)
+_MANY = body_problems()
 
 
 _DATASETS_EXAMPLES: Any = {
@@ -172,10 +172,7 @@ def delete_study(study_id: str, request: Request, permanently: Permanently = Fal
 
 
 @router.post(
-    "/datasets/delete",
-    summary="Delete several datasets",
-    tags=["datasets"],
-    responses=problems(*BODY_PROBLEMS),
+    "/datasets/delete", summary="Delete several datasets", tags=["datasets"], responses=body_problems()
 )
 def delete_datasets(
     body: Annotated[DatasetDeletionRequest, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Body, HTTPException, Query, Request
 
 from app.http.admission.expensive_reads import UseExpensive
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
@@ -56,7 +56,7 @@ _EMPTY_EXAMPLES: Any = {
 }
 
 
-@router.get("/trash", summary="List the trash", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("/trash", summary="List the trash", responses=etag_responses(422))
 def list_trash(
     services: UseServices,
     kind: Annotated[KindName | None, Query(description="Only objects of this kind")] = None,
@@ -75,7 +75,7 @@ def list_trash(
     return TrashPage(items=items, next_cursor=page.next_cursor)
 
 
-@router.post("/trash/restore", summary="Restore objects", responses=problems(*BODY_PROBLEMS))
+@router.post("/trash/restore", summary="Restore objects", responses=body_problems())
 def restore_objects(
     body: Annotated[RestoreRequest, Body(openapi_examples=_RESTORE_EXAMPLES)],
     request: Request,
@@ -90,7 +90,7 @@ def restore_objects(
     return Restored(restored=dict(plan.counts), missing=plan.missing)
 
 
-@router.post("/trash/empty", summary="Empty the trash", responses=problems(*BODY_PROBLEMS))
+@router.post("/trash/empty", summary="Empty the trash", responses=body_problems())
 def empty(
     body: Annotated[EmptyTrashRequest, Body(openapi_examples=_EMPTY_EXAMPLES)],
     request: Request,
@@ -104,7 +104,7 @@ def empty(
     return Deletion.of(emptied, dry_run=False)
 
 
-@router.get("/storage", summary="Show storage usage", responses={**NOT_MODIFIED, **problems(403, 422)})
+@router.get("/storage", summary="Show storage usage", responses=etag_responses(403, 422))
 async def get_storage(
     services: UseServices,
     storage: UseStorage,

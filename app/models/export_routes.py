@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from app.http.admission.expensive_reads import CallersReads, UseExpensive
 from app.http.admission.low_priority import LOW_PRIORITY
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import Services, UseServices
 from app.http.thread_pools import EXPORTS
@@ -104,7 +104,7 @@ async def export_archive(
     "/{ref}/export/parity",
     summary="Compare an export with its model",
     response_model=ExportParity,
-    responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
+    responses=etag_responses(*_WITH_DATA),
 )
 async def get_export_parity(
     ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatAndDataParameters
@@ -122,7 +122,7 @@ async def get_export_parity(
     "/{ref}/export",
     summary="Export with other names",
     response_class=Response,
-    responses={**_FILE, **problems(404, 501, *BODY_PROBLEMS)},
+    responses={**_FILE, **body_problems(404, 501)},
 )
 async def export_named(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesBody
@@ -135,7 +135,7 @@ async def export_named(
     "/{ref}/export/archive",
     summary="Export with other names and a parity report",
     response_class=Response,
-    responses={**_ARCHIVE, **problems(404, 409, 501, *BODY_PROBLEMS)},
+    responses={**_ARCHIVE, **body_problems(404, 409, 501)},
 )
 async def export_named_archive(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesAndDataBody
@@ -148,7 +148,7 @@ async def export_named_archive(
     "/{ref}/export/parity",
     summary="Compare an export with other names",
     response_model=ExportParity,
-    responses=problems(404, 409, 501, *BODY_PROBLEMS),
+    responses=body_problems(404, 409, 501),
 )
 async def export_named_parity(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesAndDataBody
@@ -157,9 +157,7 @@ async def export_named_parity(
     return await _parity(services, expensive, ref, body)
 
 
-@formats_router.get(
-    "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems(422)}
-)
+@formats_router.get("/export-formats", summary="List export formats", responses=etag_responses(422))
 def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue:
     """List the export formats of a kind of model, with their reader and limits."""
     return ExportFormatCatalogue(

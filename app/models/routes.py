@@ -15,7 +15,12 @@ from app.http.lists import (
     SelectedFields,
     list_query,
 )
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
+from app.http.openapi import (
+    UPLOAD_PROBLEMS,
+    body_problems,
+    etag_responses,
+    problems,
+)
 from app.http.route import ACCEPTED, JsonRoute, Router, accepted
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
@@ -102,7 +107,7 @@ _Listing = Annotated[
 ]
 
 
-@router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List models", responses=etag_responses(422))
 def list_models(
     services: UseServices,
     listing: _Listing,
@@ -140,7 +145,7 @@ def list_models(
     return listing.page(ModelPage, items, page.next_cursor)
 
 
-@router.post("/tags", summary="Tag several models", responses=problems(404, *BODY_PROBLEMS))
+@router.post("/tags", summary="Tag several models", responses=body_problems(404))
 def tag_models(
     body: Annotated[TaggedModels, Body(openapi_examples=_TAG_EXAMPLES)], services: UseServices
 ) -> ModelList:
@@ -154,7 +159,7 @@ def tag_models(
     return ModelList(items=[Model.of(models[each], aliases[each]) for each in dict.fromkeys(body.ids)])
 
 
-@names_router.get("/model-names", summary="List names of models", responses={**NOT_MODIFIED, **problems(422)})
+@names_router.get("/model-names", summary="List names of models", responses=etag_responses(422))
 def list_model_names(
     services: UseServices,
     contains: Annotated[
@@ -181,7 +186,7 @@ def list_model_names(
     return NamedModelPage(items=items, next_cursor=page.next_cursor)
 
 
-@router.get("/{ref}", summary="Show a model", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{ref}", summary="Show a model", responses=etag_responses(404))
 def get_model(ref: Reference, services: UseServices) -> Model:
     """Show one version of a model."""
     with services.store.read() as tx:
@@ -190,7 +195,7 @@ def get_model(ref: Reference, services: UseServices) -> Model:
     return Model.of(model, aliases[model.id])
 
 
-@router.patch("/{ref}", summary="Describe a model", responses=problems(404, *BODY_PROBLEMS))
+@router.patch("/{ref}", summary="Describe a model", responses=body_problems(404))
 def change_model(
     ref: Reference,
     body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
@@ -279,7 +284,7 @@ def reproduce_model(
     summary="Train a forest on a model's scores",
     status_code=ACCEPTED,
     response_model=Job,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def distil_model(
     ref: Reference,

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from app.http.labels import ProjectFilter
-from app.http.openapi import NOT_MODIFIED, Responses, problems
+from app.http.openapi import Responses, etag_responses, problems
 from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Limit, ResponseModel
@@ -153,7 +153,7 @@ overview_router = Router(prefix="/v1", tags=["overview"], route_class=JsonRoute)
 polled_overview_router = Router(prefix="/v1", tags=["overview"], route_class=PolledRoute)
 
 
-@overview_router.get("/workers", summary="List workers", responses={**NOT_MODIFIED, **problems()})
+@overview_router.get("/workers", summary="List workers", responses=etag_responses())
 def list_workers(services: UseServices) -> WorkerList:
     """List live workers with their running jobs."""
     with services.store.read() as tx:
@@ -161,7 +161,7 @@ def list_workers(services: UseServices) -> WorkerList:
     return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
 
 
-@polled_overview_router.get("/counts", summary="Count objects", responses={**NOT_MODIFIED, **problems(422)})
+@polled_overview_router.get("/counts", summary="Count objects", responses=etag_responses(422))
 def get_counts(services: UseServices, project: ProjectFilter = None) -> Counts:
     """Count jobs by status, and datasets, models and results."""
     with narrowed_to(project), services.store.read() as tx:
@@ -178,9 +178,7 @@ def get_counts(services: UseServices, project: ProjectFilter = None) -> Counts:
         )
 
 
-@polled_overview_router.get(
-    "/aliases", summary="List the targets of an alias", responses={**NOT_MODIFIED, **problems(422)}
-)
+@polled_overview_router.get("/aliases", summary="List the targets of an alias", responses=etag_responses(422))
 def list_aliased_models(
     services: UseServices,
     alias: Annotated[str, Query(pattern=MODEL_NAME, description="The alias", examples=["champion"])],
@@ -197,7 +195,7 @@ def list_aliased_models(
     return AliasedModels(items=items)
 
 
-@overview_router.get("/search", summary="Search everything", responses={**NOT_MODIFIED, **problems(422)})
+@overview_router.get("/search", summary="Search everything", responses=etag_responses(422))
 def search_everything(
     services: UseServices,
     text: Annotated[

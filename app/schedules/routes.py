@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.lists import ListQuery, Prefix, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
@@ -45,7 +45,7 @@ polled_router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=P
     summary="Create a schedule",
     status_code=status.HTTP_201_CREATED,
     response_model=Schedule,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def create_schedule(
     body: Annotated[ScheduleRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
@@ -84,7 +84,7 @@ def create_schedule(
 _Listing = Annotated[ListQuery, list_query(None, Schedules.columns, "Sort key; `next` is the next due time")]
 
 
-@polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List schedules", responses=etag_responses(422))
 def list_schedules(
     services: UseServices,
     listing: _Listing,
@@ -102,11 +102,7 @@ def list_schedules(
 
 
 # Declared before the route of one schedule, which would match `due-times` as an id.
-@router.get(
-    "/due-times",
-    summary="Show the due times of a cron expression",
-    responses={**NOT_MODIFIED, **problems(422)},
-)
+@router.get("/due-times", summary="Show the due times of a cron expression", responses=etag_responses(422))
 def get_due_times(
     cron: Annotated[CronExpression, Query(description="Minute, hour, day of the month, month, weekday")],
     timezone: Annotated[TimeZone, Query(description="Name of a time zone in the IANA database")] = "UTC",
@@ -115,14 +111,14 @@ def get_due_times(
     return DueTimes(items=Cron.parse(cron, timezone).upcoming(utc_now(), SHOWN_DUE_TIMES))
 
 
-@polled_router.get("/{schedule_id}", summary="Show a schedule", responses={**NOT_MODIFIED, **problems(404)})
+@polled_router.get("/{schedule_id}", summary="Show a schedule", responses=etag_responses(404))
 def get_schedule(schedule_id: str, services: UseServices) -> Schedule:
     """Show a schedule, its last run and its next due times."""
     with services.store.read() as tx:
         return _response(tx, tx.schedules.get(schedule_id))
 
 
-@router.patch("/{schedule_id}", summary="Change a schedule", responses=problems(404, 409, *BODY_PROBLEMS))
+@router.patch("/{schedule_id}", summary="Change a schedule", responses=body_problems(404, 409))
 def change_schedule(
     schedule_id: str,
     body: Annotated[ScheduleChange, Body(openapi_examples=CHANGE_EXAMPLES)],
@@ -193,9 +189,7 @@ def run_schedule(
 
 
 @polled_router.get(
-    "/{schedule_id}/runs",
-    summary="List the runs of a schedule",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    "/{schedule_id}/runs", summary="List the runs of a schedule", responses=etag_responses(404, 422)
 )
 def list_schedule_runs(
     schedule_id: str,

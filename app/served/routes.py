@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Body
 from pydantic import ConfigDict, Field
 
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Moment, RequestModel, ResponseModel
 from app.http.services import UseServices, injected
@@ -79,7 +79,7 @@ router = Router(prefix="/v1/served-rankings", tags=["clicks"], route_class=JsonR
 UseListWriter = Annotated[ListWriter, injected(ListWriter)]
 
 
-@router.post("/events", summary="Send events on served rankings", responses=problems(*BODY_PROBLEMS))
+@router.post("/events", summary="Send events on served rankings", responses=body_problems())
 def send_served_events(
     body: Annotated[ServedEventsRequest, Body(openapi_examples=EVENT_EXAMPLES)],
     services: UseServices,

@@ -12,7 +12,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Cursor, Id
 from app.http.services import Services, UseServices
@@ -48,7 +48,7 @@ polled_router = Router(prefix="/v1/studies", tags=["studies"], route_class=Polle
     summary="Submit a study",
     status_code=ACCEPTED,
     response_model=Study,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def create_study(
     body: Annotated[StudyRequest, Body(openapi_examples=STUDY_EXAMPLES)],
@@ -72,7 +72,7 @@ def create_study(
 _Listing = Annotated[ListQuery, list_query(Study, Studies.columns, "Sort key; `best` is the best value")]
 
 
-@polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List studies", responses=etag_responses(422))
 def list_studies(
     services: UseServices,
     listing: _Listing,
@@ -95,16 +95,14 @@ def list_studies(
     return listing.page(StudyPage, items, page.next_cursor)
 
 
-@polled_router.get("/{study_id}", summary="Show a study", responses={**NOT_MODIFIED, **problems(404)})
+@polled_router.get("/{study_id}", summary="Show a study", responses=etag_responses(404))
 def get_study(study_id: str, services: UseServices) -> Study:
     """Show a study's status, counts, best trial, and its conclusion once it has ended."""
     with services.store.read() as tx:
         return _response(tx, tx.studies.get(study_id))
 
 
-@polled_router.get(
-    "/{study_id}/trials", summary="List trials", responses={**NOT_MODIFIED, **problems(404, 422)}
-)
+@polled_router.get("/{study_id}/trials", summary="List trials", responses=etag_responses(404, 422))
 def list_trials(
     study_id: str,
     services: UseServices,
@@ -126,7 +124,7 @@ def list_trials(
     summary="Add a trial",
     status_code=ACCEPTED,
     response_model=Trial,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def add_trial(
     study_id: str,
@@ -179,7 +177,7 @@ def cancel_study(study_id: str, services: UseServices) -> Study:
     summary="Clone a study",
     status_code=ACCEPTED,
     response_model=Study,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def clone_study(
     study_id: str,
@@ -204,7 +202,7 @@ def clone_study(
     return created
 
 
-@router.patch("/{study_id}", summary="Change a study's budget", responses=problems(404, 409, *BODY_PROBLEMS))
+@router.patch("/{study_id}", summary="Change a study's budget", responses=body_problems(404, 409))
 def change_study(
     study_id: str,
     body: Annotated[StudyChanges, Body(openapi_examples=CHANGE_EXAMPLES)],
@@ -226,9 +224,7 @@ def change_study(
 
 
 @router.get(
-    "/{study_id}/importance",
-    summary="Show the importance of parameters",
-    responses={**NOT_MODIFIED, **problems(404)},
+    "/{study_id}/importance", summary="Show the importance of parameters", responses=etag_responses(404)
 )
 async def get_study_importance(
     study_id: str, services: UseServices, expensive: UseExpensive

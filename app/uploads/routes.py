@@ -17,7 +17,7 @@ from starlette.responses import Response
 from app.http.bodies import has_body, too_large
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import Services, UseServices
@@ -99,7 +99,7 @@ def describe_protocol(services: UseServices) -> Response:
     )
 
 
-@router.get("", summary="List open uploads", responses={**NOT_MODIFIED, **problems()})
+@router.get("", summary="List open uploads", responses=etag_responses())
 def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
     """List the caller's uploads that have neither been used nor expired, newest first."""
     with services.store.read() as tx:
