@@ -6,15 +6,8 @@ from fastapi import Query
 from pydantic import Field
 
 from app.datasets.browsing import DatasetTexts
+from app.evaluation import comparison_schemas
 from app.evaluation.compared_queries import ComparedQueries, SelectedPair
-from app.evaluation.comparison_schemas import (
-    ComparedQueryPage,
-    Comparison,
-    ComparisonEntry,
-    ComparisonPage,
-    Differences,
-    QueryRankings,
-)
 from app.evaluation.query_selection import (
     InSegment,
     Maximum,
@@ -63,7 +56,7 @@ ComparedMetric = Annotated[
 ]
 
 
-_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Comparisons.columns)]
+_ComparisonListing = Annotated[ListQuery, list_query(comparison_schemas.ComparisonEntry, Comparisons.columns)]
 
 
 @comparisons_router.get("", summary="List comparisons", responses=etag_responses(422))
@@ -73,13 +66,13 @@ def list_comparisons(
     dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
-) -> ComparisonPage | SelectedFields:
+) -> comparison_schemas.ComparisonPage | SelectedFields:
     """List comparisons with their conclusions, newest first by default."""
     with services.store.read() as tx:
         page = tx.comparisons.page(**listing.paging, dataset_id=dataset_id, project=project, prefix=prefix)
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [
-        ComparisonEntry(
+        comparison_schemas.ComparisonEntry(
             id=row.id,
             job_id=row.job_id,
             dataset_id=row.dataset_id,
@@ -92,11 +85,11 @@ def list_comparisons(
         )
         for row in page.items
     ]
-    return listing.page(ComparisonPage, items, page.next_cursor)
+    return listing.page(comparison_schemas.ComparisonPage, items, page.next_cursor)
 
 
 @comparisons_router.get("/{comparison_id}", summary="Show a comparison", responses=etag_responses(404))
-def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
+def get_comparison(comparison_id: str, services: UseServices) -> comparison_schemas.Comparison:
     """Show the conclusion for every pair of systems, and the tests behind it."""
     return ComparedQueries(services.store, comparison_id).comparison()
 
@@ -125,7 +118,7 @@ def list_compared_queries(
     metric: ComparedMetric = None,
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> ComparedQueryPage:
+) -> comparison_schemas.ComparedQueryPage:
     """List each query's metrics for all systems, sorted and filtered by a difference or by one system.
 
     `min`, `max` and the histogram refer to `sort`, by default to the difference.
@@ -146,7 +139,7 @@ def get_differences(
     a: IndexOfA = 0,
     b: IndexOfB = 1,
     metric: ComparedMetric = None,
-) -> Differences:
+) -> comparison_schemas.Differences:
     """Show B − A over the queries in ascending order, for a plot."""
     return ComparedQueries(services.store, comparison_id).differences(a, b, metric)
 
@@ -163,7 +156,7 @@ def get_query_rankings(
         str, Query(max_length=1024, description="A query of the dataset", examples=["10032"])
     ],
     top: Annotated[int, Query(ge=1, le=1000, description="Number of top documents of each ranking")] = 20,
-) -> QueryRankings:
+) -> comparison_schemas.QueryRankings:
     """Show the top of every system's ranking of one query side by side, with judged labels."""
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
 

@@ -21,18 +21,7 @@ from app.lifecycle.filters import (
 )
 from app.lifecycle.schemas import DatasetDeletionRequest, DeletedDataset, DeletedDatasets, Deletion
 from core.errors import NotFound, StillNeeded
-from core.store.trash.kinds import (
-    CLICK_LOG,
-    COMPARISON,
-    DATASET,
-    EVALUATION,
-    EXPERIMENT,
-    INSPECTION,
-    JOB,
-    MODEL,
-    RANKING,
-    STUDY,
-)
+from core.store.trash import kinds
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
@@ -74,7 +63,7 @@ def delete_job(
 
     Holders are aliases, comparisons, interleavings, schedules, studies, experiments and active jobs.
     """
-    return delete_one(request, JOB, job_id, with_results=with_results, permanently=permanently)
+    return delete_one(request, kinds.JOB, job_id, with_results=with_results, permanently=permanently)
 
 
 @router.delete("/models/{ref}", summary="Delete a model", tags=["models"], responses=_ONE)
@@ -91,7 +80,7 @@ def delete_model(
     """
     with services.store.read() as tx:
         model_id = tx.models.resolve(ref).id
-    return delete_one(request, MODEL, model_id, with_results=with_results, permanently=permanently)
+    return delete_one(request, kinds.MODEL, model_id, with_results=with_results, permanently=permanently)
 
 
 @router.delete(
@@ -99,7 +88,7 @@ def delete_model(
 )
 def delete_evaluation(evaluation_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an evaluation to the trash; 409 while a study or an experiment needs it."""
-    return delete_one(request, EVALUATION, evaluation_id, permanently=permanently)
+    return delete_one(request, kinds.EVALUATION, evaluation_id, permanently=permanently)
 
 
 @router.delete(
@@ -107,7 +96,7 @@ def delete_evaluation(evaluation_id: str, request: Request, permanently: Permane
 )
 def delete_comparison(comparison_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move a comparison to the trash; the rankings that it stored stay. 409 while a study needs it."""
-    return delete_one(request, COMPARISON, comparison_id, permanently=permanently)
+    return delete_one(request, kinds.COMPARISON, comparison_id, permanently=permanently)
 
 
 @router.delete("/rankings/{ranking_id}", summary="Delete a ranking", tags=["results"], responses=_ONE)
@@ -118,7 +107,7 @@ def delete_ranking(
 
     Holders are comparisons, studies, experiments and active jobs.
     """
-    return delete_one(request, RANKING, ranking_id, with_results=with_results, permanently=permanently)
+    return delete_one(request, kinds.RANKING, ranking_id, with_results=with_results, permanently=permanently)
 
 
 @router.delete(
@@ -126,7 +115,7 @@ def delete_ranking(
 )
 def delete_inspection(inspection_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an inspection to the trash."""
-    return delete_one(request, INSPECTION, inspection_id, permanently=permanently)
+    return delete_one(request, kinds.INSPECTION, inspection_id, permanently=permanently)
 
 
 @router.delete(
@@ -138,7 +127,7 @@ def delete_experiment(experiment_id: str, request: Request, permanently: Permane
     Jobs and models of the experiment stay, and can be deleted separately: trainings have the tag `grid`
     with the experiment's id.
     """
-    return delete_one(request, EXPERIMENT, experiment_id, permanently=permanently)
+    return delete_one(request, kinds.EXPERIMENT, experiment_id, permanently=permanently)
 
 
 @router.delete(
@@ -149,7 +138,7 @@ def delete_dataset(dataset_id: str, request: Request, permanently: Permanently =
 
     409 with `holders` while an active job or a gate uses it.
     """
-    delete_one(request, DATASET, dataset_id, permanently=permanently)
+    delete_one(request, kinds.DATASET, dataset_id, permanently=permanently)
 
 
 @router.delete(
@@ -160,7 +149,7 @@ def delete_click_log(log_id: str, request: Request, permanently: Permanently = F
 
     409 with `holders` while an active job or a gate uses it.
     """
-    delete_one(request, CLICK_LOG, log_id, permanently=permanently)
+    delete_one(request, kinds.CLICK_LOG, log_id, permanently=permanently)
 
 
 @router.delete(
@@ -168,7 +157,7 @@ def delete_click_log(log_id: str, request: Request, permanently: Permanently = F
 )
 def delete_study(study_id: str, request: Request, permanently: Permanently = False) -> None:
     """Move a study that has ended to the trash, with its trials; its models, comparison and jobs stay."""
-    delete_one(request, STUDY, study_id, permanently=permanently)
+    delete_one(request, kinds.STUDY, study_id, permanently=permanently)
 
 
 @router.post(
@@ -184,7 +173,7 @@ def delete_datasets(
     items, actor = [], actor_of(request)
     for dataset_id in dict.fromkeys(body.ids):
         try:
-            delete_one(request, DATASET, dataset_id, permanently=body.permanently, actor=actor)
+            delete_one(request, kinds.DATASET, dataset_id, permanently=body.permanently, actor=actor)
             items.append(DeletedDataset(id=dataset_id, outcome="deleted"))
         except NotFound:
             items.append(DeletedDataset(id=dataset_id, outcome="missing"))
@@ -205,7 +194,7 @@ def delete_jobs(
 
     Objects with dependents stay and are listed. Each job is deleted with all of its results or not at all.
     """
-    return delete_many(request, JOB, body)
+    return delete_many(request, kinds.JOB, body)
 
 
 @router.post("/models/delete", summary="Delete several models", tags=["models"], responses=_MANY)
@@ -217,7 +206,7 @@ def delete_models(
     request: Request,
 ) -> Deletion:
     """Delete models, selected by ids, references or a filter; as for jobs."""
-    return delete_many(request, MODEL, body)
+    return delete_many(request, kinds.MODEL, body)
 
 
 @router.post("/evaluations/delete", summary="Delete several evaluations", tags=["results"], responses=_MANY)
@@ -228,7 +217,7 @@ def delete_evaluations(
     request: Request,
 ) -> Deletion:
     """Delete evaluations, selected by ids or a filter; as for jobs."""
-    return delete_many(request, EVALUATION, body)
+    return delete_many(request, kinds.EVALUATION, body)
 
 
 @router.post("/comparisons/delete", summary="Delete several comparisons", tags=["results"], responses=_MANY)
@@ -239,7 +228,7 @@ def delete_comparisons(
     request: Request,
 ) -> Deletion:
     """Delete comparisons, selected by ids or a filter; as for jobs."""
-    return delete_many(request, COMPARISON, body)
+    return delete_many(request, kinds.COMPARISON, body)
 
 
 @router.post("/rankings/delete", summary="Delete several rankings", tags=["results"], responses=_MANY)
@@ -250,7 +239,7 @@ def delete_rankings(
     request: Request,
 ) -> Deletion:
     """Delete rankings, selected by ids or a filter; as for jobs."""
-    return delete_many(request, RANKING, body)
+    return delete_many(request, kinds.RANKING, body)
 
 
 @router.post("/inspections/delete", summary="Delete several inspections", tags=["results"], responses=_MANY)
@@ -261,7 +250,7 @@ def delete_inspections(
     request: Request,
 ) -> Deletion:
     """Delete inspections, selected by ids or a filter; as for jobs."""
-    return delete_many(request, INSPECTION, body)
+    return delete_many(request, kinds.INSPECTION, body)
 
 
 @router.post(
@@ -275,7 +264,7 @@ def delete_experiments(
     request: Request,
 ) -> Deletion:
     """Delete experiments, selected by ids or a filter; as for jobs. The jobs of an experiment stay."""
-    return delete_many(request, EXPERIMENT, body)
+    return delete_many(request, kinds.EXPERIMENT, body)
 
 
 @router.post("/studies/delete", summary="Delete several studies", tags=["studies"], responses=_MANY)
@@ -287,4 +276,4 @@ def delete_studies(
     request: Request,
 ) -> Deletion:
     """Delete studies, selected by ids or a filter; as for jobs. The jobs of a study stay."""
-    return delete_many(request, STUDY, body)
+    return delete_many(request, kinds.STUDY, body)

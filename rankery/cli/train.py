@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankery.cli import training_options
 from rankery.cli.click_logs import log_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
@@ -27,19 +28,6 @@ from rankery.cli.train_best import (
     PreferOption,
     refuse_options,
     train_best,
-)
-from rankery.cli.training_options import (
-    DEFAULT_LOSS,
-    HELD_OUT,
-    TRAINING_DATA,
-    EpochsOption,
-    HiddenOption,
-    LossOptions,
-    RanksOption,
-    ScorerChoice,
-    ScorerOption,
-    ThreadsPerRankOption,
-    distribution_of,
 )
 from rankery.cli.training_results import show_grid, show_submitted, show_training
 from rankery.cli.trainings import (
@@ -68,17 +56,19 @@ class RepeatBy(StrEnum):
 @with_options(TRAINING_OPTIONS)
 def train(
     session: ServiceConnection,
-    data: Annotated[str | None, TRAINING_DATA] = None,
+    data: Annotated[str | None, training_options.TRAINING_DATA] = None,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=DEFAULT_LOSS
+            help="Loss to minimise.",
+            autocompletion=complete_from(LOSSES),
+            show_default=training_options.DEFAULT_LOSS,
         ),
     ] = None,
-    loss_option: LossOptions = None,
-    scorer: ScorerOption = None,
-    hidden: HiddenOption = None,
-    epochs: EpochsOption = None,
+    loss_option: training_options.LossOptions = None,
+    scorer: training_options.ScorerOption = None,
+    hidden: training_options.HiddenOption = None,
+    epochs: training_options.EpochsOption = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,7 +107,7 @@ def train(
             help="Data that select the best iteration: a share of the queries, a judged file, a dataset's id"
             " or name, or none.",
             autocompletion=complete_from_service("datasets"),
-            show_default=HELD_OUT,
+            show_default=training_options.HELD_OUT,
         ),
     ] = None,
     folds: Annotated[
@@ -193,8 +183,8 @@ def train(
             help="Effect of the seeds: train on bootstrap samples of the queries, or change only the seed."
         ),
     ] = RepeatBy.BOOTSTRAP,
-    ranks: RanksOption = None,
-    threads_per_rank: ThreadsPerRankOption = None,
+    ranks: training_options.RanksOption = None,
+    threads_per_rank: training_options.ThreadsPerRankOption = None,
     best: BestOption = False,
     budget: BudgetOption = None,
     prefer: PreferOption = None,
@@ -287,17 +277,20 @@ def train(
     elif data is not None:
         cross_validation = _cross_validation(folds, fold_column, validation)
         sources = Sources(
-            data, None if cross_validation else validation or HELD_OUT, test, columns_of(columns)
+            data,
+            None if cross_validation else validation or training_options.HELD_OUT,
+            test,
+            columns_of(columns),
         )
         refuse_unused_columns(sources.columns, data, validation, test)
-        choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
-        distribution = distribution_of(ranks, threads_per_rank)
+        choice = training_options.ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
+        distribution = training_options.distribution_of(ranks, threads_per_rank)
         if distribution and (choice.scorer or cross_validation):
             raise WrongUsage("--ranks applies only to trees without folds; leave it out")
         request = {
             "kind": "train",
             "model_name": name or model_name_of(data),
-            "loss": {"name": loss or DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
+            "loss": {"name": loss or training_options.DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
             "hyperparameters": _auto_hyperparameter(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,
@@ -330,7 +323,7 @@ def train(
     _show_results(session, jobs, list(varied), watch=watch, repeated=repetition is not None)
 
 
-def _auto_hyperparameter(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
+def _auto_hyperparameter(auto: bool | None, choice: training_options.ScorerChoice) -> dict[str, Any]:
     if choice.scorer is None:
         return {} if auto is False else {"auto": True}
     if auto:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from rankery.cli import training_options
 from rankery.cli.bulk import add_delete
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
@@ -15,15 +16,6 @@ from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, OfStatus, 
 from rankery.cli.printing import age, number, plain, say, table
 from rankery.cli.service_options import on_service, service_command
 from rankery.cli.texts import NotUnderstood, grid, settings
-from rankery.cli.training_options import (
-    HELD_OUT,
-    TRAINING_DATA,
-    EpochsOption,
-    HiddenOption,
-    LossOptions,
-    ScorerChoice,
-    ScorerOption,
-)
 from rankery.cli.trainings import Sources, check_hyperparameters, check_losses, model_name_of
 from rankery.grids import TREES, pointer_of, searched_value
 
@@ -52,7 +44,7 @@ _SPACES = {
 @on_service
 def tune(
     session: ServiceConnection,
-    data: Annotated[str, TRAINING_DATA],
+    data: Annotated[str, training_options.TRAINING_DATA],
     space: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,14 +64,14 @@ def tune(
             help="Loss of the trials, unless --space varies it.", autocompletion=complete_from(LOSSES)
         ),
     ] = _LOSS,
-    loss_option: LossOptions = None,
+    loss_option: training_options.LossOptions = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameter with the same value in all trials."),
     ] = None,
-    scorer: ScorerOption = None,
-    hidden: HiddenOption = None,
-    epochs: EpochsOption = None,
+    scorer: training_options.ScorerOption = None,
+    hidden: training_options.HiddenOption = None,
+    epochs: training_options.EpochsOption = None,
     folds: Annotated[int, typer.Option(min=2, max=100, help="Cross-validation folds of each trial.")] = 5,
     test: Annotated[
         str,
@@ -87,7 +79,7 @@ def tune(
             help="Held-out queries of the conclusion: a share of the queries, a judged file, or a dataset.",
             autocompletion=complete_from_service("datasets"),
         ),
-    ] = HELD_OUT,
+    ] = training_options.HELD_OUT,
     metric: Annotated[str, typer.Option(help="Metric to optimise.")] = "ndcg@10",
     sampler: Annotated[str, typer.Option(help="Sampler of trials: tpe, random, grid or qmc.")] = "tpe",
     pruner: Annotated[
@@ -131,7 +123,7 @@ def tune(
     Example: `rankery tune train.txt --trials 50 --space num_leaves=4..64:log --space max_depth=3,5,8`
     """
     loss_spec = {"name": loss, **settings(loss_option, "--loss-option")}
-    choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
+    choice = training_options.ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
     default_space = _SPACES[TREES if choice.scorer is None else choice.scorer["kind"]]
     body = {
         "name": f"tune {name or model_name_of(data)}",
