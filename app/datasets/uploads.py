@@ -304,7 +304,6 @@ def register_upload(
     """Record a dataset for each part of an upload, and queue the jobs that read them; blocks.
 
     Args:
-        services: The services of the application.
         key_id: API key of the request, None without authentication.
         upload: The received upload.
         ids: Ids of the datasets by part. Their files are removed if the datasets are not recorded.

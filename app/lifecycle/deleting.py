@@ -49,7 +49,6 @@ def delete_one(
 
     Args:
         request: The request, which has the caller.
-        kind: Kind of the object.
         with_results: Whether to delete the results of the object as well.
         permanently: Whether to free the bytes immediately, without the trash.
         actor: Caller for a separate audit entry; None if the audit entry of the request names the object.

@@ -122,7 +122,6 @@ class InterleavedLists:
     are written.
 
     Args:
-        store: Database of lists.
         writer: Writes new lists.
     """
 

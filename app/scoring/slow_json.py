@@ -33,7 +33,6 @@ def slow_candidates(
 
     Args:
         request: The body.
-        feature_names: Feature names of the model.
         categories: The values of the categorical features by name.
         precision: The dtype to round numbers to.
 

@@ -109,9 +109,7 @@ class FormReceiver:
     A `with` block that fails removes all of them.
 
     Args:
-        services: The services of the application.
         key_id: API key of the request, None without authentication.
-        keys: Keys of the files.
         max_bytes: Size limit of all files together.
     """
 
@@ -257,8 +255,6 @@ async def receive_form(
     """Stream the files of a multipart body into the artifact store, and return the checked form.
 
     Args:
-        services: The services of the application.
-        keys: Keys of the files.
         texts: Names of the text fields that may come with them, and their largest sizes in bytes.
         max_bytes: Size limit of all files together.
         check: Converts the received form, or refuses it.
@@ -312,7 +308,6 @@ def record_files(
     """Record the objects of received files and queue their jobs, in one transaction; blocks.
 
     Args:
-        services: The services of the application.
         key_id: API key of the request, None without authentication.
         files: The files; their resumable uploads are marked as used.
         folders: Folders of the files, which are removed on errors.

@@ -35,7 +35,6 @@ class PieceWriter:
     byte quota of the key; a declared size was counted in full.
 
     Args:
-        services: The services of the application.
         writer: Id of the request, which is stored in the row of the upload.
         start: Offset of the first byte of the body in the file.
         checksum: The required checksum of the body, None for any.
@@ -211,7 +210,6 @@ class StoredUpload:
 
     Attributes:
         filename: File name sent by the client, `upload` without one.
-        size_bytes: Size of the file.
         sha256: Hexadecimal digest of its bytes; empty until it was used.
         parts: Its parts; empty once it was used.
     """

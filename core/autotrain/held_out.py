@@ -38,7 +38,6 @@ class QueryQuality:
 
     Args:
         metric: Spelling of the metric.
-        conventions: Conventions of the metric.
         seed: Seed of the intervals.
     """
 
@@ -122,7 +121,6 @@ class HeldOut(QueryQuality):
     Args:
         dataset: Training data, at least 2 queries.
         metric: Spelling of the metric.
-        conventions: Conventions of the metric.
         seed: Seed of the folds.
 
     Raises:

@@ -52,7 +52,6 @@ class Selected:
         """Return the file content of the model.
 
         Args:
-            fitted: The files of the members.
             feature_names: The features of the training data.
         """
         if len(fitted) == 1:
@@ -162,7 +161,6 @@ class AutoTrained:
 
     Attributes:
         content: Model file: trees, a linear scorer, a network, or a sum of these.
-        feature_names: Features of the model.
         selected: Members of the model and their selection.
         tried: Candidates that were tried, in order.
         not_tried: Candidates that were not tried.
@@ -195,7 +193,6 @@ def auto_train(
     again on all queries. Where the budget allows one fold only, its models are the members.
 
     Args:
-        spec: The specification.
         dataset: Judged training data.
         candidates: The candidates in order; the portfolio when left out.
         on_progress: Called with the next activity, the number of candidates done and their total; may raise

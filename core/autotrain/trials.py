@@ -131,9 +131,7 @@ class Trials:
     """Trials of candidates on one dataset, whose features are binned once.
 
     Args:
-        spec: The specification.
         dataset: Judged training data.
-        threads: Threads of each training.
         clock: Monotonic clock in seconds.
         check: Called after each tree, or between the batches of a network; may raise to stop.
 

@@ -22,11 +22,7 @@ _NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class AbsentFeatures:
-    """Features that a model uses and a dataset lacks.
-
-    Attributes:
-        used: Number of all features that the model uses.
-    """
+    """Features that a model uses and a dataset lacks."""
 
     names: tuple[str, ...]
     used: int

@@ -26,7 +26,6 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
     Names that begin with `.` or `_`, such as `_SUCCESS`, are left out.
 
     Args:
-        names: Names of the files in a folder.
         pattern: Shell-style (glob) pattern with `*`, `?` and `[…]`.
 
     Raises:

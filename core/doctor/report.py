@@ -24,7 +24,6 @@ class Finding:
         title: One sentence with the numbers.
         advice: The recommended action.
         count: Number of affected objects.
-        total: Number of all objects.
         unit: The objects: queries, documents, features or values; for click logs also lists, pairs, users,
             impressions, rows or actions.
         examples: Some affected objects, at most 10.

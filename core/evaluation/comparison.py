@@ -45,8 +45,6 @@ class ChangedQuery:
 
     Attributes:
         query: Position of the query in the dataset, from 0.
-        a: The metric of A.
-        b: The metric of B.
     """
 
     query: int

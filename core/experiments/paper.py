@@ -85,7 +85,6 @@ class Protocol:
         early_stopping: Iterations without improvement that end a training, None for no early stopping.
         selection: Metric that picks iterations and grid points on the validation data.
         metrics: All metrics that are measured.
-        contract: Contract of the metrics.
         metric_interval: Iterations between measurements.
         networks: Epochs of networks, None for tables without networks.
         description: The paper's protocol in a sentence.
@@ -163,7 +162,6 @@ class Entry:
             timings, first to second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
-        label_map: Label map of the training.
         diagnostics: Diagnostics that the training computes, or None.
         selection: Metric that picks iterations and grid points, overriding the protocol's metric.
     """

@@ -68,7 +68,6 @@ class ReportTable:
     """A table of the report.
 
     Attributes:
-        table: The paper's table.
         cells: Cells by row and column.
         deviations: Differences from the paper's set-up, numbered from 1.
     """

@@ -63,7 +63,6 @@ class NeighbourParity:
     """Parity of an export on feature values at and next to every threshold.
 
     Attributes:
-        splits: Number of splits of the model.
         decisions: Number of compared decisions. The values at each split are its threshold in LightGBM and in
             the engine and the next values below and above both. Zeros, the smallest and largest numbers,
             infinities and a missing value are also compared.
@@ -118,7 +117,6 @@ class EdgeParity:
 
     Attributes:
         differing_documents: Documents whose score differs from the model's by more than rounding explains.
-        largest_score_difference: Largest difference of the engine's and the model's score.
         largest_relative_difference: The same relative to the larger of 1 and the model's score.
     """
 

@@ -44,7 +44,6 @@ class AutoTrainJob(SubmittedJob):
         prefer: `best` or `simple`, see `core.autotrain.trials.AutoSpec`.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
-        tags: Tags of the model.
     """
 
     kind: ClassVar[str] = "auto-train"

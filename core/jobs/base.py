@@ -129,7 +129,6 @@ class JobSpec:
         kind: Name of the kind in the database and in the API.
         label: Display name of the kind; for unknown kinds of a later release, "Job".
         titled_by: Entries of the specification that may be the title, in order of preference.
-        lane: Lane of its workers.
         ignored_entries: Entries that are neither read nor stored.
         stores_kind: Whether the kind is also an entry of the stored JSON, in addition to the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
@@ -212,7 +211,6 @@ class JobSpec:
         """Return the most important metric with its latest value.
 
         Args:
-            stored: The stored specification.
             metrics: Latest means by data and metric, `{"validation": {"ndcg@10": 0.4}}`.
         """
         measured = {data: values for data in cls.main_data if (values := (metrics or {}).get(data))}

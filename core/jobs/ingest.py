@@ -48,7 +48,6 @@ class IngestClicksJob(ClickLogJob):
 
     Attributes:
         click_log_id: The log, whose row has the source.
-        name: Name of the log.
         max_bytes: Limit of downloaded bytes by the quota of the API key, or None.
     """
 

@@ -44,7 +44,6 @@ class Transaction:
         interleavings: Interleavings, their lists and clicks.
         served: Rankings that were served, and the events on them.
         drift: Drift reports, and the artifacts with scoring requests that they read.
-        studies: Studies and their trials.
         experiments: Experiments and their trainings.
         candidates: Candidates of automatic trainings.
         schedules: Schedules and their runs.

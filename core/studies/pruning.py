@@ -61,7 +61,6 @@ def is_worse_than_median(
 
     Args:
         curves: Values of the first fold by iteration, for each earlier successful trial.
-        iteration: The iteration of this trial.
         best_so_far: Best value of this trial up to that iteration.
         higher_is_better: Direction of the metric.
     """
@@ -118,11 +117,7 @@ class RecordedTrial(Protocol):
 
 
 def past_trials(trials: Sequence[RecordedTrial]) -> list[PastTrial]:
-    """Return the running trials, and the trials with a value, which is estimated for pruned trials.
-
-    Args:
-        trials: All trials of a study.
-    """
+    """Return the running trials, and the trials with a value, which is estimated for pruned trials."""
     default = next((trial for trial in trials if trial.number == 0 and trial.status == "succeeded"), None)
     return [past for trial in trials if (past := _past(trial, default)) is not None]
 

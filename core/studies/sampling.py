@@ -49,7 +49,6 @@ class TrialPosition:
     """The position of a trial in its study.
 
     Attributes:
-        seed: Seed of the study.
         index: Position of the trial among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
         others: Parameters of all other trials that have parameters, which are not repeated.

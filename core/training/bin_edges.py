@@ -197,7 +197,6 @@ def edges_from_bytes(content: bytes, parameters: Mapping[str, Any]) -> lightgbm.
 
     Args:
         content: Content that `edges_to_bytes` returned.
-        parameters: All parameters of the training.
     """
     edges = lightgbm.Dataset(None, params=dict(parameters))
     handle = ctypes.c_void_p()

@@ -74,7 +74,6 @@ def train(
     after any number of interruptions.
 
     Args:
-        spec: The specification.
         train_dataset: The training data.
         validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
             `dart`.

@@ -165,7 +165,6 @@ class CrossValidation:
         Args:
             values: (n_queries of the fold,) values by metric, in the order of the queries.
             metrics: The metrics by spelling.
-            history: Reports of the fold's training.
             is_defined: Whether the selection metric is defined on the fold.
         """
         number = len(self.folds)

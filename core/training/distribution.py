@@ -74,7 +74,6 @@ def distribution_problems(spec: TrainingSpec, *, has_folds: bool) -> list[InputP
     """Return a problem for each part of a specification that several ranks cannot train reproducibly.
 
     Args:
-        spec: Specification of the training.
         has_folds: Whether the job cross-validates.
 
     Returns:

@@ -22,7 +22,6 @@ class Growth:
         end_reason: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
             first tree.
-        queries: Number of training queries.
     """
 
     trees: int

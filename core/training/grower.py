@@ -58,7 +58,6 @@ def lightgbm_parameters(
     """Return LightGBM's parameters of a training.
 
     Args:
-        spec: The specification.
         dataset: Dataset with the feature names and categorical features.
         threads: Threads of LightGBM.
         shard: The shard of the dataset, None for the whole.
@@ -83,7 +82,6 @@ class Grower:
     """A booster, its objective and all random choices of a training.
 
     Args:
-        spec: The specification.
         training: The training data.
         validation: The validation data, or None.
         threads: Threads of LightGBM and of the loss.

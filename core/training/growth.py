@@ -41,9 +41,7 @@ def growth_of(
     """Return the growth of a training that ended suspiciously early or has trees of one leaf, else None.
 
     Args:
-        spec: The specification.
         trees: Kept trees of this training.
-        n_queries: Number of training queries.
         base_trees: Trees of the initial model, which come first in the model.
     """
     total = spec.hyperparameters.num_iterations

@@ -33,7 +33,6 @@ class History:
     """The iterations of a training: trees, or the epochs of a network.
 
     Args:
-        spec: The specification.
         start: The checkpoint to resume from, or None.
         validates: Whether validation data selects the best iteration.
 

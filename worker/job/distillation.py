@@ -58,7 +58,6 @@ def compare_with_teacher(
     """Compare a student with its teacher on test queries, by the first metric of the job.
 
     Args:
-        job: Specification of the job.
         test: Test queries with all their features.
         scores: (n_documents,) of the student.
 

@@ -27,7 +27,6 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 
     Args:
         tx: Transaction that reads the datasets and models.
-        spec: Specification of the job.
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",

@@ -75,10 +75,8 @@ class PartTask:
 
     Attributes:
         folder: Folder of the file, as a name that `DataFiles` resolves.
-        name: Name of the file.
         form: Format and columns of the first file.
         options: Reading options of all files, as JSON.
-        limits: Limits of each file.
     """
 
     folder: str

@@ -33,7 +33,6 @@ class Window:
     """Time window of requests to the versions of a model.
 
     Attributes:
-        name: Name of the model.
         since: Start of the window.
         until: End of the window, exclusive.
     """

@@ -44,8 +44,6 @@ def apply_label_map(measures: Measures, dataset: RankingDataset, loss: Loss | No
     """Return a dataset with the label map of a job applied.
 
     Args:
-        measures: Metrics, and the label map.
-        dataset: Dataset with its stored labels.
         loss: Loss that trains on it, or None.
 
     Raises:

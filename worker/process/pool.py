@@ -29,7 +29,6 @@ class PoolProcess:
     Args:
         stop: Set when the worker shuts down.
         worker: Worker name, to which the id of the pool process is added.
-        lane: Lane of the jobs.
     """
 
     def __init__(self, settings: WorkerSettings, stop: StopFlag, worker: str, lane: str) -> None:

@@ -43,7 +43,6 @@ class Sweeper:
 
     Args:
         worker: Worker name, without the id of a pool process.
-        lane: Lane of the worker.
         clock: Monotonic clock, in seconds.
     """
 

@@ -71,7 +71,6 @@ class Collectives:
     LightGBM registers the functions for the thread that calls `attach`, so the booster must run in it.
 
     Args:
-        rank: Rank of this process.
         swap: Sends bytes to every other rank and returns theirs; does not return after a failure.
 
     Attributes:

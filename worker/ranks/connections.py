@@ -65,12 +65,7 @@ class Connection:
 
 
 class Endpoint:
-    """Connections of one process, served by an event loop in a separate thread.
-
-    Args:
-        identity: Identity of the training.
-        rank: Rank of this process.
-    """
+    """Connections of one process, served by an event loop in a separate thread."""
 
     def __init__(self, identity: Identity, rank: int) -> None:
         self._identity = identity

@@ -199,7 +199,6 @@ class DaskRank:
 
     Args:
         placement: Placement that started the rank.
-        address: Dask address of the worker.
         key: Dask key of the value that keeps the rank alive.
     """
 

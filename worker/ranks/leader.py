@@ -88,7 +88,6 @@ def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float 
     """Return the means over the queries of all ranks, equal to the means of one process.
 
     Args:
-        spec: Specification of the training.
         answers: Answers of `Leader.grow`.
     """
     return {

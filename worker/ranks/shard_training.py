@@ -28,7 +28,6 @@ class ShardTraining:
     """Training state of a rank, from loading to the last tree.
 
     Args:
-        spec: Specification of the training.
         parts: Queries of the rank by dataset, "train" and optionally "validation".
         feature_names: Names of the columns.
         categories: Values of categorical features by name.

@@ -30,7 +30,6 @@ class Sharing:
     """Distribution of the data that ranks need before the first tree.
 
     Args:
-        spec: Specification of the training.
         distribution: Requested bounds on the number of ranks.
         datasets: "train", and optionally "validation", with the features of the training data.
     """

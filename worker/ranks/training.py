@@ -27,7 +27,6 @@ def train_on_ranks(
     The bytes of the model do not depend on the number of ranks.
 
     Args:
-        spec: Specification of the training.
         distribution: Number of ranks, and their threads.
         data: Datasets, with the features of the training data.
         watch: Reports each iteration.

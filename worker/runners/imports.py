@@ -42,7 +42,6 @@ def try_model(run: JobRun, path: Path, base_seconds: int = 60) -> TriedModel:
 
     Args:
         run: Job, whose interruptions end the process.
-        path: File of the model.
         base_seconds: Limit of CPU time for an empty file; each MiB of the file adds one second.
 
     Raises:

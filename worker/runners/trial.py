@@ -69,7 +69,6 @@ class SampledTrial:
 
     Attributes:
         number: Number of the trial in the study.
-        job: Specification of the trial's training.
         curves: Curves of the first fold of earlier successful trials; empty unless the pruner uses them.
     """
 

@@ -11,7 +11,6 @@ class Examples:
     """Number of objects, with some of their names.
 
     Attributes:
-        count: Number of objects.
         names: Different names of the first objects, at most ten.
     """
 
@@ -30,7 +29,6 @@ class ReadingReport:
     """Counts of the rows that were read, and of those that were ignored.
 
     Attributes:
-        format: Format of the files.
         rows: Number of impressions, search hits and weighted actions; a clicked row of a table counts twice.
         rank_base: Rank of the first position in the files, 0 or 1.
         rank_base_detected: Whether `rank_base` was detected.

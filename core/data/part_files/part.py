@@ -86,7 +86,6 @@ def read_part(
     Args:
         sha256: Checksum of its bytes.
         form: Format and columns of the first file.
-        options: Reading options of all files.
         limits: Size limits of each file.
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 

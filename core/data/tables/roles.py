@@ -129,9 +129,6 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
 
     A feature of texts is read as a categorical feature, since the model has categories or refuses its texts.
 
-    Args:
-        features: The model's features.
-
     Raises:
         DatasetError: The table has none of the features, or has unknown columns but no query column.
     """

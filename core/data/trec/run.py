@@ -65,7 +65,6 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     Ranks are ignored, as in trec_eval: the scores define the ranking. Words after the tag are ignored.
 
     Args:
-        path: Path of the file.
         name: Name for messages.
         limits: Size limits of the file.
 

@@ -89,7 +89,6 @@ class LoadedTrees:
     Attributes:
         source: The member.
         nodes: Trees of the member with the engine's numbers.
-        arithmetic: Arithmetic of the engine.
     """
 
     source: TreeSource

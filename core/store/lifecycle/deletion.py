@@ -167,8 +167,6 @@ def preview(
     """Return the result that `delete_objects` would have, without deleting.
 
     Args:
-        store: Store of the objects.
-        kind: Kind of the objects.
         mode: Options of the deletion.
         gone: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.

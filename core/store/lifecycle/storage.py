@@ -68,7 +68,6 @@ class StoredKind:
         trash_bytes: Bytes of objects in the trash.
         retention_days: Days until they expire, None for never.
         retention_objects: Number of objects that retention would move to the trash now.
-        retention_bytes: Bytes of these objects.
     """
 
     name: str

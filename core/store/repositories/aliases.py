@@ -32,12 +32,10 @@ class Promotion:
     """A move approved by a gate.
 
     Attributes:
-        name: Name of the model.
         champion_id: The version that the alias pointed at during the comparison.
         challenger_id: The new version of the alias.
         job_id: The job that compared the two versions.
         key_id: The API key that requested the move, None without authentication.
-        report: The report of the job.
     """
 
     name: str

@@ -267,7 +267,6 @@ def shared_contents(
     """Return the contents that datasets visible to the session refer to.
 
     Args:
-        session: Session of the transaction.
         contents: Values of `data_key`.
         ignored: Ids of datasets to ignore.
         lock: Whether to lock the digests of the contents until the transaction ends.

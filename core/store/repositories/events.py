@@ -76,7 +76,6 @@ class Events:
             kind: One of `core.events.EVENT_KINDS`.
             object_kind: Kind of its object, such as `job`.
             data: Payload, or a function that returns it at the end of the transaction.
-            project: The project of the object.
             key_id: The API key that caused it.
 
         Raises:

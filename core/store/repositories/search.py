@@ -23,7 +23,6 @@ class Hit:
     Attributes:
         kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study`, `experiment`,
             `click-log` or `interleaving`.
-        id: Id of the object.
         name: Display name of the object.
         detail: The status of a dataset, click log, study or experiment, the kind and status of a job, the
             rankers of an interleaving; None for other kinds.

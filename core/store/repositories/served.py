@@ -60,7 +60,6 @@ class ServedRankings(Repository[ServedRanking]):
         """Yield the rankings that a model served in a period, oldest first, read in chunks.
 
         Args:
-            name: Name of the model.
             version: Its version, None for all.
             since: Start of the period, None for all stored rankings.
             until: End of the period.

@@ -74,7 +74,6 @@ class StoredCount:
 
     Attributes:
         status: Status of datasets, empty for models.
-        number: Number of objects.
         size_bytes: Bytes of the datasets as sent, or of the files of the models.
     """
 

@@ -24,7 +24,6 @@ class Downloaded:
     """The result of a download.
 
     Attributes:
-        size_bytes: Size of the file.
         sha256: Checksum of the file.
     """
 

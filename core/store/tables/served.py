@@ -14,8 +14,6 @@ class ServedRanking(InProjectOfName, Base):
     """A stored ranking that a model served; it is kept when the model is deleted.
 
     Attributes:
-        name: Name of the model.
-        version: Version of the model.
         user: Keyed hash of the user, None where unknown.
         session: Keyed hash of the session, None where unknown.
         content: `{"query", "documents"}`: ids of the query and of the documents returned, best first.

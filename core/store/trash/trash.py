@@ -64,7 +64,6 @@ class Trash(ExpiredObjects):
         """Plan the deletion of some objects with their results.
 
         Args:
-            kind: Kind of the objects.
             object_ids: Their ids, deleted in this order.
             active: The models, rankings and click logs that active jobs use.
             with_results: Whether to delete their results as well; otherwise results prevent the deletion.
@@ -273,7 +272,6 @@ class Trash(ExpiredObjects):
         """List the ids of the objects of a kind in the trash.
 
         Args:
-            kind: Kind of the objects.
             before: Only objects that were moved to the trash up to this moment; None for all.
         """
         moved = kind.table.deleted_at

@@ -51,7 +51,6 @@ class Batches:
     Attributes:
         inputs: float32 (n_documents, n_inputs) inputs of the documents, batch after batch.
         documents: int64 (n_documents,) row of the dataset for each row of `inputs`.
-        seed: Seed of the training.
     """
 
     batches: tuple[Batch, ...]
@@ -75,7 +74,6 @@ class Batches:
             dataset: The training data.
             transform: Transformation of the features.
             max_documents: Maximum number of documents in a batch; a batch of a single query may have more.
-            seed: Seed of the training.
             on_block: Called between blocks of documents; whatever it raises ends the training.
         """
         lengths = np.diff(dataset.query_boundaries)
