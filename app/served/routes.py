@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Body
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.http.openapi import body_problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import Moment, RequestModel, ResponseModel
+from app.http.schemas import Moment, RequestModel, ResponseModel, example
 from app.http.services import UseServices, injected
 from app.served.writer import ListWriter
 from core.store.clock import utc_now
@@ -61,13 +61,7 @@ class UnknownEvent(ResponseModel):
 class RecordedServedEvents(ResponseModel):
     """The number of sent events by outcome."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"recorded": 1, "repeated": 1, "unknown": [{"index": 2, "reason": "ranking"}]},
-            ]
-        }
-    )
+    model_config = example({"recorded": 1, "repeated": 1, "unknown": [{"index": 2, "reason": "ranking"}]})
 
     recorded: int = Field(description="New events")
     repeated: int = Field(description="Events that had been recorded before")

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -19,7 +19,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
 from app.http.openapi import etag_responses, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import ResponseModel
+from app.http.schemas import ResponseModel, example
 from app.http.services import Services, UseServices
 from app.uploads import protocol
 from app.uploads.resumable import PieceWriter, receive_piece
@@ -45,7 +45,7 @@ _EXAMPLE: dict[str, Any] = {
 class Upload(ResponseModel):
     """A resumable upload."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: str
     filename: str | None = Field(description="File name from `Upload-Metadata`; null without one")
