@@ -6,28 +6,8 @@ from fastapi import Query
 from pydantic import Field
 
 from app.datasets.browsing import DatasetTexts
-from app.evaluation import comparison_schemas
+from app.evaluation import comparison_schemas, query_selection, schemas
 from app.evaluation.compared_queries import ComparedQueries, SelectedPair
-from app.evaluation.query_selection import (
-    InSegment,
-    Maximum,
-    Minimum,
-    Order,
-    QueryMeasure,
-    Selection,
-    read_segments,
-    requested_metric,
-    select_rows,
-)
-from app.evaluation.schemas import (
-    Evaluation,
-    EvaluationEntry,
-    EvaluationMetrics,
-    EvaluationMetricsList,
-    EvaluationPage,
-    QueryValues,
-    QueryValuesPage,
-)
 from app.evaluation.training_ranking import TrainingRanking, rank_trainings
 from app.http.labels import ProjectFilter
 from app.http.lists import (
@@ -109,10 +89,10 @@ def list_compared_queries(
             " dataset's order"
         ),
     ] = None,
-    order: Order = "asc",
-    minimum: Minimum = None,
-    maximum: Maximum = None,
-    segment: InSegment = None,
+    order: query_selection.Order = "asc",
+    minimum: query_selection.Minimum = None,
+    maximum: query_selection.Maximum = None,
+    segment: query_selection.InSegment = None,
     a: IndexOfA = 0,
     b: IndexOfB = 1,
     metric: ComparedMetric = None,
@@ -123,7 +103,7 @@ def list_compared_queries(
 
     `min`, `max` and the histogram refer to `sort`, by default to the difference.
     """
-    selection = Selection(sort is not None, order, minimum, maximum, segment)
+    selection = query_selection.Selection(sort is not None, order, minimum, maximum, segment)
     pair = SelectedPair(a, b, metric, sort)
     return ComparedQueries(services.store, comparison_id).page(selection, pair, cursor, limit)
 
@@ -194,7 +174,7 @@ router = Router(prefix="/v1/evaluations", tags=["results"], route_class=JsonRout
 _EvaluationListing = Annotated[
     ListQuery,
     list_query(
-        EvaluationEntry,
+        schemas.EvaluationEntry,
         Evaluations.columns,
         "Sort key; `metric` is the mean of the metric in the query parameter `metric`",
         MetricName,
@@ -211,7 +191,7 @@ def list_evaluations(
     ranking_id: Annotated[OptionalId, Query(description="Only evaluations of this ranking")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
-) -> EvaluationPage | SelectedFields:
+) -> schemas.EvaluationPage | SelectedFields:
     """List evaluations of models and of rankings with their means, newest first by default."""
     with services.store.read() as tx:
         page = tx.evaluations.page(
@@ -223,8 +203,8 @@ def list_evaluations(
             prefix=prefix,
         )
         names = tx.datasets.names(row.dataset_id for row in page.items)
-    items = [EvaluationEntry.of(row, names.get(row.dataset_id)) for row in page.items]
-    return listing.page(EvaluationPage, items, page.next_cursor)
+    items = [schemas.EvaluationEntry.of(row, names.get(row.dataset_id)) for row in page.items]
+    return listing.page(schemas.EvaluationPage, items, page.next_cursor)
 
 
 # Declared before the route of one evaluation, which would match `metrics` as an id.
@@ -240,7 +220,7 @@ def get_evaluation_metrics(
             examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
         ),
     ],
-) -> EvaluationMetricsList:
+) -> schemas.EvaluationMetricsList:
     """Show the means of several evaluations with their 95 % intervals, such as those of a metric by cutoff.
 
     Overlapping intervals are no test of a difference; a comparison tests two systems query by query.
@@ -249,21 +229,25 @@ def get_evaluation_metrics(
     with services.store.read() as tx:
         evaluations = {row.id: row for row in tx.evaluations.get_many(ids)}
     items = [
-        EvaluationMetrics(id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries)
+        schemas.EvaluationMetrics(
+            id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries
+        )
         for row in (evaluations[each] for each in ids if each in evaluations)
     ]
-    return EvaluationMetricsList(items=items, missing=[each for each in ids if each not in evaluations])
+    return schemas.EvaluationMetricsList(
+        items=items, missing=[each for each in ids if each not in evaluations]
+    )
 
 
 @router.get("/{evaluation_id}", summary="Show an evaluation", responses=etag_responses(404))
-def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
+def get_evaluation(evaluation_id: str, services: UseServices) -> schemas.Evaluation:
     """Show each metric's mean over the queries, its 95 % interval, and the metric contract.
 
     Includes baselines without training, and the same metrics of segments of the queries.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    return Evaluation.model_validate(evaluation)
+    return schemas.Evaluation.model_validate(evaluation)
 
 
 @router.get(
@@ -278,29 +262,31 @@ def list_evaluation_queries(
         MetricName | None,
         Query(description="Metric of the evaluation to sort by; by default the dataset's order"),
     ] = None,
-    order: Order = "asc",
-    minimum: Minimum = None,
-    maximum: Maximum = None,
-    segment: InSegment = None,
+    order: query_selection.Order = "asc",
+    minimum: query_selection.Minimum = None,
+    maximum: query_selection.Maximum = None,
+    segment: query_selection.InSegment = None,
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> QueryValuesPage:
+) -> schemas.QueryValuesPage:
     """List each query's metrics, sorted and filtered by one of them.
 
     `min`, `max` and the histogram refer to `sort`, by default to the first metric.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    selection = Selection(sort is not None, order, minimum, maximum, segment)
-    metric = requested_metric(sort, evaluation.summaries, "/sort")
+    selection = query_selection.Selection(sort is not None, order, minimum, maximum, segment)
+    metric = query_selection.requested_metric(sort, evaluation.summaries, "/sort")
     artifacts = services.store.verified
     with artifacts.open(evaluation_key(evaluation.id)) as file:
-        segments = read_segments(artifacts, evaluation_segments_key(evaluation.id))
-        selected = select_rows(file, segments, selection, QueryMeasure(metric, metric), cursor, limit)
+        segments = query_selection.read_segments(artifacts, evaluation_segments_key(evaluation.id))
+        selected = query_selection.select_rows(
+            file, segments, selection, query_selection.QueryMeasure(metric, metric), cursor, limit
+        )
     query_ids = [row.pop("query_id") for row in selected.rows]
     texts = DatasetTexts(services.store, evaluation.dataset_id).of_queries(query_ids)
     items = [
-        QueryValues(query_id=query_id, query_text=texts.get(query_id), values=row)
+        schemas.QueryValues(query_id=query_id, query_text=texts.get(query_id), values=row)
         for query_id, row in zip(query_ids, selected.rows, strict=True)
     ]
-    return QueryValuesPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)
+    return schemas.QueryValuesPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)

@@ -7,18 +7,8 @@ from fastapi import Body, Path, Query, Request
 from app.http.openapi import body_problems, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import UseServices
+from app.lifecycle import filters
 from app.lifecycle.deleting import actor_of, delete_many, delete_one
-from app.lifecycle.filters import (
-    ComparisonFilter,
-    DeleteRequest,
-    EvaluationFilter,
-    ExperimentFilter,
-    InspectionFilter,
-    JobFilter,
-    ModelFilter,
-    RankingFilter,
-    StudyFilter,
-)
 from app.lifecycle.schemas import DatasetDeletionRequest, DeletedDataset, DeletedDatasets, Deletion
 from core.errors import NotFound, StillNeeded
 from core.store.trash import kinds
@@ -185,7 +175,7 @@ def delete_datasets(
 @router.post("/jobs/delete", summary="Delete several jobs", tags=["jobs"], responses=_MANY)
 def delete_jobs(
     body: Annotated[
-        DeleteRequest[JobFilter],
+        filters.DeleteRequest[filters.JobFilter],
         Body(openapi_examples=_examples({"status": "failed", "older_than_days": 30}, "job_")),
     ],
     request: Request,
@@ -200,7 +190,7 @@ def delete_jobs(
 @router.post("/models/delete", summary="Delete several models", tags=["models"], responses=_MANY)
 def delete_models(
     body: Annotated[
-        DeleteRequest[ModelFilter],
+        filters.DeleteRequest[filters.ModelFilter],
         Body(openapi_examples=_examples({"name": "web", "older_than_days": 30}, "mdl_")),
     ],
     request: Request,
@@ -212,7 +202,8 @@ def delete_models(
 @router.post("/evaluations/delete", summary="Delete several evaluations", tags=["results"], responses=_MANY)
 def delete_evaluations(
     body: Annotated[
-        DeleteRequest[EvaluationFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "evl_"))
+        filters.DeleteRequest[filters.EvaluationFilter],
+        Body(openapi_examples=_examples({"older_than_days": 30}, "evl_")),
     ],
     request: Request,
 ) -> Deletion:
@@ -223,7 +214,8 @@ def delete_evaluations(
 @router.post("/comparisons/delete", summary="Delete several comparisons", tags=["results"], responses=_MANY)
 def delete_comparisons(
     body: Annotated[
-        DeleteRequest[ComparisonFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "cmp_"))
+        filters.DeleteRequest[filters.ComparisonFilter],
+        Body(openapi_examples=_examples({"older_than_days": 30}, "cmp_")),
     ],
     request: Request,
 ) -> Deletion:
@@ -234,7 +226,8 @@ def delete_comparisons(
 @router.post("/rankings/delete", summary="Delete several rankings", tags=["results"], responses=_MANY)
 def delete_rankings(
     body: Annotated[
-        DeleteRequest[RankingFilter], Body(openapi_examples=_examples({"uploaded": True}, "rnk_"))
+        filters.DeleteRequest[filters.RankingFilter],
+        Body(openapi_examples=_examples({"uploaded": True}, "rnk_")),
     ],
     request: Request,
 ) -> Deletion:
@@ -245,7 +238,8 @@ def delete_rankings(
 @router.post("/inspections/delete", summary="Delete several inspections", tags=["results"], responses=_MANY)
 def delete_inspections(
     body: Annotated[
-        DeleteRequest[InspectionFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "ins_"))
+        filters.DeleteRequest[filters.InspectionFilter],
+        Body(openapi_examples=_examples({"older_than_days": 30}, "ins_")),
     ],
     request: Request,
 ) -> Deletion:
@@ -258,7 +252,7 @@ def delete_inspections(
 )
 def delete_experiments(
     body: Annotated[
-        DeleteRequest[ExperimentFilter],
+        filters.DeleteRequest[filters.ExperimentFilter],
         Body(openapi_examples=_examples({"status": "cancelled", "older_than_days": 30}, "exp_")),
     ],
     request: Request,
@@ -270,7 +264,7 @@ def delete_experiments(
 @router.post("/studies/delete", summary="Delete several studies", tags=["studies"], responses=_MANY)
 def delete_studies(
     body: Annotated[
-        DeleteRequest[StudyFilter],
+        filters.DeleteRequest[filters.StudyFilter],
         Body(openapi_examples=_examples({"status": "cancelled", "older_than_days": 30}, "std_")),
     ],
     request: Request,

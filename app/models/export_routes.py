@@ -14,15 +14,7 @@ from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import Services, UseServices
 from app.http.thread_pools import EXPORTS
-from app.models.export_schemas import (
-    ExportFormat,
-    ExportFormatCatalogue,
-    ExportParity,
-    ExportQuery,
-    ExportRequest,
-    ParityQuery,
-    ParityRequest,
-)
+from app.models import export_schemas
 from app.models.exports import ExportedFile, archive_file, export_file, model_of, parity_json
 from app.models.routes import Reference
 from core.export import FORMATS
@@ -31,7 +23,7 @@ from core.scorers.parameters import ScorerKind
 from core.store import Model, Store, StoreSettings
 
 Exported = TypeVar("Exported")
-RequestedExport = TypeVar("RequestedExport", bound=ExportQuery)
+RequestedExport = TypeVar("RequestedExport", bound=export_schemas.ExportQuery)
 
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 formats_router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
@@ -65,10 +57,10 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 }
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[ScorerKind, Query(description="Kind of the models, as in their field `kind`")]
-FormatParameters = Annotated[ExportQuery, Query()]
-FormatAndDataParameters = Annotated[ParityQuery, Query()]
-NamesBody = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
-NamesAndDataBody = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
+FormatParameters = Annotated[export_schemas.ExportQuery, Query()]
+FormatAndDataParameters = Annotated[export_schemas.ParityQuery, Query()]
+NamesBody = Annotated[export_schemas.ExportRequest, Body(openapi_examples=_EXAMPLES)]
+NamesAndDataBody = Annotated[export_schemas.ParityRequest, Body(openapi_examples=_EXAMPLES)]
 
 
 @router.get(
@@ -103,7 +95,7 @@ async def export_archive(
 @router.get(
     "/{ref}/export/parity",
     summary="Compare an export with its model",
-    response_model=ExportParity,
+    response_model=export_schemas.ExportParity,
     responses=etag_responses(*_WITH_DATA),
 )
 async def get_export_parity(
@@ -147,7 +139,7 @@ async def export_named_archive(
 @router.post(
     "/{ref}/export/parity",
     summary="Compare an export with other names",
-    response_model=ExportParity,
+    response_model=export_schemas.ExportParity,
     responses=body_problems(404, 409, 501),
 )
 async def export_named_parity(
@@ -158,11 +150,11 @@ async def export_named_parity(
 
 
 @formats_router.get("/export-formats", summary="List export formats", responses=etag_responses(422))
-def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue:
+def list_export_formats(scorer: KindOfScorer = "trees") -> export_schemas.ExportFormatCatalogue:
     """List the export formats of a kind of model, with their reader and limits."""
-    return ExportFormatCatalogue(
+    return export_schemas.ExportFormatCatalogue(
         items=[
-            ExportFormat(
+            export_schemas.ExportFormat(
                 name=name,
                 summary=target.summary,
                 reader=target.reader,
@@ -176,18 +168,20 @@ def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue
     )
 
 
-async def _file(services: Services, expensive: CallersReads, reference: str, query: ExportQuery) -> Response:
+async def _file(
+    services: Services, expensive: CallersReads, reference: str, query: export_schemas.ExportQuery
+) -> Response:
     return _download(await _at_low_priority(export_file, services, expensive, reference, query))
 
 
 async def _archive(
-    services: Services, expensive: CallersReads, reference: str, query: ParityQuery
+    services: Services, expensive: CallersReads, reference: str, query: export_schemas.ParityQuery
 ) -> Response:
     return _download(await _at_low_priority(archive_file, services, expensive, reference, query))
 
 
 async def _parity(
-    services: Services, expensive: CallersReads, reference: str, query: ParityQuery
+    services: Services, expensive: CallersReads, reference: str, query: export_schemas.ParityQuery
 ) -> Response:
     content = await _at_low_priority(parity_json, services, expensive, reference, query)
     return Response(content, media_type="application/json")

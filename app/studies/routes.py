@@ -17,17 +17,7 @@ from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Cursor, Id
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import cancel_all
-from app.studies.requests import (
-    CHANGE_EXAMPLES,
-    CLONE_EXAMPLES,
-    MAX_TRIALS,
-    STUDY_EXAMPLES,
-    TRIAL_EXAMPLES,
-    CloneRequest,
-    HandTrialRequest,
-    StudyChanges,
-    StudyRequest,
-)
+from app.studies import requests
 from app.studies.schemas import Study, StudyImportance, StudyPage, Trial, TrialPage
 from app.studies.submission import budget_of, check_parameters, cloned, study_spec
 from core.errors import InvalidInput
@@ -51,7 +41,7 @@ polled_router = Router(prefix="/v1/studies", tags=["studies"], route_class=Polle
     responses=body_problems(404, 409),
 )
 def create_study(
-    body: Annotated[StudyRequest, Body(openapi_examples=STUDY_EXAMPLES)],
+    body: Annotated[requests.StudyRequest, Body(openapi_examples=requests.STUDY_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -128,7 +118,7 @@ def list_trials(
 )
 def add_trial(
     study_id: str,
-    body: Annotated[HandTrialRequest, Body(openapi_examples=TRIAL_EXAMPLES)],
+    body: Annotated[requests.HandTrialRequest, Body(openapi_examples=requests.TRIAL_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -181,7 +171,7 @@ def cancel_study(study_id: str, services: UseServices) -> Study:
 )
 def clone_study(
     study_id: str,
-    body: Annotated[CloneRequest, Body(openapi_examples=CLONE_EXAMPLES)],
+    body: Annotated[requests.CloneRequest, Body(openapi_examples=requests.CLONE_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -192,7 +182,9 @@ def clone_study(
     """
     with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)
-        trials = min(origin.trials, MAX_TRIALS)  # trials by hand are added beyond the maximum of a request
+        trials = min(
+            origin.trials, requests.MAX_TRIALS
+        )  # trials by hand are added beyond the maximum of a request
         budget = {"trials": trials, "seconds": origin.seconds, "patience": origin.patience}
         request = cloned(origin.spec, budget, origin.parallel_trials, body)
         study = _submit(tx, services, request, caller.key_id, origin)
@@ -205,7 +197,7 @@ def clone_study(
 @router.patch("/{study_id}", summary="Change a study's budget", responses=body_problems(404, 409))
 def change_study(
     study_id: str,
-    body: Annotated[StudyChanges, Body(openapi_examples=CHANGE_EXAMPLES)],
+    body: Annotated[requests.StudyChanges, Body(openapi_examples=requests.CHANGE_EXAMPLES)],
     services: UseServices,
 ) -> Study:
     """Change the budget or the number of parallel trials of a running or paused study."""
@@ -248,7 +240,7 @@ def _spec_and_past_trials(services: Services, study_id: str) -> tuple[StudySpec,
 def _submit(
     tx: Transaction,
     services: Services,
-    request: StudyRequest,
+    request: requests.StudyRequest,
     key_id: str | None,
     origin: StudyRow | None = None,
 ) -> StudyRow:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankery.cli import training_options
+from rankery.cli import training_options, trainings
 from rankery.cli.click_logs import log_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
@@ -30,14 +30,6 @@ from rankery.cli.train_best import (
     train_best,
 )
 from rankery.cli.training_results import show_grid, show_submitted, show_training
-from rankery.cli.trainings import (
-    Sources,
-    check_hyperparameters,
-    check_losses,
-    early_stopping_of,
-    job_of_file,
-    model_name_of,
-)
 from rankery.grids import points
 
 if TYPE_CHECKING:
@@ -273,10 +265,10 @@ def train(
             raise WrongUsage(
                 "--from-json holds the whole job: combine it only with --grid, --repeats and --watch"
             )
-        request, sources = job_of_file(from_json), None
+        request, sources = trainings.job_of_file(from_json), None
     elif data is not None:
         cross_validation = _cross_validation(folds, fold_column, validation)
-        sources = Sources(
+        sources = trainings.Sources(
             data,
             None if cross_validation else validation or training_options.HELD_OUT,
             test,
@@ -289,7 +281,7 @@ def train(
             raise WrongUsage("--ranks applies only to trees without folds; leave it out")
         request = {
             "kind": "train",
-            "model_name": name or model_name_of(data),
+            "model_name": name or trainings.model_name_of(data),
             "loss": {"name": loss or training_options.DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
             "hyperparameters": _auto_hyperparameter(auto, choice) | choice.hyperparameters,
@@ -300,7 +292,7 @@ def train(
             "label_map": label_map_of(label_map),
             "metrics": metric,
             "contract": preset,
-            "early_stopping": early_stopping_of(early_stopping, metric, validation),
+            "early_stopping": trainings.early_stopping_of(early_stopping, metric, validation),
             "seed": seed,
             "distribution": distribution,
             **declared,
@@ -313,9 +305,9 @@ def train(
     requests = list(points(request, varied))
     if watch and sources is not None and Path(sources.data).is_file():
         session.allow_embedded_service()
-    check_losses(session, [one["loss"] for one in requests])
+    trainings.check_losses(session, [one["loss"] for one in requests])
     for one in requests:
-        check_hyperparameters(session, one.get("hyperparameters") or {}, one.get("scorer"))
+        trainings.check_hyperparameters(session, one.get("hyperparameters") or {}, one.get("scorer"))
     repetition: RepeatsRequest | None = None
     if repeats is not None:
         repetition = {"count": repeats, "by": repeat_by.value}
@@ -354,7 +346,7 @@ def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, l
 def _submit(
     session: ServiceConnection,
     requests: list[dict[str, Any]],
-    sources: Sources | None,
+    sources: trainings.Sources | None,
     repeats: "RepeatsRequest | None",
 ) -> "list[Job]":
     datasets = {} if sources is None else sources.fields(session)

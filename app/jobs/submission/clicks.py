@@ -15,20 +15,13 @@ from core.clicks.counterfactual import rank_weights
 from core.clicks.propensities import FEATURE_METHODS, relative_errors
 from core.clicks.users import PRESETS
 from core.errors import InputProblem, InvalidInput
-from core.jobs.clicks import (
-    ClickModelJob,
-    CounterfactualJob,
-    JudgeJob,
-    PropensityJob,
-    SimulateClicksJob,
-    judgment_options,
-)
+from core.jobs import clicks as click_jobs
 from core.parameters import values_of
 from core.store import Transaction
 from core.stored import Json
 
 
-def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
+def click_model(tx: Transaction, request: ClickModelRequest) -> click_jobs.ClickModelJob:
     """Check a request to estimate click models, and return its job specification.
 
     Raises:
@@ -39,10 +32,10 @@ def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
     if len(set(request.models)) < len(request.models):
         raise InvalidInput.at("/models", "lists a model twice")
     log = tx.click_logs.ready(request.click_log_id)
-    return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
+    return click_jobs.ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
 
 
-def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
+def judging(tx: Transaction, request: JudgeRequest) -> click_jobs.JudgeJob:
     """Check a request for judgments, record the pending dataset, and return the job specification.
 
     Raises:
@@ -51,7 +44,7 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
         WrongState: The log or a dataset is not ready.
     """
     values = request.model_dump(mode="json")
-    judgment_options(values["judgments"])
+    click_jobs.judgment_options(values["judgments"])
     log = tx.click_logs.ready(request.click_log_id)
     dataset_ids = filter(None, [request.features_dataset_id, request.judged_dataset_id])
     features, *_ = require_ready(tx, dataset_ids)
@@ -63,10 +56,10 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
         {"kind": "clicks", **{name: values[name] for name in source_fields}},
         project=request.project,
     )
-    return JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
+    return click_jobs.JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
 
 
-def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
+def propensity(tx: Transaction, request: PropensityRequest) -> click_jobs.PropensityJob:
     """Check a request to estimate propensities, and return its job specification.
 
     Raises:
@@ -84,10 +77,10 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
             raise InvalidInput.at("/dataset_id", "has judgments without features")
     else:
         values["dataset_id"] = None
-    return PropensityJob.from_json(values)
+    return click_jobs.PropensityJob.from_json(values)
 
 
-def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
+def simulation(tx: Transaction, request: SimulateClicksRequest) -> click_jobs.SimulateClicksJob:
     """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
@@ -116,7 +109,7 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
     values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users
     source = {"kind": "simulation", "dataset_id": request.dataset_id, "user_model": users}
     log = tx.click_logs.add(request.log_name, source, project=request.project)
-    return SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
+    return click_jobs.SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
 
 
 def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
@@ -158,7 +151,7 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})
 
 
-def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
+def counterfactual(tx: Transaction, request: CounterfactualRequest) -> click_jobs.CounterfactualJob:
     """Check a request for a counterfactual evaluation, and return its job specification.
 
     Raises:
@@ -170,7 +163,7 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
     systems = systems_named(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
-    return CounterfactualJob.from_json({**estimation, "systems": systems})
+    return click_jobs.CounterfactualJob.from_json({**estimation, "systems": systems})
 
 
 def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
