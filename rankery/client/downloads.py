@@ -25,9 +25,6 @@ class PartialFile:
     If the service cannot be reached or the process ends, the bytes of a version with a strong entity tag
     stay, under a name with the tag. The next download into the same file continues from them.
 
-    Args:
-        target: The file.
-
     Attributes:
         size_bytes: Received bytes.
 

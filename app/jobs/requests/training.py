@@ -8,15 +8,8 @@ from pydantic_core import PydanticCustomError
 from app.datasets.hold_out_schemas import HoldOut, LabelMap, Validation
 from app.http.labels import Tags
 from app.http.schemas import Id, ModelName, ModelReference, RequestModel
+from app.jobs import parameter_schemas
 from app.jobs.contract_schemas import Contract
-from app.jobs.parameter_schemas import (
-    DistributionRequest,
-    FeatureName,
-    LossRequest,
-    ScorerRequest,
-    declared_fields,
-    request_model,
-)
 from app.jobs.requests.fields import (
     DEFAULT_METRICS,
     AllowAbsentFeatures,
@@ -33,7 +26,7 @@ from core.training.options import TrainingOptions
 
 MAX_ROUNDS = 100_000
 
-HyperparametersRequest: Any = request_model(
+HyperparametersRequest: Any = parameter_schemas.request_model(
     "Hyperparameters",
     Hyperparameters,
     "Hyperparameters of trees, with LightGBM's names.",
@@ -59,7 +52,7 @@ HyperparametersOrAuto = Annotated[
 ]
 
 FeatureNames = Annotated[
-    list[FeatureName],
+    list[parameter_schemas.FeatureName],
     Field(min_length=1, max_length=100_000),
 ]
 
@@ -90,7 +83,7 @@ class FeatureChoiceRequest(RequestModel):
     leave_out: FeatureNames | None = Field(None, description="Use all features except these")
 
 
-ClickCorrectionRequest: Any = request_model(
+ClickCorrectionRequest: Any = parameter_schemas.request_model(
     "ClickCorrection",
     ClickCorrection,
     "Correction of the position bias in a training on clicks.",
@@ -106,7 +99,9 @@ ClickCorrectionRequest: Any = request_model(
 )
 
 # The fields of `TrainingOptions`; after the checks, code reads them from the `TrainingSpec`.
-_OptionsRequest = create_model("_OptionsRequest", __base__=QueuedRequest, **declared_fields(TrainingOptions))
+_OptionsRequest = create_model(
+    "_OptionsRequest", __base__=QueuedRequest, **parameter_schemas.declared_fields(TrainingOptions)
+)
 
 
 class TrainingRequest(_OptionsRequest):
@@ -137,12 +132,12 @@ class TrainingRequest(_OptionsRequest):
         " queries; validation and test queries keep their judgments",
         examples=["model:web@champion"],
     )
-    scorer: ScorerRequest | None = Field(
+    scorer: parameter_schemas.ScorerRequest | None = Field(
         None,
         description="Kind of model to train, with its hyperparameters; trees when null, with"
         " `hyperparameters`",
     )
-    loss: LossRequest | None = Field(
+    loss: parameter_schemas.LossRequest | None = Field(
         None,
         validate_default=True,
         description="Loss to minimise; required unless `scorer` is a sum",
@@ -151,7 +146,7 @@ class TrainingRequest(_OptionsRequest):
         default_factory=HyperparametersRequest,
         description='Hyperparameters of trees; `"auto"` is short for `{"auto": true}`',
     )
-    categorical_feature: list[FeatureName] = Field(
+    categorical_feature: list[parameter_schemas.FeatureName] = Field(
         default_factory=list,
         max_length=100_000,
         description="Integer features to treat as categories; text features always are categories",
@@ -172,7 +167,7 @@ class TrainingRequest(_OptionsRequest):
     )
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False
-    distribution: DistributionRequest | None = Field(
+    distribution: parameter_schemas.DistributionRequest | None = Field(
         None,
         description="Train trees on several ranks; in one process when null. Not available with folds,"
         " `clicks`, `diagnostics` and some hyperparameters",

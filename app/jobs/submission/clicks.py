@@ -1,13 +1,6 @@
 """Check requests on clicks: click models, judgments, propensities, evaluation and simulation."""
 
-from app.jobs.requests.clicks import (
-    ClickModelRequest,
-    CounterfactualRequest,
-    EstimationRequest,
-    JudgeRequest,
-    PropensityRequest,
-    SimulateClicksRequest,
-)
+from app.jobs.requests import clicks as requests
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
 from app.jobs.submission.measuring import check_features, systems_named
@@ -21,7 +14,7 @@ from core.store import Transaction
 from core.stored import Json
 
 
-def click_model(tx: Transaction, request: ClickModelRequest) -> click_jobs.ClickModelJob:
+def click_model(tx: Transaction, request: requests.ClickModelRequest) -> click_jobs.ClickModelJob:
     """Check a request to estimate click models, and return its job specification.
 
     Raises:
@@ -35,7 +28,7 @@ def click_model(tx: Transaction, request: ClickModelRequest) -> click_jobs.Click
     return click_jobs.ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
 
 
-def judging(tx: Transaction, request: JudgeRequest) -> click_jobs.JudgeJob:
+def judging(tx: Transaction, request: requests.JudgeRequest) -> click_jobs.JudgeJob:
     """Check a request for judgments, record the pending dataset, and return the job specification.
 
     Raises:
@@ -59,7 +52,7 @@ def judging(tx: Transaction, request: JudgeRequest) -> click_jobs.JudgeJob:
     return click_jobs.JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
 
 
-def propensity(tx: Transaction, request: PropensityRequest) -> click_jobs.PropensityJob:
+def propensity(tx: Transaction, request: requests.PropensityRequest) -> click_jobs.PropensityJob:
     """Check a request to estimate propensities, and return its job specification.
 
     Raises:
@@ -80,7 +73,7 @@ def propensity(tx: Transaction, request: PropensityRequest) -> click_jobs.Propen
     return click_jobs.PropensityJob.from_json(values)
 
 
-def simulation(tx: Transaction, request: SimulateClicksRequest) -> click_jobs.SimulateClicksJob:
+def simulation(tx: Transaction, request: requests.SimulateClicksRequest) -> click_jobs.SimulateClicksJob:
     """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
@@ -151,7 +144,7 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})
 
 
-def counterfactual(tx: Transaction, request: CounterfactualRequest) -> click_jobs.CounterfactualJob:
+def counterfactual(tx: Transaction, request: requests.CounterfactualRequest) -> click_jobs.CounterfactualJob:
     """Check a request for a counterfactual evaluation, and return its job specification.
 
     Raises:
@@ -166,7 +159,7 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> click_job
     return click_jobs.CounterfactualJob.from_json({**estimation, "systems": systems})
 
 
-def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
+def checked_estimation(tx: Transaction, request: requests.EstimationRequest) -> Json:
     """Check an estimate from clicks, and return its options with the examination of the named job.
 
     Raises:
@@ -194,7 +187,7 @@ def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
 
 
 def _check_examination(
-    request: EstimationRequest, examination: list[float] | None, errors: list[float] | None
+    request: requests.EstimationRequest, examination: list[float] | None, errors: list[float] | None
 ) -> None:
     needed = request.estimator == "examination"
     if needed != (examination is not None):

@@ -328,7 +328,6 @@ def as_response_table(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) ->
     """Convert the lists of a JSON response to the table that a response in Arrow has.
 
     Args:
-        table: The candidates.
         ranked: The queries of the response.
 
     Returns:

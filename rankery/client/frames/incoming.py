@@ -181,7 +181,6 @@ def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
 
     Args:
         group: (n_queries,) number of documents of each query, or (n_documents,) query of each document.
-        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: The group matches neither form, or both.
