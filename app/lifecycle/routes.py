@@ -150,9 +150,7 @@ def delete_study(study_id: str, request: Request, permanently: Permanently = Fal
     delete_one(request, kinds.STUDY, study_id, permanently=permanently)
 
 
-@router.post(
-    "/datasets/delete", summary="Delete several datasets", tags=["datasets"], responses=body_problems()
-)
+@router.post("/datasets/delete", summary="Delete several datasets", tags=["datasets"], responses=_MANY)
 def delete_datasets(
     body: Annotated[DatasetDeletionRequest, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request
 ) -> DeletedDatasets:
