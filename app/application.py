@@ -44,12 +44,10 @@ from app.http import idempotency, openapi, problems
 from app.http.access_log import AccessLog, configure_logging
 from app.http.admission.body_timeout import BodyTimeout
 from app.http.admission.expensive_reads import ExpensiveReads
-from app.http.admission.limiter import AdmissionLimiter
-from app.http.admission.limits import WRITE_LOCK_SECONDS
-from app.http.caching import ResponseCache
+from app.http.admission.limits import WRITE_LOCK_SECONDS, AdmissionLimiter
+from app.http.caching import Preconditions, ResponseCache
 from app.http.compression import Compression
 from app.http.headers import HeaderLimits, SecurityHeaders
-from app.http.preconditions import Preconditions
 from app.http.request_metrics import RequestMetrics
 from app.http.root_path import RootPath
 from app.http.services import Services, register

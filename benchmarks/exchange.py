@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from core.subprocesses import module_command, module_environment
-from worker.ranks.connections import Endpoint
+from worker.ranks.connections import Endpoint, Mesh
 from worker.ranks.identity import Identity
-from worker.ranks.mesh import Mesh
 
 _MODULE = "benchmarks.exchange"
 _SIZES = (256, 2**16, 2**18, 2**20)  # bytes of a block

@@ -96,7 +96,6 @@ class ProblemCause:
         cause: `not_a_number`, `decimal_comma`, …
         title: Description of the cause.
         column: Name of the column, or None for rows or the header.
-        count: Number of problems.
         at_least: Whether there may be more problems, because reading stopped.
         lines: Lines of the first few problems, or rows of a Parquet file.
         texts: Distinct offending texts of the first few problems, shortened.

@@ -98,8 +98,6 @@ class _LoggedLines(io.TextIOBase):
 
     Args:
         original: The replaced stream.
-        logger: Logger of its lines.
-        level: Log level of its lines.
     """
 
     encoding = "utf-8"

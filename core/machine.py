@@ -20,7 +20,6 @@ class ControlGroups:
     path on the host, though only its last folder is mounted: missing folders are skipped.
 
     Attributes:
-        membership: The file with the groups of this process.
         root: Mount point of the groups.
     """
 

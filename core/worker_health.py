@@ -46,7 +46,6 @@ class WorkerHealthFile:
 
     Args:
         data_dir: The worker's data folder, which several machines may share.
-        lane: Lane of its jobs.
     """
 
     def __init__(self, data_dir: Path, lane: str) -> None:

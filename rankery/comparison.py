@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rankery.array_inputs import with_nan
 from rankery.client.display.card import Card, Displayable
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
 from rankery.client.views.results import pair_table
-from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import convert_invalid_input
-from rankery.masked_arrays import with_nan
+from rankery.errors import InvalidArgument, convert_invalid_input
 from rankery.metrics import Evaluation
 from rankery.query_groups import normalised_ids
 from rankery.server_package import require_server_package

@@ -1,6 +1,7 @@
 """Errors of the client and the command line."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -245,3 +246,21 @@ class ExperimentFailed(ResourceFailed):
     def __str__(self) -> str:
         """Return the reason of the failure as a sentence."""
         return self._sentence("experiment", self.experiment, "its running trainings are being stopped")
+
+
+_ARGUMENTS = {"label_map": "labels", "dataset_id": "data"}  # names in jobs, and names in the library
+
+
+@contextmanager
+def convert_invalid_input() -> Iterator[None]:
+    """Convert core errors in the block to `InvalidArgument`, with the argument names of the library."""
+    from core.errors import InvalidInput
+
+    try:
+        yield
+    except InvalidInput as invalid:
+        problems = [
+            (problem.pointer.lstrip("/").replace("/", "."), problem.detail) for problem in invalid.problems
+        ]
+        sentences = (f"{_ARGUMENTS.get(pointer, pointer)}: {detail}" for pointer, detail in problems)
+        raise InvalidArgument("; ".join(sentence.removeprefix(": ") for sentence in sentences)) from None

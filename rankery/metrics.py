@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from rankery.array_inputs import check_same_order, with_nan
 from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
-from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import convert_invalid_input
-from rankery.masked_arrays import with_nan
-from rankery.pandas_index import check_same_order
+from rankery.errors import InvalidArgument, convert_invalid_input
 from rankery.query_groups import QueryGroups, group_by_ids, normalised_ids
 from rankery.server_package import require_server_package
 

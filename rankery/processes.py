@@ -50,7 +50,7 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
     capture_output()
     _prepare_environment()
     require_key_beyond_loopback(host, data_dir)
-    from core.garbage_collection import garbage_collection_paused
+    from core.process_start import garbage_collection_paused
 
     with garbage_collection_paused():
         import uvicorn
@@ -123,11 +123,11 @@ def run_worker(
     require_server_package()
     capture_output()
     _prepare_environment(threads)
-    from core.garbage_collection import garbage_collection_paused
+    from core.process_start import garbage_collection_paused
 
     with garbage_collection_paused():
         from worker import run
-        from worker.process.logs import configure_logging
+        from worker.application import configure_logging
         from worker.settings import WorkerSettings
 
     options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
@@ -154,13 +154,13 @@ def run_rank_worker(
     _start_without_credentials(say)
     capture_output()
     _prepare_environment(threads)
-    from core.garbage_collection import garbage_collection_paused
+    from core.process_start import garbage_collection_paused
 
     with garbage_collection_paused():
         from core.machine import available_cpus
         from rankery.embedded.compilation_progress import compilation_progress
+        from worker.application import configure_logging
         from worker.dask.rank_worker import RankWorkerOptions, run_until_stopped
-        from worker.process.logs import configure_logging
         from worker.settings import WorkerSettings
 
     changed: dict[str, Any] = {} if scheduler is None else {"dask_scheduler": scheduler}
@@ -267,7 +267,7 @@ def _compile(parts: "Sequence[Part]", report: Callable[[int, int], None]) -> Non
 def _prepare_environment(threads: int | None = None) -> None:
     """Set the umask, and the variables that numba, OpenMP and Arrow read at import."""
     from core.machine import limit_threads
-    from core.unused_packages import leave_out_unused
+    from core.process_start import leave_out_unused
 
     os.umask(_PRIVATE_UMASK)
     leave_out_unused()

@@ -64,7 +64,7 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
     import numpy as np
     import pyarrow.compute as pc
 
-    from core.data.grouping import group_rows
+    from core.data.result import group_rows
 
     encoded: Any = pc.dictionary_encode(normalised_ids(argument, query_ids, n_documents, "query"))
     codes = encoded.indices.to_numpy()

@@ -10,7 +10,7 @@ _LATER = {
     *("alembic", "dask", "distributed", "jax", "matplotlib", "optuna", "pandas", "plotly", "polars"),
     *("pyarrow.dataset", "scipy.special", "scipy.stats", "sklearn"),
 }
-_WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); import worker.lanes"
+_WORKER = "import core.process_start as unused; unused.leave_out_unused(); import worker.lanes"
 
 
 @pytest.mark.long
@@ -44,7 +44,7 @@ def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[st
 def test_arrow_does_not_import_pandas() -> None:
     """Arrow's search for pandas is disabled, since the first array would import pandas."""
     program = (
-        "import sys; from core.unused_packages import leave_out_unused; leave_out_unused()\n"
+        "import sys; from core.process_start import leave_out_unused; leave_out_unused()\n"
         "import pyarrow; pyarrow.array([1.0]); pyarrow.table({'a': [1]})\n"
         "import lightgbm; print(lightgbm.compat.SKLEARN_INSTALLED, 'pandas' in sys.modules)"
     )

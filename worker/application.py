@@ -1,15 +1,18 @@
 """Configure the Celery application and its process signals."""
 
+import logging
 import os
 import socket
+import warnings
 from typing import Any
 
 import structlog
 from celery import Celery, signals
 from celery.apps.worker import Worker, install_worker_term_handler
+from celery.platforms import SecurityWarning
 
+from core.logs import install_handler
 from core.store import RUN_JOB, Store, queue_of
-from worker.process.logs import configure_logging
 from worker.process.messages import TRANSPORT
 from worker.process.pool import PoolProcess
 from worker.process.shutdown import StopFlag
@@ -130,3 +133,24 @@ def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, swe
     for signal, receiver in receivers:
         signal.disconnect(dispatch_uid="rankery")
         signal.connect(receiver, weak=False, dispatch_uid="rankery")
+
+
+def configure_logging(settings: WorkerSettings) -> None:
+    """Send every log record of this process and of those forked from it to stderr."""
+    logging.getLogger().handlers.clear()
+    install_handler(settings.log_level, settings.log_format)
+    # Celery warns root about pickle, which is never accepted here; containers do run as root.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    # These libraries log every step, task and message.
+    for name in (
+        "aiobotocore",
+        "alembic",
+        "botocore",
+        "celery.worker.strategy",
+        "celery.app.trace",
+        "httpx",
+        "httpx2",
+        "kombu",
+        "numba",
+    ):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -26,7 +26,6 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
     """Run a worker until SIGINT or SIGTERM; running jobs return to the queue.
 
     Args:
-        settings: Settings of the worker.
         lane: Lane to run in this process; None: all lanes, each in a separate process.
 
     Raises:

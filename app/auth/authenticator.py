@@ -1,15 +1,20 @@
-"""Identify callers by their credentials, and refuse to listen on a network without API keys."""
+"""Identify callers, also during long requests; require an API key before listening on a network."""
 
 import time
 from typing import Annotated
 
+from starlette.requests import Request
+
 from app.auth import refusals
-from app.auth.credentials import Credential
+from app.auth.credentials import Credential, credential_of
 from app.auth.key_cache import ApiKeyCache
 from app.auth.rate_limit import TokenBuckets
-from app.http.caller import Caller
+from app.auth.refusals import Refusal
+from app.auth.scopes import rule_of
+from app.http.caller import Caller, rate_limit_key
 from app.http.services import injected
 from app.http.thread_pools import LOOKUPS, UNKNOWN_CREDENTIALS
+from core.errors import StoreUnavailable
 from rankery.loopback import is_loopback
 
 _MINUTE_SECONDS = 60.0
@@ -78,3 +83,25 @@ async def require_key_beyond_loopback(host: str, authenticator: Authenticator) -
             f"without an API key the service listens on loopback only, not on {host};"
             " create one with `rankery keys create NAME --scope admin`"
         )
+
+
+async def is_still_authorized(request: Request, authenticator: Authenticator) -> bool:
+    """Return whether a long-lived request is still authorized.
+
+    The key of the request may have been revoked meanwhile. Without any key in the service, requests need
+    none, but a first key may have been created meanwhile. While the database does not answer, the request
+    stays authorized.
+    """
+    rule = rule_of(request.scope["path"])
+    needed = rule.scope(request.method) if rule else None
+    try:
+        if needed is None or not await authenticator.keys_exist():
+            return True
+        credential = credential_of(request)
+        if credential is None:
+            return False
+        return (await authenticator.identify(credential, rate_limit_key(request.scope))).may(needed)
+    except Refusal:
+        return False
+    except StoreUnavailable:
+        return True

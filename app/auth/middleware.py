@@ -10,8 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.auth import refusals
 from app.auth.authenticator import Authenticator
-from app.auth.credentials import credential_of
-from app.auth.origins import Hosts, is_foreign
+from app.auth.credentials import Hosts, credential_of, is_foreign
 from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
 from app.http.caller import ANONYMOUS, OWNER, Caller, caller_in, rate_limit_key, set_caller

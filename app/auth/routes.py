@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.auth.authenticator import UseAuthenticator
 from app.auth.schemas import AuditPage, Key, KeyPage, KeyRequest, NewKey
 from app.http.caller import UseCaller
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
@@ -18,7 +18,7 @@ from core.errors import InvalidInput
 audit_router = Router(prefix="/v1/audit", tags=["keys"], route_class=JsonRoute)
 
 
-@audit_router.get("", summary="List the audit log", responses={**NOT_MODIFIED, **problems(422)})
+@audit_router.get("", summary="List the audit log", responses=etag_responses(422))
 def list_audit(
     services: UseServices,
     key_id: Annotated[
@@ -57,9 +57,7 @@ _EXAMPLES: Any = {
 }
 
 
-@keys_router.post(
-    "", summary="Create a key", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS)
-)
+@keys_router.post("", summary="Create a key", status_code=HTTPStatus.CREATED, responses=body_problems())
 def create_key(
     body: Annotated[KeyRequest, Body(openapi_examples=_EXAMPLES)],
     services: UseServices,
@@ -81,7 +79,7 @@ def create_key(
     return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
 
 
-@keys_router.get("", summary="List keys", responses={**NOT_MODIFIED, **problems(422)})
+@keys_router.get("", summary="List keys", responses=etag_responses(422))
 def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> KeyPage:
     """List API keys, newest first, expired and revoked ones included."""
     with services.store.read() as tx:

@@ -3,31 +3,26 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
 from app.http.labels import ProjectName
-from app.http.schemas import PageModel, RequestModel, ResponseModel, VisibleText, distinct, rfc3339
+from app.http.schemas import PageModel, RequestModel, ResponseModel, VisibleText, distinct, example, rfc3339
 
 
 class AuditEntry(ResponseModel):
     """An audited request and its outcome."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "aud_01k9x2m4q7c8v5n3b6r1",
-                    "at": "2026-01-05T09:30:00Z",
-                    "key_id": "key_01k9x2m4q7c8v5n3b6r1",
-                    "method": "POST",
-                    "path": "/v1/jobs",
-                    "status": 202,
-                    "request_id": "6f1c2a9e5b7d4c3a8e0f1d2c3b4a5968",
-                    "address": "192.0.2.7",
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "aud_01k9x2m4q7c8v5n3b6r1",
+            "at": "2026-01-05T09:30:00Z",
+            "key_id": "key_01k9x2m4q7c8v5n3b6r1",
+            "method": "POST",
+            "path": "/v1/jobs",
+            "status": 202,
+            "request_id": "6f1c2a9e5b7d4c3a8e0f1d2c3b4a5968",
+            "address": "192.0.2.7",
+        }
     )
 
     id: str
@@ -109,7 +104,7 @@ class KeyRequest(RequestModel):
 class Key(ResponseModel):
     """An API key without its secret."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_KEY_EXAMPLE]})
+    model_config = example(_KEY_EXAMPLE)
 
     id: str
     name: str
@@ -130,12 +125,7 @@ class Key(ResponseModel):
 class NewKey(Key):
     """A new API key with its secret, which is shown only once."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [{**_KEY_EXAMPLE, "secret": "rk_Jx3aQ0vXq2mYpB7cTn5sKd8wEzRfGhLuA1iOy4VbC6M"}]
-        },
-    )
+    model_config = example({**_KEY_EXAMPLE, "secret": "rk_Jx3aQ0vXq2mYpB7cTn5sKd8wEzRfGhLuA1iOy4VbC6M"})
 
     secret: str = Field(
         description="Secret to send as `Authorization: Bearer …`; the service does not store it"

@@ -39,7 +39,6 @@ class Rule:
     """The scopes that some paths need.
 
     Attributes:
-        paths: Patterns of the paths.
         reading: Scope that GET and the other safe methods need; None for a public path.
         writing: Scope that all other methods need.
         shows_all_projects: Whether the paths show data of all projects; keys bound to projects are refused.

@@ -7,7 +7,7 @@ from fastapi import Body, Query
 from app.clicks.schemas import ClickLog, ClickLogChanges, ClickLogPage
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DisplayName
 from app.http.services import UseServices
@@ -23,7 +23,7 @@ _CHANGE_EXAMPLES: Any = {
 _Listing = Annotated[ListQuery, list_query(ClickLog, ClickLogs.columns)]
 
 
-@router.get("", summary="List click logs", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List click logs", responses=etag_responses(422))
 def list_click_logs(
     services: UseServices,
     listing: _Listing,
@@ -39,16 +39,14 @@ def list_click_logs(
     return listing.page(ClickLogPage, items, page.next_cursor)
 
 
-@router.get("/{log_id}", summary="Show a click log", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{log_id}", summary="Show a click log", responses=etag_responses(404))
 def get_click_log(log_id: str, services: UseServices) -> ClickLog:
     """Show a click log with its statistics and findings, or with its problem."""
     with services.store.read() as tx:
         return ClickLog.model_validate(tx.click_logs.get(log_id))
 
 
-@router.patch(
-    "/{log_id}", summary="Rename a click log or move it to a project", responses=problems(404, *BODY_PROBLEMS)
-)
+@router.patch("/{log_id}", summary="Rename a click log or move it to a project", responses=body_problems(404))
 def change_click_log(
     log_id: str,
     body: Annotated[ClickLogChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.datasets.schemas import CredentialsName, Finding, SourceUrl
 from app.http.labels import NewProject, ProjectName, ShownProject
@@ -14,10 +14,11 @@ from app.http.schemas import (
     PageModel,
     RequestModel,
     ResponseModel,
+    example,
 )
 from app.uploads.source_urls import UPLOAD_PREFIX
 from core.clicks.reading.options import ROLES, ClickLogFormat, log_options
-from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
+from core.data.folders import MAX_FILES, MAX_PATTERN_LENGTH
 from core.store.repositories.datasets import DataStatus
 
 _LOG: dict[str, Any] = {
@@ -40,7 +41,7 @@ _LOG: dict[str, Any] = {
 class ClickLog(ResponseModel):
     """A click log: ranked lists that users saw, and their clicks."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_LOG]})
+    model_config = example(_LOG)
 
     id: str
     name: str

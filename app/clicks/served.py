@@ -12,7 +12,7 @@ from app.clicks.uploads import accepted_log
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import NewProject
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import DisplayName, Id, ModelReference, Moment, RequestModel
 from app.http.services import UseServices
@@ -86,7 +86,7 @@ router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
     summary="Create a click log from served rankings",
     status_code=ACCEPTED,
     response_model=ClickLog,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def make_served_log(
     body: Annotated[ServedLogRequest, Body(openapi_examples=_EXAMPLES)],
@@ -122,7 +122,7 @@ def make_served_log(
     summary="Create a click log from interleaved lists",
     status_code=ACCEPTED,
     response_model=ClickLog,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def make_interleaved_log(
     body: Annotated[InterleavedLogRequest, Body(openapi_examples=_INTERLEAVED_EXAMPLES)],

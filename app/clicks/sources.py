@@ -6,19 +6,12 @@ from typing import Annotated
 from fastapi import Body
 from starlette.responses import Response
 
+from app.clicks import uploads
 from app.clicks.schemas import AddressLogRequest, ClickLog
-from app.clicks.uploads import (
-    URL_EXAMPLES,
-    LogUpload,
-    accepted_log,
-    queue_reading,
-    register_log,
-    upload_keys,
-)
 from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, Router
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
@@ -37,10 +30,10 @@ router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRo
     summary="Import a click log",
     status_code=ACCEPTED,
     response_model=ClickLog,
-    responses=problems(409, 507, *BODY_PROBLEMS),
+    responses=body_problems(409, 507),
 )
 def import_click_log(
-    body: Annotated[AddressLogRequest, Body(openapi_examples=URL_EXAMPLES)],
+    body: Annotated[AddressLogRequest, Body(openapi_examples=uploads.URL_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -69,8 +62,8 @@ def import_click_log(
             key_id=caller.key_id,
             project=body.project,
         )
-        job = queue_reading(tx, log, caller.key_id, remaining_bytes)
-        created = idempotency.keep(tx, accepted_log(log))
+        job = uploads.queue_reading(tx, log, caller.key_id, remaining_bytes)
+        created = idempotency.keep(tx, uploads.accepted_log(log))
     services.submitted(job)
     return created
 
@@ -88,8 +81,10 @@ def _create_from_upload(
     log_id = new_id("clk_")
     fields = body.model_dump(include={"name", "format", "project"}, exclude_none=True)
     fields |= {name: json.dumps(value) for name, value in body.options().items()}
-    with FormReceiver(services, key_id, upload_keys(log_id), services.settings.max_upload_bytes) as receiver:
+    with FormReceiver(
+        services, key_id, uploads.upload_keys(log_id), services.settings.max_upload_bytes
+    ) as receiver:
         receiver.add_upload(FILE, reference[1], "/source")
         receiver.copy_uploads()
-        requested = LogUpload.of(ReceivedForm(receiver.files(), fields))
-    return register_log(services, key_id, idempotency, requested, log_id)
+        requested = uploads.LogUpload.of(ReceivedForm(receiver.files(), fields))
+    return uploads.register_log(services, key_id, idempotency, requested, log_id)

@@ -108,7 +108,6 @@ class LogUpload:
     Attributes:
         received: Its files and fields.
         options: Reading options as JSON, without the format.
-        format: The requested format.
     """
 
     received: ReceivedForm
@@ -172,7 +171,6 @@ def queue_reading(tx: Transaction, log: ClickLog, key_id: str | None, max_bytes:
 
     Args:
         tx: The transaction that recorded the log.
-        log: The log.
         key_id: API key of the request, or None.
         max_bytes: Largest number of bytes to download, None for no limit.
     """

@@ -1,15 +1,18 @@
-"""Pages of the dashboard: templates whose scripts fetch their content from `/v1`."""
+"""Pages of the dashboard, also for unknown URLs: templates whose scripts fetch their content from `/v1`."""
 
+import json
 from http import HTTPStatus
 
 from fastapi.responses import HTMLResponse
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
-from app.dashboard.assets import templates
+from app.auth.middleware import expects_page
+from app.dashboard.assets import files_url, modules_of, templates
 from app.dashboard.pages import GUIDE_PAGES, PAGES, SECTIONS, Page
-from app.dashboard.versioned_files import files_url, modules_of
 from app.http.caller import SCORE, WRITE, caller_in
+from app.http.middleware import HttpMiddleware
 from app.http.route import Router
 
 router = Router(include_in_schema=False, default_response_class=HTMLResponse)
@@ -48,7 +51,6 @@ def page_response(
     """Return a page whose script fetches its content.
 
     Args:
-        request: The request for the page.
         name: Name of its template and its script.
         title: Title of the window.
         list_page: Name of the list that the page belongs to, None for a list itself.
@@ -76,3 +78,45 @@ def page_response(
         status_code=status,
         headers={"cache-control": "no-cache"},
     )
+
+
+TITLE = "Page not found"
+
+
+class NotFoundPages(HttpMiddleware):
+    """ASGI middleware that returns a page instead of a 404 response to browsers that expect a page.
+
+    Other clients get the JSON problem.
+    """
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        request = Request(scope)
+        if not expects_page(request):
+            await self.app(scope, receive, send)
+            return
+        is_missing = page_sent = False
+
+        async def send_page(message: Message) -> None:
+            nonlocal is_missing, page_sent
+            if message["type"] == "http.response.start":
+                is_missing = message["status"] == HTTPStatus.NOT_FOUND
+            if not is_missing:
+                await send(message)
+            elif message["type"] == "http.response.body" and not page_sent:
+                page_sent = True
+                detail = _detail(message.get("body", b""))
+                status = HTTPStatus.NOT_FOUND
+                answer = page_response(request, "not_found", TITLE, status=status, detail=detail)
+                await answer(scope, receive, send)
+
+        await self.app(scope, receive, send_page)
+
+
+def _detail(body: bytes) -> str | None:
+    """Return the detail of a JSON problem as a sentence without backticks, None for other bodies."""
+    try:
+        detail = str(json.loads(body)["detail"]).replace("`", "")
+    except (ValueError, TypeError, KeyError):
+        return None
+    return f"{detail[:1].upper()}{detail[1:].removesuffix('.')}."

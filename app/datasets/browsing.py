@@ -1,37 +1,29 @@
-"""Read queries and features of a stored dataset without loading all of it, and recognise public corpora."""
+"""Read queries, features and texts of a stored dataset in parts; recognise public corpora."""
 
 import functools
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from app.datasets.browsing_schemas import (
-    Corpus,
-    FeatureProfiles,
-    JudgedDocument,
-    JudgedQuery,
-    QueryEntry,
-    QueryPage,
-    Value,
-)
+from app.datasets import browsing_schemas
 from app.http.parquet_pages import row_cursor
 from core.data import RankingDataset
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, TEXT_ROLES
-from core.data.parquet import read_judgments, read_rows
+from core.data.parquet import read_document_texts, read_judgments, read_rows
 from core.data.query_index import QueryEntry as IndexedQuery
 from core.data.query_index import QueryIndex
 from core.data.trec import write_qrels
 from core.doctor.corpora import Counts, recognise
-from core.errors import NotFound, WrongState
+from core.errors import ArtifactDamaged, NotFound, WrongState
 from core.store import Dataset, Store, Transaction
 from core.store.artifacts.keys import features_key, queries_key
 
 
-def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
+def corpus_of(tx: Transaction, dataset_id: str) -> browsing_schemas.Corpus:
     """Compare a dataset's counts, or those of all parts of its upload if ready, with published counts.
 
     Raises:
@@ -43,7 +35,9 @@ def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
         raise WrongState(
             "dataset", dataset_id, dataset.status, "its counts are available after it has been read"
         )
-    return Corpus.model_validate(recognise(_counts_by_part(tx, dataset), dataset.source.get("folder")))
+    return browsing_schemas.Corpus.model_validate(
+        recognise(_counts_by_part(tx, dataset), dataset.source.get("folder"))
+    )
 
 
 def _counts_by_part(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:
@@ -85,7 +79,7 @@ class DatasetFiles:
         self._store = store
         self.data_key = _data_key(self._dataset)
 
-    def queries(self, prefix: str | None, cursor: str | None, limit: int) -> QueryPage:
+    def queries(self, prefix: str | None, cursor: str | None, limit: int) -> browsing_schemas.QueryPage:
         """Return a page of queries in the dataset's order; with `prefix`, only of ids that start with it.
 
         Raises:
@@ -97,12 +91,12 @@ class DatasetFiles:
         first = row_cursor(cursor, len(index))
         entries = index.entries(first, limit)
         stop = first + len(entries)
-        return QueryPage(
+        return browsing_schemas.QueryPage(
             items=[_entry(entry) for entry in entries],
             next_cursor=str(stop) if stop < len(index) else None,
         )
 
-    def query(self, query_id: str, offset: int, limit: int) -> JudgedQuery:
+    def query(self, query_id: str, offset: int, limit: int) -> browsing_schemas.JudgedQuery:
         """Read up to `limit` documents of one query, but at most `MAX_CELLS` feature values.
 
         Raises:
@@ -116,7 +110,7 @@ class DatasetFiles:
         # Read at least the first row, for the weight of the query and the names of the features.
         rows = read_rows_of(self._store, self.data_key, min(first, stop_row - 1), stop_row)
         skipped = rows.n_documents - (stop_row - first)
-        return JudgedQuery(
+        return browsing_schemas.JudgedQuery(
             query_id=query_id,
             weight=None if rows.query_weights is None else float(rows.query_weights[0]),
             query_text=entry.columns.get(QUERY_TEXT) or None,
@@ -138,11 +132,11 @@ class DatasetFiles:
         stop_row = max((end for end in ends if end <= limit), default=limit)
         return read_rows_of(self._store, self.data_key, 0, stop_row)
 
-    def features(self) -> FeatureProfiles:
+    def features(self) -> browsing_schemas.FeatureProfiles:
         """Read the profile of each feature."""
         with self._store.verified.open(features_key(self.data_key)) as file:
             profiles = json.load(file)
-        return FeatureProfiles(items=profiles)
+        return browsing_schemas.FeatureProfiles(items=profiles)
 
     def open(self) -> BinaryIO:
         """Verify and open the stored Parquet file; the caller closes it."""
@@ -179,8 +173,8 @@ def _data_key(dataset: Dataset) -> str:
     return dataset.data_key
 
 
-def _entry(entry: IndexedQuery) -> QueryEntry:
-    return QueryEntry.model_validate(
+def _entry(entry: IndexedQuery) -> browsing_schemas.QueryEntry:
+    return browsing_schemas.QueryEntry.model_validate(
         {
             **asdict(entry),
             "query_text": entry.columns.get(QUERY_TEXT) or None,
@@ -193,9 +187,9 @@ def _other_columns(columns: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in columns.items() if name not in TEXT_ROLES}
 
 
-def _document(rows: RankingDataset, row: int) -> JudgedDocument:
+def _document(rows: RankingDataset, row: int) -> browsing_schemas.JudgedDocument:
     columns = {name: column[row] for name, column in rows.document_columns.items() if column[row]}
-    return JudgedDocument(
+    return browsing_schemas.JudgedDocument(
         document_id=rows.document_ids[row],
         label=_number(rows.labels[row]),
         weight=None if rows.document_weights is None else float(rows.document_weights[row]),
@@ -216,7 +210,7 @@ def _categories(rows: RankingDataset) -> dict[str, dict[str, str]]:
     return texts
 
 
-def _number(value: Any) -> Value:
+def _number(value: Any) -> browsing_schemas.Value:
     """Convert a float32 for JSON: 0.1 rather than 0.10000000149011612, None for NaN, text for infinities."""
     number = float(str(value))
     if math.isnan(number):
@@ -224,3 +218,65 @@ def _number(value: Any) -> Value:
     if math.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
     return number
+
+
+@dataclass(frozen=True)
+class DocumentTexts:
+    """Title and URL of a document.
+
+    Attributes:
+        document_title: None if the document has none.
+        document_url: None if the document has none.
+    """
+
+    document_title: str | None = None
+    document_url: str | None = None
+
+
+NO_TEXTS = DocumentTexts()
+
+
+class DatasetTexts:
+    """The texts of a stored dataset; empty if it is deleted or damaged, so that its results stay readable."""
+
+    def __init__(self, store: Store, dataset_id: str) -> None:
+        self._store = store
+        try:
+            with store.read() as tx:
+                dataset = tx.datasets.get(dataset_id)
+        except NotFound:
+            self._data_key, self._roles = None, frozenset[str]()
+            return
+        self._data_key = dataset.data_key
+        self._roles = frozenset((dataset.statistics or {}).get("texts", ()))
+
+    def of_queries(self, query_ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of queries by query id; queries without a text are left out."""
+        if self._data_key is None or QUERY_TEXT not in self._roles:
+            return {}
+        try:
+            return query_index(self._store, self._data_key).texts(query_ids)
+        except (ArtifactDamaged, NotFound):
+            return {}
+
+    def of_documents(self, query_ids: Sequence[str]) -> dict[str, dict[str, DocumentTexts]]:
+        """Return titles and URLs of documents by query id and document id."""
+        roles = self._roles & {DOCUMENT_TITLE, DOCUMENT_URL}
+        if self._data_key is None or not roles:
+            return {}
+        try:
+            entries = query_index(self._store, self._data_key).among(query_ids)
+            spans = [(entry.first_row, entry.first_row + entry.documents) for entry in entries]
+            with self._store.verified.open(self._data_key) as file:
+                tables = read_document_texts(file, spans, roles)
+        except (ArtifactDamaged, NotFound):
+            return {}
+        return {
+            entry.query_id: {
+                row["document_id"]: DocumentTexts(
+                    row.get(DOCUMENT_TITLE) or None, row.get(DOCUMENT_URL) or None
+                )
+                for row in table.to_pylist()
+            }
+            for entry, table in zip(entries, tables, strict=True)
+        }

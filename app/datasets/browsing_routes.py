@@ -8,7 +8,7 @@ from starlette.responses import Response
 from app.datasets.browsing import DatasetFiles, corpus_of
 from app.datasets.browsing_schemas import Corpus, FeatureProfiles, JudgedQuery, QueryPage
 from app.http.admission.expensive_reads import Download
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses, problems
 from app.http.route import QUERY_ID, JsonRoute, Router, any_text
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
@@ -23,19 +23,13 @@ _QRELS_RESPONSE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(
-    "/{dataset_id}/features", summary="Show the features", responses={**NOT_MODIFIED, **problems(404, 409)}
-)
+@router.get("/{dataset_id}/features", summary="Show the features", responses=etag_responses(404, 409))
 def get_features(dataset_id: str, services: UseServices) -> FeatureProfiles:
     """Show each feature's range, missing values, and how well it ranks alone."""
     return DatasetFiles(services.store, dataset_id).features()
 
 
-@router.get(
-    "/{dataset_id}/corpus",
-    summary="Recognise a public corpus",
-    responses={**NOT_MODIFIED, **problems(404, 409)},
-)
+@router.get("/{dataset_id}/corpus", summary="Recognise a public corpus", responses=etag_responses(404, 409))
 def get_corpus(dataset_id: str, services: UseServices) -> Corpus:
     """Compare the counts of a dataset with the published counts of public corpora.
 
@@ -45,9 +39,7 @@ def get_corpus(dataset_id: str, services: UseServices) -> Corpus:
         return corpus_of(tx, dataset_id)
 
 
-@router.get(
-    "/{dataset_id}/queries", summary="List the queries", responses={**NOT_MODIFIED, **problems(404, 409, 422)}
-)
+@router.get("/{dataset_id}/queries", summary="List the queries", responses=etag_responses(404, 409, 422))
 def list_queries(
     dataset_id: str,
     services: UseServices,
@@ -64,7 +56,7 @@ def list_queries(
 @router.get(
     "/{dataset_id}/queries/" + any_text(QUERY_ID),
     summary="Show a query's documents",
-    responses={**NOT_MODIFIED, **problems(404, 409, 422)},
+    responses=etag_responses(404, 409, 422),
 )
 def get_query(
     dataset_id: str,

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.datasets.schemas import PartName
-from app.http.schemas import PageModel, ResponseModel, optional_text
+from app.http.schemas import PageModel, ResponseModel, example, optional_text
 
 Value = float | Literal["Infinity", "-Infinity"] | None
 
@@ -42,20 +42,15 @@ class FeatureProfiles(ResponseModel):
 class Corpus(ResponseModel):
     """The public corpus that a dataset is recognised as, by comparison with published counts."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "corpus": "MSLR-WEB30K",
-                    "fold": 1,
-                    "part": None,
-                    "as_printed": True,
-                    "sentence": "This is MSLR-WEB30K Fold1 as printed (Wang et al. 2018, table 1).",
-                    "sources": ["Wang et al. 2018, table 1"],
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "corpus": "MSLR-WEB30K",
+            "fold": 1,
+            "part": None,
+            "as_printed": True,
+            "sentence": "This is MSLR-WEB30K Fold1 as printed (Wang et al. 2018, table 1).",
+            "sources": ["Wang et al. 2018, table 1"],
+        }
     )
 
     corpus: str | None = Field(description="Name of the corpus; null if the counts match no known corpus")

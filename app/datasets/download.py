@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from app.datasets.browsing import DatasetFiles
 from app.http.admission.expensive_reads import Download
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.ranges import RANGE_PARAMETERS, RangedFile, select
 from app.http.route import JsonRoute, Router
 from app.http.services import UseServices
@@ -43,7 +43,7 @@ Format = Annotated[
     "/{dataset_id}/download",
     summary="Download a dataset",
     response_class=Response,
-    responses={**_RESPONSES, **NOT_MODIFIED, **problems(404, 409, 416, 422)},
+    responses={**_RESPONSES, **etag_responses(404, 409, 416, 422)},
     openapi_extra={"parameters": RANGE_PARAMETERS},
 )
 def download_dataset(

@@ -51,7 +51,6 @@ class DatasetFits:
     """Models and rankings to check against datasets.
 
     Args:
-        store: Store of the model files.
         tx: Transaction to read models and rankings.
         references: References of models and ids of rankings, at least one.
 
@@ -92,7 +91,6 @@ class DatasetFits:
         """Check whether all models and rankings can be measured on a dataset.
 
         Args:
-            dataset: The dataset.
             feature_names: Names of its features, None if the dataset's row does not store them.
         """
         absent: tuple[str, ...] = ()

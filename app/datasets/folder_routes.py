@@ -11,7 +11,7 @@ from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses
 from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import UseServices
@@ -57,7 +57,7 @@ class DataFolder(ResponseModel):
     folders: list[str] = Field(description="Names of the subfolders", examples=[["Fold1", "Fold2"]])
 
 
-@router.get("/folders", summary="Show a folder", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("/folders", summary="Show a folder", responses=etag_responses(422))
 def get_folder(
     services: UseServices,
     folder: Annotated[
@@ -84,7 +84,7 @@ def get_folder(
     summary="Read a folder",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(409, *BODY_PROBLEMS),
+    responses=body_problems(409),
 )
 def create_folder_datasets(
     body: Annotated[FolderDatasetRequest, Body(openapi_examples=_FOLDER_EXAMPLES)],

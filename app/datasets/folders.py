@@ -4,21 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from app.datasets import schemas
 from app.datasets.ingestion import queue_ingestion
-from app.datasets.schemas import (
-    MAX_BASE_NAME_LENGTH,
-    OPTION_NAMES,
-    ColumnRoles,
-    FeatureNames,
-    PartName,
-    RepeatedFeatures,
-    checked_name,
-)
 from app.http.labels import NewProject
 from app.http.schemas import DisplayName, RequestModel
 from app.settings import ApiSettings
-from core.data.file_patterns import MAX_PATTERN_LENGTH
-from core.data.folders import MAX_FOLDER_LENGTH, DataRoots, JudgedFolder
+from core.data.folders import MAX_FOLDER_LENGTH, MAX_PATTERN_LENGTH, DataRoots, JudgedFolder
 from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset, Job, Transaction, new_id
@@ -37,7 +28,7 @@ class FolderDatasetRequest(RequestModel):
         " `files` also `s3://bucket/prefix`",
         examples=["MSLR-WEB30K/Fold1"],
     )
-    part: PartName | None = Field(
+    part: schemas.PartName | None = Field(
         None, description="Create a dataset of this part only; of all parts by default"
     )
     name: DisplayName | None = Field(
@@ -62,9 +53,9 @@ class FolderDatasetRequest(RequestModel):
         None,
         description="Non-contiguous rows of a query in `files`: `regroup` groups them, `error` refuses them",
     )
-    repeated_features: RepeatedFeatures = None
-    columns: ColumnRoles = None
-    feature_names: FeatureNames = None
+    repeated_features: schemas.RepeatedFeatures = None
+    columns: schemas.ColumnRoles = None
+    feature_names: schemas.FeatureNames = None
 
     def options(self) -> dict[str, Any]:
         """Return the reading options as JSON, without the format.
@@ -72,7 +63,7 @@ class FolderDatasetRequest(RequestModel):
         Raises:
             InvalidInput: The options contradict each other, or are given without `files`.
         """
-        options = self.model_dump(include=set(OPTION_NAMES), exclude_none=True)
+        options = self.model_dump(include=set(schemas.OPTION_NAMES), exclude_none=True)
         if self.files is None:
             without_files = [*options, *(["format"] if self.format is not None else [])]
             problems = [
@@ -159,7 +150,7 @@ class FolderDatasets:
         if self._name is not None and len(self.parts) == 1:
             return self._name
         base_name = self._name or self._folder.folder.removeprefix(".")
-        return checked_name(f"{base_name[-MAX_BASE_NAME_LENGTH:]} {part}".strip())
+        return schemas.checked_name(f"{base_name[-schemas.MAX_BASE_NAME_LENGTH :]} {part}".strip())
 
 
 class JoinedFiles:
@@ -200,7 +191,7 @@ class JoinedFiles:
         if self._options:
             source["options"] = self._options
         base_name = f"{files.folder.removeprefix('.')}/{request.files}".lstrip("/")
-        name = request.name or checked_name(base_name[-MAX_BASE_NAME_LENGTH:])
+        name = request.name or schemas.checked_name(base_name[-schemas.MAX_BASE_NAME_LENGTH :])
         size_bytes, project = files.size_bytes, request.project
         return [tx.datasets.add(name, source, size_bytes=size_bytes, key_id=key_id, project=project)]
 

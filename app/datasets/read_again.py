@@ -11,7 +11,7 @@ from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import RequestModel
 from app.http.services import UseServices
@@ -46,7 +46,7 @@ class ReadAgainRequest(RequestModel):
     summary="Read an invalid dataset again",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def read_again(
     dataset_id: str,

@@ -13,7 +13,7 @@ from app.datasets.schemas import (
 )
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, list_query, selected
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DisplayName, ModelReference
 from app.http.services import UseServices
@@ -31,7 +31,7 @@ _CHANGE_EXAMPLES: Any = {
 _Listing = Annotated[ListQuery, list_query(Dataset, Datasets.columns)]
 
 
-@router.get("", summary="List datasets", responses={**NOT_MODIFIED, **problems(404, 422)})
+@router.get("", summary="List datasets", responses=etag_responses(404, 422))
 def list_datasets(
     services: UseServices,
     listing: _Listing,
@@ -78,7 +78,7 @@ def list_datasets(
     return SelectedDatasets(**dict(chosen), default_id=shown.default_id)
 
 
-@router.get("/{dataset_id}", summary="Show a dataset", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{dataset_id}", summary="Show a dataset", responses=etag_responses(404))
 def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
     """Show a dataset with its statistics, or with its problem."""
     with services.store.read() as tx:
@@ -86,7 +86,7 @@ def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
     return Dataset.model_validate(dataset)
 
 
-@router.patch("/{dataset_id}", summary="Label a dataset", responses=problems(404, *BODY_PROBLEMS))
+@router.patch("/{dataset_id}", summary="Label a dataset", responses=body_problems(404))
 def change_dataset(
     dataset_id: str,
     body: Annotated[DatasetChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from app.http.labels import ProjectName, ShownProject
 from app.http.lists import SelectedFields
@@ -15,6 +15,7 @@ from app.http.schemas import (
     PageModel,
     RequestModel,
     ResponseModel,
+    example,
 )
 from core.store.repositories.datasets import DataStatus
 from core.store.sources.credentials import NAME_PATTERN
@@ -73,7 +74,7 @@ DatasetName = Annotated[
 class Finding(ResponseModel):
     """One finding about a dataset, a pair of datasets, or a training."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     code: str = Field(description="Stable identifier of the kind of finding")
     severity: Literal["error", "warning", "info"] = Field(
@@ -125,30 +126,25 @@ class DatasetFit(ResponseModel):
 class Dataset(ResponseModel):
     """A judged dataset: queries, their documents, features and labels."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "ds_01k9x2m4q7c8v5n3b6r1",
-                    "name": "web30k fold 1",
-                    "status": "ready",
-                    "source": {"kind": "upload", "filename": "train.txt.gz", "format": "letor"},
-                    "job_id": "job_01k9x2m4q7c8v5n3b6r2",
-                    "size_bytes": 123_456_789,
-                    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                    "digest": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
-                    "parts": None,
-                    "statistics": {"queries": 18_919, "documents": 2_270_296, "features": 136},
-                    "findings": [],
-                    "problem": None,
-                    "project": "web",
-                    "created_at": "2026-01-05T09:30:00Z",
-                    "updated_at": "2026-01-05T09:30:41Z",
-                    "fit": None,
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "name": "web30k fold 1",
+            "status": "ready",
+            "source": {"kind": "upload", "filename": "train.txt.gz", "format": "letor"},
+            "job_id": "job_01k9x2m4q7c8v5n3b6r2",
+            "size_bytes": 123_456_789,
+            "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "digest": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
+            "parts": None,
+            "statistics": {"queries": 18_919, "documents": 2_270_296, "features": 136},
+            "findings": [],
+            "problem": None,
+            "project": "web",
+            "created_at": "2026-01-05T09:30:00Z",
+            "updated_at": "2026-01-05T09:30:41Z",
+            "fit": None,
+        }
     )
 
     id: str

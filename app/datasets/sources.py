@@ -8,20 +8,8 @@ from fastapi import Body
 from pydantic import Field
 from starlette.responses import Response
 
+from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import (
-    MAX_BASE_NAME_LENGTH,
-    OPTION_NAMES,
-    SPLIT_QUERIES,
-    ColumnRoles,
-    CredentialsName,
-    Dataset,
-    FeatureNames,
-    PartName,
-    RepeatedFeatures,
-    SourceUrl,
-    checked_name,
-)
 from app.datasets.uploads import (
     IMPORT_EXAMPLES,
     DatasetUpload,
@@ -32,22 +20,21 @@ from app.datasets.uploads import (
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.labels import NewProject
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, Router
 from app.http.schemas import DisplayName, RequestModel
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
 from app.uploads.multipart import UPLOAD_REFERENCE
 from app.uploads.source_urls import UPLOAD_PREFIX, JsonBodyRoute, NamedUpload, requested_urls
-from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
-from core.data.folders import PARTS
+from core.data.folders import MAX_FILES, MAX_PATTERN_LENGTH, PARTS
 from core.data.options import DatasetFormat, reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
 from core.store.sources.source_urls import AllowedUrls
 
-_UrlTexts = SourceUrl | Annotated[list[SourceUrl], Field(min_length=1, max_length=MAX_FILES)]
+_UrlTexts = schemas.SourceUrl | Annotated[list[schemas.SourceUrl], Field(min_length=1, max_length=MAX_FILES)]
 
 
 class AddressDatasetRequest(RequestModel):
@@ -63,7 +50,7 @@ class AddressDatasetRequest(RequestModel):
         " one dataset",
         examples=["s3://clicks/2026/train.parquet"],
     )
-    parts: dict[PartName, _UrlTexts] | None = Field(
+    parts: dict[schemas.PartName, _UrlTexts] | None = Field(
         None,
         min_length=1,
         description="URLs by part, instead of `source`; each part becomes a dataset",
@@ -82,11 +69,13 @@ class AddressDatasetRequest(RequestModel):
         " dataset's part is appended",
     )
     format: DatasetFormat = Field("auto", description="`auto` detects it")
-    non_contiguous_queries: Literal["regroup", "error"] | None = Field(None, description=SPLIT_QUERIES)
-    repeated_features: RepeatedFeatures = None
-    columns: ColumnRoles = None
-    feature_names: FeatureNames = None
-    credentials: CredentialsName = None
+    non_contiguous_queries: Literal["regroup", "error"] | None = Field(
+        None, description=schemas.SPLIT_QUERIES
+    )
+    repeated_features: schemas.RepeatedFeatures = None
+    columns: schemas.ColumnRoles = None
+    feature_names: schemas.FeatureNames = None
+    credentials: schemas.CredentialsName = None
     project: NewProject = None
 
     def options(self) -> dict[str, Any]:
@@ -95,7 +84,7 @@ class AddressDatasetRequest(RequestModel):
         Raises:
             InvalidInput: The options contradict each other.
         """
-        options = self.model_dump(include=set(OPTION_NAMES), exclude_none=True)
+        options = self.model_dump(include=set(schemas.OPTION_NAMES), exclude_none=True)
         reading_options(options)
         return options
 
@@ -146,7 +135,6 @@ class RequestedSources:
     """The checked URLs of a request, by the part that becomes a dataset.
 
     Args:
-        request: The request.
         prefixes: Prefixes of the URLs that may be read.
 
     Raises:
@@ -199,9 +187,9 @@ class RequestedSources:
 
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
-        default_name = (f"{first}/{files}" if files else first)[-MAX_BASE_NAME_LENGTH:]
+        default_name = (f"{first}/{files}" if files else first)[-schemas.MAX_BASE_NAME_LENGTH :]
         base_name = self._request.name or default_name
-        return checked_name(base_name if part is None else f"{base_name} {part}")
+        return schemas.checked_name(base_name if part is None else f"{base_name} {part}")
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.
@@ -212,8 +200,8 @@ router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonBodyRo
     "",
     summary="Import a dataset",
     status_code=ACCEPTED,
-    response_model=Dataset,
-    responses=problems(409, 507, *BODY_PROBLEMS),
+    response_model=schemas.Dataset,
+    responses=body_problems(409, 507),
 )
 def import_datasets(
     body: Annotated[AddressDatasetRequest, Body(openapi_examples=IMPORT_EXAMPLES)],

@@ -12,7 +12,7 @@ from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import NewProject
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import DisplayName, RequestModel
 from app.http.services import UseServices
@@ -147,7 +147,7 @@ _SYNTHETIC_EXAMPLES: Any = {
     summary="Make a synthetic dataset",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(409, *BODY_PROBLEMS),
+    responses=body_problems(409),
 )
 def create_synthetic_dataset(
     body: Annotated[SyntheticDatasetRequest, Body(openapi_examples=_SYNTHETIC_EXAMPLES)],

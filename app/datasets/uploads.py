@@ -180,7 +180,6 @@ class DatasetUpload:
         received: Its files and fields.
         parts: The parts that are datasets, in order.
         options: Reading options as JSON, without the format.
-        format: The requested format.
     """
 
     received: ReceivedForm
@@ -305,9 +304,7 @@ def register_upload(
     """Record a dataset for each part of an upload, and queue the jobs that read them; blocks.
 
     Args:
-        services: The services of the application.
         key_id: API key of the request, None without authentication.
-        idempotency: The idempotent request.
         upload: The received upload.
         ids: Ids of the datasets by part. Their files are removed if the datasets are not recorded.
 

@@ -6,7 +6,7 @@ from fastapi import Query
 
 from app.drift.schemas import DriftReport, DriftReportPage, Verdict
 from app.http.labels import ProjectFilter
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit, ModelReference
 from app.http.services import UseServices
@@ -14,7 +14,7 @@ from app.http.services import UseServices
 router = Router(prefix="/v1/drift-reports", tags=["results"], route_class=JsonRoute)
 
 
-@router.get("", summary="List reports of drift", responses={**NOT_MODIFIED, **problems(404, 422)})
+@router.get("", summary="List reports of drift", responses=etag_responses(404, 422))
 def list_drift_reports(
     services: UseServices,
     model: Annotated[
@@ -43,7 +43,7 @@ def list_drift_reports(
     return DriftReportPage.model_validate(page)
 
 
-@router.get("/{report_id}", summary="Show a report of drift", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{report_id}", summary="Show a report of drift", responses=etag_responses(404))
 def get_drift_report(report_id: str, services: UseServices) -> DriftReport:
     """Show how the score samples of a model differ from its training data, and from earlier samples."""
     with services.store.read() as tx:

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from app.http.schemas import Json, PageModel, ResponseModel
+from app.http.schemas import Json, PageModel, ResponseModel, example
 
 Verdict = Literal["drift", "none", "too_few"]
 
@@ -67,7 +67,7 @@ class DriftThresholds(ResponseModel):
 class DriftReportEntry(ResponseModel):
     """A drift report in a list."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_ENTRY]})
+    model_config = example(_ENTRY)
 
     id: str
     job_id: str
@@ -154,8 +154,6 @@ class DriftReference(ResponseModel):
 class DriftComparison(ResponseModel):
     """A comparison of samples with the training data or with earlier samples."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     compared_with: Literal["training", "previous"] = Field(
         validation_alias="with", serialization_alias="with"
     )
@@ -171,8 +169,6 @@ class DriftComparison(ResponseModel):
 class DriftReport(DriftReportEntry):
     """A drift report with its comparisons."""
 
-    model_config = ConfigDict(
-        from_attributes=True, json_schema_extra={"examples": [{**_ENTRY, "comparisons": [_COMPARISON]}]}
-    )
+    model_config = example({**_ENTRY, "comparisons": [_COMPARISON]})
 
     comparisons: list[DriftComparison]

@@ -4,17 +4,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
+from app.jobs import parameter_schemas
 from app.jobs.contract_schemas import Conventions
-from app.jobs.parameter_schemas import (
-    LossCatalogue,
-    LossDescription,
-    ScorerCatalogue,
-    ScorerDescription,
-    describe,
-)
 from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS, ir_measures_spelling, parse_metric, trec_eval_spelling
@@ -72,41 +66,41 @@ class MetricCatalogue(ResponseModel):
 router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
 
-@router.get("/losses", summary="List losses", responses={**NOT_MODIFIED, **problems()})
-def list_losses() -> LossCatalogue:
+@router.get("/losses", summary="List losses", responses=etag_responses())
+def list_losses() -> parameter_schemas.LossCatalogue:
     """List the losses that a training job may name, with their hyperparameters and bounds."""
-    return LossCatalogue(
+    return parameter_schemas.LossCatalogue(
         items=[
-            LossDescription(
+            parameter_schemas.LossDescription(
                 name=name,
                 summary=loss.summary,
                 formula=loss.formula,
                 source=loss.source,
                 choose=loss.choose,
-                parameters=describe(loss),
+                parameters=parameter_schemas.describe(loss),
             )
             for name, loss in LOSSES.items()
         ]
     )
 
 
-@router.get("/scorers", summary="List scorers", responses={**NOT_MODIFIED, **problems()})
-def list_scorers() -> ScorerCatalogue:
+@router.get("/scorers", summary="List scorers", responses=etag_responses())
+def list_scorers() -> parameter_schemas.ScorerCatalogue:
     """List the kinds of scorers of training jobs: trees, linear scorers, networks and sums of models."""
-    return ScorerCatalogue(
+    return parameter_schemas.ScorerCatalogue(
         items=[
-            ScorerDescription(
+            parameter_schemas.ScorerDescription(
                 kind=kind,
                 summary=scorer.summary,
                 is_network=scorer.is_network,
-                parameters=describe(scorer),
+                parameters=parameter_schemas.describe(scorer),
             )
             for kind, scorer in SCORERS.items()
         ]
     )
 
 
-@router.get("/metrics", summary="List metrics", responses={**NOT_MODIFIED, **problems()})
+@router.get("/metrics", summary="List metrics", responses=etag_responses())
 def list_metrics() -> MetricCatalogue:
     """List the metrics that jobs may name, and the contracts that reproduce other tools' numbers."""
     return MetricCatalogue(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow.parquet as pq
 
-from app.datasets.texts import NO_TEXTS, DatasetTexts, DocumentTexts
+from app.datasets.browsing import NO_TEXTS, DatasetTexts, DocumentTexts
 from app.evaluation.comparison_schemas import (
     ComparedQuery,
     ComparedQueryPage,

@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.datasets.schemas import DatasetName, ModelFindings
 from app.evaluation.ranking_schemas import RankedDocument
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary, QuerySummary
 from app.http.labels import ShownProject
-from app.http.schemas import PageModel, ResponseModel, optional_text
+from app.http.schemas import PageModel, ResponseModel, example, optional_text
 from app.jobs.contract_schemas import NamedConventions
 from core.evaluation.paired import Verdict
 
@@ -91,63 +91,58 @@ _SENTENCE = (
 class Comparison(ResponseModel):
     """Systems compared on the queries of one dataset."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
+    model_config = example(
+        {
+            "id": "cmp_01k9x3b1d5f8g2h4j6k9",
+            "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
+            "sentence": _SENTENCE,
+            "metrics": ["ndcg@10"],
+            "contract": CONTRACT_EXAMPLE,
+            "permutations": 100_000,
+            "seed": 42,
+            "systems": [
                 {
-                    "id": "cmp_01k9x3b1d5f8g2h4j6k9",
-                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
-                    "sentence": _SENTENCE,
-                    "metrics": ["ndcg@10"],
-                    "contract": CONTRACT_EXAMPLE,
-                    "permutations": 100_000,
-                    "seed": 42,
-                    "systems": [
-                        {
-                            "name": f"web:{version}",
-                            "model_id": f"mdl_01k9x3a7d5f8g2h4j6k{version}",
-                            "ranking_id": f"rnk_01k9x3a7d5f8g2h4j6k{version}",
-                            "metrics": {"ndcg@10": SUMMARY_EXAMPLE},
-                        }
-                        for version in (3, 4)
-                    ],
-                    "pairs": [
-                        {
-                            "a": 0,
-                            "b": 1,
-                            "sentence": _SENTENCE,
-                            "verdict": "better",
-                            "metrics": {
-                                "ndcg@10": {
-                                    "mean_a": 0.4512,
-                                    "mean_b": 0.4635,
-                                    "difference": 0.0123,
-                                    "lower": 0.0071,
-                                    "upper": 0.0175,
-                                    "t_test_p": 0.00028,
-                                    "randomisation_p": 0.0003,
-                                    "adjusted_p": 0.0003,
-                                    "verdict": "better",
-                                    "wins": 2811,
-                                    "ties": 1040,
-                                    "losses": 2248,
-                                    "queries": 6099,
-                                    "skipped": 207,
-                                    "effect_size": 0.0465,
-                                    "queries_needed": 3627,
-                                }
-                            },
-                            "most_improved": [{"query_id": "10032", "a": 0.2, "b": 0.9, "difference": 0.7}],
-                            "most_harmed": [{"query_id": "10047", "a": 0.8, "b": 0.3, "difference": -0.5}],
-                        }
-                    ],
-                    "project": "web",
-                    "created_at": "2026-01-05T10:02:12Z",
+                    "name": f"web:{version}",
+                    "model_id": f"mdl_01k9x3a7d5f8g2h4j6k{version}",
+                    "ranking_id": f"rnk_01k9x3a7d5f8g2h4j6k{version}",
+                    "metrics": {"ndcg@10": SUMMARY_EXAMPLE},
                 }
-            ]
-        },
+                for version in (3, 4)
+            ],
+            "pairs": [
+                {
+                    "a": 0,
+                    "b": 1,
+                    "sentence": _SENTENCE,
+                    "verdict": "better",
+                    "metrics": {
+                        "ndcg@10": {
+                            "mean_a": 0.4512,
+                            "mean_b": 0.4635,
+                            "difference": 0.0123,
+                            "lower": 0.0071,
+                            "upper": 0.0175,
+                            "t_test_p": 0.00028,
+                            "randomisation_p": 0.0003,
+                            "adjusted_p": 0.0003,
+                            "verdict": "better",
+                            "wins": 2811,
+                            "ties": 1040,
+                            "losses": 2248,
+                            "queries": 6099,
+                            "skipped": 207,
+                            "effect_size": 0.0465,
+                            "queries_needed": 3627,
+                        }
+                    },
+                    "most_improved": [{"query_id": "10032", "a": 0.2, "b": 0.9, "difference": 0.7}],
+                    "most_harmed": [{"query_id": "10047", "a": 0.8, "b": 0.3, "difference": -0.5}],
+                }
+            ],
+            "project": "web",
+            "created_at": "2026-01-05T10:02:12Z",
+        }
     )
 
     id: str

@@ -112,7 +112,6 @@ class SelectedRows:
     """A page of the selected queries.
 
     Attributes:
-        rows: Stored rows of the queries.
         next_cursor: None at the end.
         summary: Summary of all selected queries, on the first page only.
     """

@@ -7,8 +7,8 @@ from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from app.datasets.browsing import DatasetTexts
 from app.datasets.download import PARQUET
-from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
 from app.evaluation.ranking_schemas import Ranking, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import MAX_RUN_FIELD_BYTES, RUN_BODY, RunUpload, register_run
@@ -17,7 +17,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotencyKey
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
+from app.http.openapi import UPLOAD_PROBLEMS, etag_responses, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
@@ -76,7 +76,7 @@ async def upload_run(
 _Listing = Annotated[ListQuery, list_query(RankingEntry, Rankings.columns)]
 
 
-@router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List rankings", responses=etag_responses(422))
 def list_rankings(
     services: UseServices,
     listing: _Listing,
@@ -107,7 +107,7 @@ def list_rankings(
     "/{ranking_id}",
     summary="Show a ranking",
     response_model=Ranking,
-    responses={**_RESPONSES, **NOT_MODIFIED, **problems(404, 422)},
+    responses={**_RESPONSES, **etag_responses(404, 422)},
 )
 def get_ranking(
     ranking_id: str,

@@ -5,38 +5,10 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import Field
 
-from app.datasets.texts import DatasetTexts
+from app.datasets.browsing import DatasetTexts
+from app.evaluation import comparison_schemas, query_selection, schemas
 from app.evaluation.compared_queries import ComparedQueries, SelectedPair
-from app.evaluation.comparison_schemas import (
-    ComparedQueryPage,
-    Comparison,
-    ComparisonEntry,
-    ComparisonPage,
-    Differences,
-    QueryRankings,
-)
-from app.evaluation.query_selection import (
-    InSegment,
-    Maximum,
-    Minimum,
-    Order,
-    QueryMeasure,
-    Selection,
-    read_segments,
-    requested_metric,
-    select_rows,
-)
-from app.evaluation.schemas import (
-    Evaluation,
-    EvaluationEntry,
-    EvaluationMetrics,
-    EvaluationMetricsList,
-    EvaluationPage,
-    QueryValues,
-    QueryValuesPage,
-)
-from app.evaluation.training_ranking import rank_trainings
-from app.evaluation.training_schemas import TrainingRanking
+from app.evaluation.training_ranking import TrainingRanking, rank_trainings
 from app.http.labels import ProjectFilter
 from app.http.lists import (
     ListQuery,
@@ -44,7 +16,7 @@ from app.http.lists import (
     SelectedFields,
     list_query,
 )
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Id, Limit
 from app.http.services import UseServices
@@ -64,23 +36,23 @@ ComparedMetric = Annotated[
 ]
 
 
-_ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Comparisons.columns)]
+_ComparisonListing = Annotated[ListQuery, list_query(comparison_schemas.ComparisonEntry, Comparisons.columns)]
 
 
-@comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
+@comparisons_router.get("", summary="List comparisons", responses=etag_responses(422))
 def list_comparisons(
     services: UseServices,
     listing: _ComparisonListing,
     dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
-) -> ComparisonPage | SelectedFields:
+) -> comparison_schemas.ComparisonPage | SelectedFields:
     """List comparisons with their conclusions, newest first by default."""
     with services.store.read() as tx:
         page = tx.comparisons.page(**listing.paging, dataset_id=dataset_id, project=project, prefix=prefix)
         names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [
-        ComparisonEntry(
+        comparison_schemas.ComparisonEntry(
             id=row.id,
             job_id=row.job_id,
             dataset_id=row.dataset_id,
@@ -93,13 +65,11 @@ def list_comparisons(
         )
         for row in page.items
     ]
-    return listing.page(ComparisonPage, items, page.next_cursor)
+    return listing.page(comparison_schemas.ComparisonPage, items, page.next_cursor)
 
 
-@comparisons_router.get(
-    "/{comparison_id}", summary="Show a comparison", responses={**NOT_MODIFIED, **problems(404)}
-)
-def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
+@comparisons_router.get("/{comparison_id}", summary="Show a comparison", responses=etag_responses(404))
+def get_comparison(comparison_id: str, services: UseServices) -> comparison_schemas.Comparison:
     """Show the conclusion for every pair of systems, and the tests behind it."""
     return ComparedQueries(services.store, comparison_id).comparison()
 
@@ -107,7 +77,7 @@ def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
 @comparisons_router.get(
     "/{comparison_id}/queries",
     summary="List the values of single queries",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def list_compared_queries(
     comparison_id: str,
@@ -119,21 +89,21 @@ def list_compared_queries(
             " dataset's order"
         ),
     ] = None,
-    order: Order = "asc",
-    minimum: Minimum = None,
-    maximum: Maximum = None,
-    segment: InSegment = None,
+    order: query_selection.Order = "asc",
+    minimum: query_selection.Minimum = None,
+    maximum: query_selection.Maximum = None,
+    segment: query_selection.InSegment = None,
     a: IndexOfA = 0,
     b: IndexOfB = 1,
     metric: ComparedMetric = None,
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> ComparedQueryPage:
+) -> comparison_schemas.ComparedQueryPage:
     """List each query's metrics for all systems, sorted and filtered by a difference or by one system.
 
     `min`, `max` and the histogram refer to `sort`, by default to the difference.
     """
-    selection = Selection(sort is not None, order, minimum, maximum, segment)
+    selection = query_selection.Selection(sort is not None, order, minimum, maximum, segment)
     pair = SelectedPair(a, b, metric, sort)
     return ComparedQueries(services.store, comparison_id).page(selection, pair, cursor, limit)
 
@@ -141,7 +111,7 @@ def list_compared_queries(
 @comparisons_router.get(
     "/{comparison_id}/differences",
     summary="Show the differences of a pair",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def get_differences(
     comparison_id: str,
@@ -149,7 +119,7 @@ def get_differences(
     a: IndexOfA = 0,
     b: IndexOfB = 1,
     metric: ComparedMetric = None,
-) -> Differences:
+) -> comparison_schemas.Differences:
     """Show B − A over the queries in ascending order, for a plot."""
     return ComparedQueries(services.store, comparison_id).differences(a, b, metric)
 
@@ -157,7 +127,7 @@ def get_differences(
 @comparisons_router.get(
     "/{comparison_id}/rankings",
     summary="Show a query as each system ranks it",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def get_query_rankings(
     comparison_id: str,
@@ -166,7 +136,7 @@ def get_query_rankings(
         str, Query(max_length=1024, description="A query of the dataset", examples=["10032"])
     ],
     top: Annotated[int, Query(ge=1, le=1000, description="Number of top documents of each ranking")] = 20,
-) -> QueryRankings:
+) -> comparison_schemas.QueryRankings:
     """Show the top of every system's ranking of one query side by side, with judged labels."""
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
 
@@ -174,7 +144,7 @@ def get_query_rankings(
 trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=PolledRoute)
 
 
-@trainings_router.get("", summary="Rank trainings", responses={**NOT_MODIFIED, **problems(422)})
+@trainings_router.get("", summary="Rank trainings", responses=etag_responses(422))
 def list_ranked_trainings(
     services: UseServices,
     job: Annotated[
@@ -204,7 +174,7 @@ router = Router(prefix="/v1/evaluations", tags=["results"], route_class=JsonRout
 _EvaluationListing = Annotated[
     ListQuery,
     list_query(
-        EvaluationEntry,
+        schemas.EvaluationEntry,
         Evaluations.columns,
         "Sort key; `metric` is the mean of the metric in the query parameter `metric`",
         MetricName,
@@ -212,7 +182,7 @@ _EvaluationListing = Annotated[
 ]
 
 
-@router.get("", summary="List evaluations", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List evaluations", responses=etag_responses(422))
 def list_evaluations(
     services: UseServices,
     listing: _EvaluationListing,
@@ -221,7 +191,7 @@ def list_evaluations(
     ranking_id: Annotated[OptionalId, Query(description="Only evaluations of this ranking")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
-) -> EvaluationPage | SelectedFields:
+) -> schemas.EvaluationPage | SelectedFields:
     """List evaluations of models and of rankings with their means, newest first by default."""
     with services.store.read() as tx:
         page = tx.evaluations.page(
@@ -233,14 +203,12 @@ def list_evaluations(
             prefix=prefix,
         )
         names = tx.datasets.names(row.dataset_id for row in page.items)
-    items = [EvaluationEntry.of(row, names.get(row.dataset_id)) for row in page.items]
-    return listing.page(EvaluationPage, items, page.next_cursor)
+    items = [schemas.EvaluationEntry.of(row, names.get(row.dataset_id)) for row in page.items]
+    return listing.page(schemas.EvaluationPage, items, page.next_cursor)
 
 
 # Declared before the route of one evaluation, which would match `metrics` as an id.
-@router.get(
-    "/metrics", summary="Show metrics of several evaluations", responses={**NOT_MODIFIED, **problems(422)}
-)
+@router.get("/metrics", summary="Show metrics of several evaluations", responses=etag_responses(422))
 def get_evaluation_metrics(
     services: UseServices,
     evaluation: Annotated[
@@ -252,7 +220,7 @@ def get_evaluation_metrics(
             examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
         ),
     ],
-) -> EvaluationMetricsList:
+) -> schemas.EvaluationMetricsList:
     """Show the means of several evaluations with their 95 % intervals, such as those of a metric by cutoff.
 
     Overlapping intervals are no test of a difference; a comparison tests two systems query by query.
@@ -261,27 +229,31 @@ def get_evaluation_metrics(
     with services.store.read() as tx:
         evaluations = {row.id: row for row in tx.evaluations.get_many(ids)}
     items = [
-        EvaluationMetrics(id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries)
+        schemas.EvaluationMetrics(
+            id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries
+        )
         for row in (evaluations[each] for each in ids if each in evaluations)
     ]
-    return EvaluationMetricsList(items=items, missing=[each for each in ids if each not in evaluations])
+    return schemas.EvaluationMetricsList(
+        items=items, missing=[each for each in ids if each not in evaluations]
+    )
 
 
-@router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})
-def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
+@router.get("/{evaluation_id}", summary="Show an evaluation", responses=etag_responses(404))
+def get_evaluation(evaluation_id: str, services: UseServices) -> schemas.Evaluation:
     """Show each metric's mean over the queries, its 95 % interval, and the metric contract.
 
     Includes baselines without training, and the same metrics of segments of the queries.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    return Evaluation.model_validate(evaluation)
+    return schemas.Evaluation.model_validate(evaluation)
 
 
 @router.get(
     "/{evaluation_id}/queries",
     summary="List the values of single queries",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def list_evaluation_queries(
     evaluation_id: str,
@@ -290,29 +262,31 @@ def list_evaluation_queries(
         MetricName | None,
         Query(description="Metric of the evaluation to sort by; by default the dataset's order"),
     ] = None,
-    order: Order = "asc",
-    minimum: Minimum = None,
-    maximum: Maximum = None,
-    segment: InSegment = None,
+    order: query_selection.Order = "asc",
+    minimum: query_selection.Minimum = None,
+    maximum: query_selection.Maximum = None,
+    segment: query_selection.InSegment = None,
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> QueryValuesPage:
+) -> schemas.QueryValuesPage:
     """List each query's metrics, sorted and filtered by one of them.
 
     `min`, `max` and the histogram refer to `sort`, by default to the first metric.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    selection = Selection(sort is not None, order, minimum, maximum, segment)
-    metric = requested_metric(sort, evaluation.summaries, "/sort")
+    selection = query_selection.Selection(sort is not None, order, minimum, maximum, segment)
+    metric = query_selection.requested_metric(sort, evaluation.summaries, "/sort")
     artifacts = services.store.verified
     with artifacts.open(evaluation_key(evaluation.id)) as file:
-        segments = read_segments(artifacts, evaluation_segments_key(evaluation.id))
-        selected = select_rows(file, segments, selection, QueryMeasure(metric, metric), cursor, limit)
+        segments = query_selection.read_segments(artifacts, evaluation_segments_key(evaluation.id))
+        selected = query_selection.select_rows(
+            file, segments, selection, query_selection.QueryMeasure(metric, metric), cursor, limit
+        )
     query_ids = [row.pop("query_id") for row in selected.rows]
     texts = DatasetTexts(services.store, evaluation.dataset_id).of_queries(query_ids)
     items = [
-        QueryValues(query_id=query_id, query_text=texts.get(query_id), values=row)
+        schemas.QueryValues(query_id=query_id, query_text=texts.get(query_id), values=row)
         for query_id, row in zip(query_ids, selected.rows, strict=True)
     ]
-    return QueryValuesPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)
+    return schemas.QueryValuesPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)

@@ -18,7 +18,7 @@ from app.jobs.submission.checks import require_ready
 from app.uploads.form import ReceivedFile, ReceivedForm, file_body, missing_file, record_files
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import run_folder
-from core.jobs.imports import ImportRunJob
+from core.jobs.ingest import ImportRunJob
 from core.store import Job as JobRow
 from core.store import Transaction
 from core.store.repositories.projects import Labels
@@ -60,7 +60,6 @@ class RunUpload:
         request_digest: Digest of the form, for idempotency.
         dataset_id: Dataset whose queries the run ranks.
         name: Display name.
-        file: The received file.
         project: Requested project of the ranking; None for the dataset's project.
     """
 

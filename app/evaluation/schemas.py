@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from app.datasets.schemas import DatasetName, ModelFindings
 from app.http.labels import ShownProject
-from app.http.schemas import Json, PageModel, ResponseModel, optional_text
+from app.http.schemas import Json, PageModel, ResponseModel, example, optional_text
 from app.jobs.contract_schemas import NamedConventions
 from core.evaluation import MIN_QUERIES
 from core.store import Evaluation as EvaluationRow
@@ -85,41 +85,36 @@ CONTRACT_EXAMPLE: Json = {
 class Evaluation(ResponseModel):
     """A model or a ranking measured on a dataset."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
+    model_config = example(
+        {
+            "id": "evl_01k9x3b1d5f8g2h4j6k9",
+            "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+            "system": "web:3",
+            "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+            "ranking_id": None,
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
+            "contract": CONTRACT_EXAMPLE,
+            "metrics": {"ndcg@10": SUMMARY_EXAMPLE},
+            "baselines": [
                 {
-                    "id": "evl_01k9x3b1d5f8g2h4j6k9",
-                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "system": "web:3",
-                    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
-                    "ranking_id": None,
-                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
-                    "contract": CONTRACT_EXAMPLE,
-                    "metrics": {"ndcg@10": SUMMARY_EXAMPLE},
-                    "baselines": [
-                        {
-                            "name": "best single feature",
-                            "detail": "bm25, highest first",
-                            "metrics": {"ndcg@10": {"mean": 0.3102, "lower": 0.3051, "upper": 0.3155}},
-                        }
-                    ],
-                    "slices": [
-                        {
-                            "by": "documents a query",
-                            "value": "11 to 20",
-                            "queries": 412,
-                            "metrics": {"ndcg@10": _SUMMARY},
-                        }
-                    ],
-                    "diagnostics": None,
-                    "findings": None,
-                    "project": "web",
-                    "created_at": "2026-01-05T10:02:12Z",
+                    "name": "best single feature",
+                    "detail": "bm25, highest first",
+                    "metrics": {"ndcg@10": {"mean": 0.3102, "lower": 0.3051, "upper": 0.3155}},
                 }
-            ]
-        },
+            ],
+            "slices": [
+                {
+                    "by": "documents a query",
+                    "value": "11 to 20",
+                    "queries": 412,
+                    "metrics": {"ndcg@10": _SUMMARY},
+                }
+            ],
+            "diagnostics": None,
+            "findings": None,
+            "project": "web",
+            "created_at": "2026-01-05T10:02:12Z",
+        }
     )
 
     id: str

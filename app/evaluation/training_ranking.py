@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow.parquet as pq
+from pydantic import Field
 
 from app.evaluation.schemas import Interval
-from app.evaluation.training_schemas import RankedTraining, TrainingRanking
-from app.http.schemas import Json
+from app.http.schemas import Json, ResponseModel
 from app.jobs.schemas import Job
 from core.errors import InvalidInput
 from core.evaluation import AgainstBest, against_best
@@ -20,6 +20,60 @@ from core.store import Model, Store, Transaction
 from core.store.artifacts.keys import validation_key
 from core.types import Float64Array
 
+
+class RankedTraining(ResponseModel):
+    """A training in a ranking of trainings."""
+
+    job: Job
+    model: str | None = Field(
+        description="Model of the training; null until it is created", examples=["web:3"]
+    )
+    validation: Interval | None = Field(
+        description="Metric on the validation data; null if not measured, without interval while the job runs"
+    )
+    test: Interval | None = Field(
+        description="Metric on the test data, for a final check and not for model selection; null if not"
+        " measured"
+    )
+    difference: float | None = Field(
+        description="Mean minus the mean of the best training on the same validation queries; null for other"
+        " queries or without values",
+        examples=[-0.0021],
+    )
+    p: float | None = Field(
+        description="Two-sided p-value of the paired t-test against the best training, adjusted for all"
+        " pairs; null for the best training, and without `difference`",
+        examples=[0.41],
+    )
+    tied: bool | None = Field(
+        description="Whether the training is not significantly worse than the best (p >= 0.05); null if"
+        " untested",
+        examples=[True],
+    )
+
+
+class TrainingRanking(ResponseModel):
+    """Trainings, the best one on the validation data first."""
+
+    metric: str | None = Field(
+        description="Metric to rank by; null if no training measured one", examples=["ndcg@10"]
+    )
+    higher_is_better: bool
+    queries: int | None = Field(
+        description="Number of validation queries of the tests; null without tests", examples=[412]
+    )
+    sentence: str = Field(
+        description="Description of the tests",
+        examples=[
+            "Paired t-test against the best over 412 validation queries, adjusted for all pairs of 60"
+            " trainings, at p < 0.05; fewer than six differing queries are no evidence."
+            " The same queries chose the best one and its number of iterations, so its lead is optimistic."
+        ],
+    )
+    items: list[RankedTraining] = Field(description="Trainings, best first; trainings without a value last")
+    missing: list[str] = Field(description="Ids that are unknown or not of trainings", examples=[[]])
+
+
 _CACHED_COLUMNS = 256  # each takes 8 bytes per validation query
 
 
@@ -27,7 +81,6 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
     """Rank trainings by the mean of a metric on their validation data.
 
     Args:
-        store: Store of the trainings.
         job_ids: The jobs; those that are not trainings or do not exist are left out.
         metric: Metric to rank by; None for the most common main metric.
 

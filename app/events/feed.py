@@ -56,7 +56,6 @@ class EventFeed:
     Streams read recent events from memory, and only older events from the database. Not thread-safe.
 
     Args:
-        store: Store of the events.
         max_streams: Largest number of open streams; further ones are refused to keep connections free.
         max_streams_per_caller: Largest number of open streams of one caller.
 

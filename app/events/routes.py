@@ -6,13 +6,12 @@ from fastapi import Header, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from app.auth.authenticator import UseAuthenticator
-from app.auth.reauthorization import is_still_authorized
+from app.auth.authenticator import UseAuthenticator, is_still_authorized
 from app.events.feed import UseFeed
 from app.events.schemas import EVENT_EXAMPLE, Event, EventKind, EventPage
 from app.events.stream import MEDIA_TYPE, EventStream, Selection
 from app.http.caller import rate_limit_key
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
@@ -69,7 +68,7 @@ LastEventId = Annotated[
     "",
     summary="List or follow events",
     response_model=EventPage,
-    responses={**_RESPONSES, **NOT_MODIFIED, **problems(422)},
+    responses={**_RESPONSES, **etag_responses(422)},
 )
 async def list_events(
     request: Request,

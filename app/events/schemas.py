@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from app.http.schemas import Json, PageModel, ResponseModel
+from app.http.schemas import Json, PageModel, ResponseModel, example
 from core.store.tables import Event as StoredEvent
 
 EventKind = Literal[
@@ -51,7 +51,7 @@ class EventObject(ResponseModel):
 class Event(ResponseModel):
     """An event, such as the end of a job."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [EVENT_EXAMPLE]})
+    model_config = example(EVENT_EXAMPLE)
 
     id: int = Field(description="Id of the event; later events have larger ids")
     # Any text: during an upgrade, newer workers may record kinds that `EventKind` lacks.

@@ -7,30 +7,13 @@ from typing import Annotated, Any, Literal
 from fastapi import Body, Query
 from starlette.responses import Response
 
-from app.experiments.schemas import (
-    REQUEST_EXAMPLES,
-    Experiment,
-    ExperimentCounts,
-    ExperimentDataset,
-    ExperimentEntry,
-    ExperimentPage,
-    ExperimentRequest,
-    ExperimentTraining,
-    ExperimentTrainings,
-    Paper,
-    PaperEntry,
-    PaperList,
-    PaperMethod,
-    PaperName,
-    PaperTable,
-    Status,
-)
+from app.experiments import schemas
 from app.experiments.submission import submit_experiment
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import delete_artifacts_of
@@ -43,18 +26,18 @@ from core.store import Transaction
 from core.store.repositories.experiments import Experiments
 
 
-def paper_response(paper: PaperOfCore) -> Paper:
+def paper_response(paper: PaperOfCore) -> schemas.Paper:
     """Return a paper with its tables, methods, claims and printed numbers."""
-    return Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
+    return schemas.Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
 
 
-def _table(table: Table) -> PaperTable:
+def _table(table: Table) -> schemas.PaperTable:
     methods = {entry.row: entry.method for entry in reversed(table.entries) if entry.method is not None}
     computed = {
         "protocol": table.protocol.description,
         "test": table.significance.description if table.significance else None,
         "methods": [
-            PaperMethod.model_validate({**vars(method), "row": row})
+            schemas.PaperMethod.model_validate({**vars(method), "row": row})
             for row in table.rows
             if (method := methods.get(row)) is not None
         ],
@@ -66,7 +49,7 @@ def _table(table: Table) -> PaperTable:
             for corpus, rows in table.printed.items()
         },
     }
-    return PaperTable.model_validate({**vars(table), **computed})
+    return schemas.PaperTable.model_validate({**vars(table), **computed})
 
 
 papers_router = Router(prefix="/v1/papers", tags=["experiments"], route_class=JsonRoute)
@@ -83,14 +66,14 @@ _REPORT: dict[int | str, dict[str, Any]] = {
 }
 
 
-@papers_router.get("", summary="List papers", responses={**NOT_MODIFIED, **problems()})
-def list_papers() -> PaperList:
+@papers_router.get("", summary="List papers", responses=etag_responses())
+def list_papers() -> schemas.PaperList:
     """List the papers whose tables can be trained and measured again."""
-    return PaperList(items=[PaperEntry.model_validate(paper) for paper in papers()])
+    return schemas.PaperList(items=[schemas.PaperEntry.model_validate(paper) for paper in papers()])
 
 
-@papers_router.get("/{name}", summary="Show a paper", responses={**NOT_MODIFIED, **problems(404)})
-def get_paper(name: str) -> Paper:
+@papers_router.get("/{name}", summary="Show a paper", responses=etag_responses(404))
+def get_paper(name: str) -> schemas.Paper:
     """Show a paper's tables with methods, claims and printed numbers, and deviations from its set-up."""
     if name not in PAPERS:
         raise NotFound("paper", name)
@@ -101,11 +84,11 @@ def get_paper(name: str) -> Paper:
     "",
     summary="Run an experiment",
     status_code=ACCEPTED,
-    response_model=Experiment,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    response_model=schemas.Experiment,
+    responses=body_problems(404, 409),
 )
 def create_experiment(
-    body: Annotated[ExperimentRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
+    body: Annotated[schemas.ExperimentRequest, Body(openapi_examples=schemas.REQUEST_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -122,18 +105,18 @@ def create_experiment(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(ExperimentEntry, Experiments.columns)]
+_Listing = Annotated[ListQuery, list_query(schemas.ExperimentEntry, Experiments.columns)]
 
 
-@polled_router.get("", summary="List experiments", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List experiments", responses=etag_responses(422))
 def list_experiments(
     services: UseServices,
     listing: _Listing,
-    status: Annotated[Status | None, Query(description="Only experiments in this status")] = None,
-    paper: Annotated[PaperName | None, Query(description="Only experiments of this paper")] = None,
+    status: Annotated[schemas.Status | None, Query(description="Only experiments in this status")] = None,
+    paper: Annotated[schemas.PaperName | None, Query(description="Only experiments of this paper")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
-) -> ExperimentPage | SelectedFields:
+) -> schemas.ExperimentPage | SelectedFields:
     """List experiments without their reports, newest first by default."""
     with services.store.read() as tx:
         page = tx.experiments.page(
@@ -144,31 +127,27 @@ def list_experiments(
             prefix=prefix,
         )
         items = _entries(tx, page.items)
-    return listing.page(ExperimentPage, items, page.next_cursor)
+    return listing.page(schemas.ExperimentPage, items, page.next_cursor)
 
 
-@polled_router.get(
-    "/{experiment_id}", summary="Show an experiment", responses={**NOT_MODIFIED, **problems(404)}
-)
-def get_experiment(experiment_id: str, services: UseServices) -> Experiment:
+@polled_router.get("/{experiment_id}", summary="Show an experiment", responses=etag_responses(404))
+def get_experiment(experiment_id: str, services: UseServices) -> schemas.Experiment:
     """Show the progress of an experiment, with its report after each complete table and at the end."""
     with services.store.read() as tx:
         return _response(services, tx, tx.experiments.get(experiment_id))
 
 
 @polled_router.get(
-    "/{experiment_id}/trainings",
-    summary="List the trainings of an experiment",
-    responses={**NOT_MODIFIED, **problems(404)},
+    "/{experiment_id}/trainings", summary="List the trainings of an experiment", responses=etag_responses(404)
 )
-def list_experiment_trainings(experiment_id: str, services: UseServices) -> ExperimentTrainings:
+def list_experiment_trainings(experiment_id: str, services: UseServices) -> schemas.ExperimentTrainings:
     """List every training that an experiment needs, with its job."""
     with services.store.read() as tx:
         tx.experiments.get(experiment_id)
         states = tx.experiments.trainings(experiment_id)
-    return ExperimentTrainings(
+    return schemas.ExperimentTrainings(
         items=[
-            ExperimentTraining(
+            schemas.ExperimentTraining(
                 digest=state.row.digest,
                 fold=state.row.fold,
                 method=state.row.spec["tags"]["method"],
@@ -191,7 +170,7 @@ def list_experiment_trainings(experiment_id: str, services: UseServices) -> Expe
     "/{experiment_id}/report",
     summary="Download the report of an experiment",
     response_class=Response,
-    responses={**_REPORT, **NOT_MODIFIED, **problems(404, 409, 422)},
+    responses={**_REPORT, **etag_responses(404, 409, 422)},
 )
 def get_experiment_report(
     experiment_id: str,
@@ -215,7 +194,7 @@ def get_experiment_report(
     "/{experiment_id}/cancel",
     summary="Cancel an experiment",
     status_code=ACCEPTED,
-    response_model=Experiment,
+    response_model=schemas.Experiment,
     responses=problems(404, 409),
 )
 def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
@@ -231,7 +210,7 @@ def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
     "/{experiment_id}/resume",
     summary="Resume an experiment",
     status_code=ACCEPTED,
-    response_model=Experiment,
+    response_model=schemas.Experiment,
     responses=problems(404, 409),
 )
 def resume_experiment(experiment_id: str, services: UseServices) -> Response:
@@ -242,9 +221,9 @@ def resume_experiment(experiment_id: str, services: UseServices) -> Response:
     return accepted(view, f"/v1/experiments/{experiment_id}")
 
 
-def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[ExperimentEntry]:
+def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[schemas.ExperimentEntry]:
     counts = tx.experiments.counts(row.id for row in rows)
-    return [ExperimentEntry(**_fields(row, counts[row.id])) for row in rows]
+    return [schemas.ExperimentEntry(**_fields(row, counts[row.id])) for row in rows]
 
 
 def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
@@ -261,7 +240,7 @@ def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
         "folds": row.folds,
         "dry_run": row.dry_run,
         "status": row.status,
-        "counts": ExperimentCounts(**counts),
+        "counts": schemas.ExperimentCounts(**counts),
         "sentence": row.sentence,
         "problem": row.problem,
         "report_job_id": row.report_job_id,
@@ -271,10 +250,12 @@ def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _response(services: Services, tx: Transaction, row: ExperimentRow) -> Experiment:
+def _response(services: Services, tx: Transaction, row: ExperimentRow) -> schemas.Experiment:
     counts = tx.experiments.counts([row.id])[row.id]
-    datasets = [ExperimentDataset(**each) for each in row.datasets]
-    return Experiment(**_fields(row, counts), datasets=datasets, **_report_and_estimate(services, row))
+    datasets = [schemas.ExperimentDataset(**each) for each in row.datasets]
+    return schemas.Experiment(
+        **_fields(row, counts), datasets=datasets, **_report_and_estimate(services, row)
+    )
 
 
 def _report_and_estimate(services: Services, row: ExperimentRow) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.http.labels import NewProject, ShownProject
 from app.http.schemas import FailureReason, Id, Json, PageModel, RequestModel, ResponseModel
-from app.jobs.distribution_schemas import UndistributedRequest
+from app.jobs.parameter_schemas import UndistributedRequest
 from core.experiments.paper import Scale
 
 Status = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
@@ -239,8 +239,6 @@ class Experiment(ExperimentEntry):
 
 class ExperimentTraining(ResponseModel):
     """A training that an experiment needs."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     digest: str = Field(description="Digest of the training: the field `run` of the report's cells")
     fold: int

@@ -27,9 +27,7 @@ def submit_experiment(
     """Record an experiment, and queue the jobs that generate or read its datasets.
 
     Args:
-        tx: The transaction.
         settings: Settings with the data roots and the quotas.
-        request: The request.
         key_id: The API key of the request, or None.
 
     Returns:

@@ -19,7 +19,6 @@ class JsonRequest(Request):
     """A request whose JSON body is bounded and strictly follows RFC 8259.
 
     Args:
-        scope: The request.
         receive: ASGI channel of the body.
         max_bytes: Size limit of the body.
         max_containers: Largest number of arrays and objects in the body.
@@ -102,7 +101,6 @@ def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:
     order mark, with which Windows saves files, is skipped.
 
     Args:
-        content: Body of the request.
         max_containers: Largest number of arrays and objects; brackets within texts count, too.
 
     Raises:

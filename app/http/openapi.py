@@ -155,9 +155,9 @@ _DESCRIPTIONS: Mapping[int, str] = {
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 
 Responses = dict[int | str, dict[str, Any]]
-NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `If-None-Match`"}}
+_NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `If-None-Match`"}}
 # Problems of a JSON request body.
-BODY_PROBLEMS = (408, 413, 415, 422)
+_BODY = (408, 413, 415, 422)
 # Problems of an upload.
 UPLOAD_PROBLEMS = (408, 409, 413, 415, 422, 507)
 _ANYWHERE = (414, 429, 431, 503)
@@ -177,6 +177,16 @@ def problems(*statuses: int) -> Responses:
         }
         for status in (*statuses, *_ANYWHERE)
     }
+
+
+def body_problems(*statuses: int) -> Responses:
+    """Return the problem responses of an operation with a JSON body."""
+    return problems(*statuses, *_BODY)
+
+
+def etag_responses(*statuses: int) -> Responses:
+    """Return the 304 response and the problem responses of an operation with an ETag."""
+    return {**_NOT_MODIFIED, **problems(*statuses)}
 
 
 def operation_id(route: APIRoute) -> str:

@@ -14,32 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from app.http.pointers import input_problems
-from core.errors import (
-    AddressRefused,
-    ArtifactDamaged,
-    ByteQuotaExceeded,
-    DatasetError,
-    ExtraMissing,
-    FeaturesAbsent,
-    Holder,
-    InputProblem,
-    InvalidInput,
-    JobCancelled,
-    JobQuotaExceeded,
-    JobQuotaTooSmall,
-    KernelsNotReady,
-    LeaseLost,
-    ModelError,
-    NotFound,
-    RankeryError,
-    RanksLost,
-    StillNeeded,
-    StoreFull,
-    StoreUnavailable,
-    UploadQuotaExceeded,
-    UploadTakenOver,
-    WrongState,
-)
+from core import errors as core_errors
 
 MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # reported for one request
@@ -66,71 +41,79 @@ class ProblemKind:
     retry_after_seconds: int | None = None
 
 
-KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
+KINDS: Mapping[type[core_errors.RankeryError], ProblemKind] = MappingProxyType(
     {
-        InvalidInput: ProblemKind(
+        core_errors.InvalidInput: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-input", "The request is not valid"
         ),
-        FeaturesAbsent: ProblemKind(
+        core_errors.FeaturesAbsent: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "features-absent",
             "Most features are absent",
         ),
-        DatasetError: ProblemKind(
+        core_errors.DatasetError: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "unreadable-dataset", "The dataset cannot be read"
         ),
-        ModelError: ProblemKind(
+        core_errors.ModelError: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "unfit-model", "The model cannot be used for this"
         ),
-        NotFound: ProblemKind(HTTPStatus.NOT_FOUND, "not-found", "Not found"),
-        WrongState: ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The current state does not allow this"),
-        AddressRefused: ProblemKind(
+        core_errors.NotFound: ProblemKind(HTTPStatus.NOT_FOUND, "not-found", "Not found"),
+        core_errors.WrongState: ProblemKind(
+            HTTPStatus.CONFLICT, "wrong-state", "The current state does not allow this"
+        ),
+        core_errors.AddressRefused: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "address-refused", "Connections to the address are not allowed"
         ),
-        StillNeeded: ProblemKind(HTTPStatus.CONFLICT, "still-needed", "Other objects depend on this"),
-        LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
-        JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
-        JobQuotaExceeded: ProblemKind(
+        core_errors.StillNeeded: ProblemKind(
+            HTTPStatus.CONFLICT, "still-needed", "Other objects depend on this"
+        ),
+        core_errors.LeaseLost: ProblemKind(
+            HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"
+        ),
+        core_errors.JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
+        core_errors.JobQuotaExceeded: ProblemKind(
             HTTPStatus.TOO_MANY_REQUESTS,
             "too-many-jobs",
             "Too many queued and running jobs",
             retry_after_seconds=5,
         ),
-        JobQuotaTooSmall: ProblemKind(
+        core_errors.JobQuotaTooSmall: ProblemKind(
             HTTPStatus.CONFLICT, "job-quota-too-small", "The request needs more jobs than the quota allows"
         ),
-        UploadQuotaExceeded: ProblemKind(
+        core_errors.UploadQuotaExceeded: ProblemKind(
             HTTPStatus.TOO_MANY_REQUESTS,
             "too-many-uploads",
             "Too many uploads are open",
             retry_after_seconds=5,
         ),
-        UploadTakenOver: ProblemKind(
+        core_errors.UploadTakenOver: ProblemKind(
             HTTPStatus.LOCKED,
             "upload-taken-over",
             "Another request has taken over the upload",
             retry_after_seconds=1,
         ),
-        ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
-        ExtraMissing: ProblemKind(
+        core_errors.ByteQuotaExceeded: ProblemKind(
+            HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"
+        ),
+        core_errors.ExtraMissing: ProblemKind(
             HTTPStatus.NOT_IMPLEMENTED, "extra-missing", "An optional package is not installed"
         ),
-        ArtifactDamaged: ProblemKind(
+        core_errors.ArtifactDamaged: ProblemKind(
             HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
         ),
-        KernelsNotReady: ProblemKind(
+        core_errors.KernelsNotReady: ProblemKind(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "kernels-not-ready",
             "The service is still starting",
             retry_after_seconds=5,
         ),
-        RanksLost: ProblemKind(
+        core_errors.RanksLost: ProblemKind(
             HTTPStatus.INTERNAL_SERVER_ERROR, "ranks-lost", "Processes of a training were lost"
         ),
-        StoreFull: ProblemKind(
+        core_errors.StoreFull: ProblemKind(
             HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "Not enough free space"
         ),
-        StoreUnavailable: ProblemKind(
+        core_errors.StoreUnavailable: ProblemKind(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "store-unavailable",
             "Storage cannot be reached",
@@ -190,7 +173,7 @@ ALL_KINDS = (
 
 def install(application: FastAPI) -> None:
     """Install handlers that answer exceptions with problems; `AccessLog` answers all other exceptions."""
-    application.add_exception_handler(RankeryError, _on_rankery_error)
+    application.add_exception_handler(core_errors.RankeryError, _on_rankery_error)
     application.add_exception_handler(RequestValidationError, _on_validation_error)
     application.add_exception_handler(HTTPException, _on_http_exception)
     application.add_exception_handler(MemoryError, _on_memory_error)
@@ -199,9 +182,9 @@ def install(application: FastAPI) -> None:
 def problem(
     kind: ProblemKind,
     detail: str | None,
-    errors: Sequence[InputProblem] = (),
+    errors: Sequence[core_errors.InputProblem] = (),
     headers: Mapping[str, str] | None = None,
-    holders: Sequence[Holder] = (),
+    holders: Sequence[core_errors.Holder] = (),
 ) -> Response:
     """Build the response for one problem."""
     content: dict[str, Any] = {
@@ -239,18 +222,18 @@ def http_problem(
     return problem(kind, detail, headers=headers)
 
 
-def kind_of(error: RankeryError) -> ProblemKind | None:
+def kind_of(error: core_errors.RankeryError) -> ProblemKind | None:
     """Return the kind of problem for an error, by its class or nearest base class, or None."""
     return next((KINDS[cls] for cls in type(error).__mro__ if cls in KINDS), None)
 
 
 def _on_rankery_error(_: Request, error: Exception) -> Response:
-    kind = kind_of(cast("RankeryError", error))
+    kind = kind_of(cast("core_errors.RankeryError", error))
     if kind is None:
         raise error
-    if isinstance(error, InvalidInput):
+    if isinstance(error, core_errors.InvalidInput):
         return _invalid_input(error.problems, len(error.problems), kind)
-    if isinstance(error, StillNeeded):
+    if isinstance(error, core_errors.StillNeeded):
         return problem(kind, str(error), holders=error.holders[:MAX_PROBLEMS])
     return problem(kind, str(error))
 
@@ -289,7 +272,9 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 def _invalid_input(
-    problems: Sequence[InputProblem], total: int, kind: ProblemKind = KINDS[InvalidInput]
+    problems: Sequence[core_errors.InputProblem],
+    total: int,
+    kind: ProblemKind = KINDS[core_errors.InvalidInput],
 ) -> Response:
     first = f"{problems[0].pointer}: {problems[0].detail}" if problems[0].pointer else problems[0].detail
     detail = first if total == 1 else f"{total} problems; the first is {first}"

@@ -39,7 +39,6 @@ class RangedFile:
     """A file that supports range requests.
 
     Attributes:
-        size_bytes: Size of the file.
         etag: A strong entity tag, in its quotes.
         blocks: Returns the bytes from a start position to before a stop position.
     """

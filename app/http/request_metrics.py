@@ -20,11 +20,7 @@ _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 
 class RequestInstruments:
-    """The Prometheus instruments of requests.
-
-    Args:
-        registry: Registry of the instruments.
-    """
+    """The Prometheus instruments of requests."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.in_progress = Gauge(

@@ -27,6 +27,11 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
+def example(*values: "Json") -> ConfigDict:
+    """Return the configuration of a model with examples of its JSON."""
+    return ConfigDict(json_schema_extra={"examples": [*values]})
+
+
 def optional_text(description: str, example: str) -> Any:
     """Declare a text field that the response omits where it is null."""
     return Field(None, description=description, examples=[example], exclude_if=lambda text: text is None)
@@ -35,7 +40,7 @@ def optional_text(description: str, example: str) -> Any:
 class ProblemCause(ResponseModel):
     """All problems of a table with the same cause and column."""
 
-    model_config = ConfigDict(from_attributes=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     cause: str = Field(examples=["not_a_number"])
     title: str = Field(description="Description of the cause", examples=["Not a number"])
@@ -60,7 +65,7 @@ class ProblemCause(ResponseModel):
 class FailureReason(ResponseModel):
     """The reason why a job failed or a dataset is invalid."""
 
-    model_config = ConfigDict(from_attributes=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     title: str = Field(description="Short summary", examples=["The dataset cannot be read"])
     detail: str | None = Field(None, description="Details of the failure", examples=["line 7, column 3: …"])

@@ -26,7 +26,6 @@ class ThreadPool:
     """A bounded thread pool for one purpose, per event loop.
 
     Attributes:
-        name: Name of the pool.
         n_threads: Largest number of concurrent calls of `run`, and of `start`; further calls queue.
         purpose: Work that runs in it.
     """

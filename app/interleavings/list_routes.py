@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from app.http.bodies import JsonRequest, parse_json
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.pointers import body_errors
 from app.http.route import Handle, JsonRoute, Router
 from app.http.services import services_of
@@ -92,7 +92,7 @@ router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=
     "/{interleaving_id}/lists",
     summary="Create an interleaved list",
     response_model=ShownList,
-    responses=problems(404, *BODY_PROBLEMS),
+    responses=body_problems(404),
 )
 async def make_list(
     interleaving_id: str, body: Annotated[ListRequest, Body(openapi_examples=LIST_EXAMPLES)]
@@ -111,7 +111,6 @@ async def list_of_models(
     """Return the interleaved list of models, or the list that the user already has for the query.
 
     Args:
-        row: The interleaving.
         models: Ids of the interleaving's models.
         query: The query with its documents, as in a scoring request.
         user: The user, or None.

@@ -11,20 +11,10 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import UseServices
-from app.interleavings.schemas import (
-    CREATE_EXAMPLES,
-    EVENT_EXAMPLES,
-    EventsRequest,
-    Interleaving,
-    InterleavingPage,
-    InterleavingRequest,
-    InterleavingVerdict,
-    PairVerdict,
-    RecordedEvents,
-)
+from app.interleavings import schemas
 from app.served.routes import UseListWriter
 from core.errors import InvalidInput, NotFound
 from core.interleaving import SequentialRule, check_rankers, sample_size
@@ -37,18 +27,18 @@ from core.store.tables import ShownList as ShownListRow
 
 router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=JsonRoute)
 
-_Listing = Annotated[ListQuery, list_query(Interleaving, Interleavings.columns)]
+_Listing = Annotated[ListQuery, list_query(schemas.Interleaving, Interleavings.columns)]
 
 
 @router.post(
     "",
     summary="Create an interleaving",
     status_code=status.HTTP_201_CREATED,
-    response_model=Interleaving,
-    responses=problems(404, *BODY_PROBLEMS),
+    response_model=schemas.Interleaving,
+    responses=body_problems(404),
 )
 def create_interleaving(
-    body: Annotated[InterleavingRequest, Body(openapi_examples=CREATE_EXAMPLES)],
+    body: Annotated[schemas.InterleavingRequest, Body(openapi_examples=schemas.CREATE_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -77,27 +67,27 @@ def create_interleaving(
             project=tx.projects.of_new(body.project),
             **body.model_dump(include={"method", "length", "seed", "unit", "click_window_seconds"}),
         )
-        created = Interleaving.of(row).model_dump(mode="json")
+        created = schemas.Interleaving.of(row).model_dump(mode="json")
         location = {"Location": f"/v1/interleavings/{row.id}"}
         return idempotency.keep(tx, JSONResponse(created, status.HTTP_201_CREATED, location))
 
 
-@router.get("", summary="List interleavings", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List interleavings", responses=etag_responses(422))
 def list_interleavings(
     services: UseServices, listing: _Listing, project: ProjectFilter = None, prefix: Prefix = None
-) -> InterleavingPage | SelectedFields:
+) -> schemas.InterleavingPage | SelectedFields:
     """List interleavings, newest first by default."""
     with services.store.read() as tx:
         page = tx.interleavings.page(project=project, prefix=prefix, **listing.paging)
-        items = [Interleaving.of(row) for row in page.items]
-    return listing.page(InterleavingPage, items, page.next_cursor)
+        items = [schemas.Interleaving.of(row) for row in page.items]
+    return listing.page(schemas.InterleavingPage, items, page.next_cursor)
 
 
-@router.get("/{interleaving_id}", summary="Show an interleaving", responses={**NOT_MODIFIED, **problems(404)})
-def get_interleaving(interleaving_id: str, services: UseServices) -> Interleaving:
+@router.get("/{interleaving_id}", summary="Show an interleaving", responses=etag_responses(404))
+def get_interleaving(interleaving_id: str, services: UseServices) -> schemas.Interleaving:
     """Show an interleaving."""
     with services.store.read() as tx:
-        return Interleaving.of(tx.interleavings.get(interleaving_id))
+        return schemas.Interleaving.of(tx.interleavings.get(interleaving_id))
 
 
 @router.delete(
@@ -109,13 +99,13 @@ def delete_interleaving(interleaving_id: str, services: UseServices) -> None:
         tx.interleavings.delete(interleaving_id)
 
 
-@router.post("/{interleaving_id}/events", summary="Send clicks", responses=problems(404, *BODY_PROBLEMS))
+@router.post("/{interleaving_id}/events", summary="Send clicks", responses=body_problems(404))
 def send_events(
     interleaving_id: str,
-    body: Annotated[EventsRequest, Body(openapi_examples=EVENT_EXAMPLES)],
+    body: Annotated[schemas.EventsRequest, Body(openapi_examples=schemas.EVENT_EXAMPLES)],
     services: UseServices,
     writer: UseListWriter,
-) -> RecordedEvents:
+) -> schemas.RecordedEvents:
     """Record clicks on lists; a click that is sent again changes nothing."""
     clicked: dict[str, list[str]] = {}
     for event in body.events:
@@ -127,7 +117,7 @@ def send_events(
         row = tx.interleavings.get(interleaving_id)
         for list_id, documents in sorted(clicked.items()):
             _record(tx, row, list_id, documents, counts)
-    return RecordedEvents(**counts)
+    return schemas.RecordedEvents(**counts)
 
 
 def _record(
@@ -155,11 +145,11 @@ def _is_late(row: InterleavingRow, shown: ShownListRow) -> bool:
 
 
 @router.get(
-    "/{interleaving_id}/verdict",
-    summary="Show the verdict of an interleaving",
-    responses={**NOT_MODIFIED, **problems(404)},
+    "/{interleaving_id}/verdict", summary="Show the verdict of an interleaving", responses=etag_responses(404)
 )
-def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWriter) -> InterleavingVerdict:
+def get_verdict(
+    interleaving_id: str, services: UseServices, writer: UseListWriter
+) -> schemas.InterleavingVerdict:
     """Show which ranker users prefer; repeated reads do not raise the error probability."""
     writer.flush()
     with services.store.read() as tx:
@@ -168,12 +158,12 @@ def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWrit
         list_credits = tx.interleavings.credits(row.id, until)
         counts = tx.interleavings.counts(row.id)
     verdict = verdict_of_lists(row.method, row.rankers, list_credits, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
-    return InterleavingVerdict(
+    return schemas.InterleavingVerdict(
         sentence=verdict.sentence,
         winner=verdict.winner,
         lists=counts.lists,
         clicked_lists=verdict.clicked_lists,
         waiting_lists=counts.clicked - verdict.clicked_lists,
         sample_size=sample_size(SequentialRule(**row.rule).of_each_pair(len(row.rankers))),
-        pairs=[PairVerdict.model_validate(pair) for pair in verdict.pairs],
+        pairs=[schemas.PairVerdict.model_validate(pair) for pair in verdict.pairs],
     )

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.http.labels import NewProject, ShownProject
-from app.http.schemas import ModelReference, PageModel, RequestModel, ResponseModel, VisibleText
+from app.http.schemas import ModelReference, PageModel, RequestModel, ResponseModel, VisibleText, example
 from app.scoring.schemas import CallerId, CandidateDocument
 from core.interleaving import Method, SequentialRule, sample_size
 from core.interleaving.sequential import Conclusion
@@ -149,7 +149,7 @@ SampleSize = Annotated[
 class Interleaving(ResponseModel):
     """An interleaving."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_SHOWN]})
+    model_config = example(_SHOWN)
 
     id: str
     name: str
@@ -222,11 +222,7 @@ class ListRequest(RequestModel):
 class ShownList(ResponseModel):
     """An interleaved list to show."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"ranking_id": _LIST_ID, "query": "q1", "documents": ["d1", "d2"], "kept": False}]
-        }
-    )
+    model_config = example({"ranking_id": _LIST_ID, "query": "q1", "documents": ["d1", "d2"], "kept": False})
 
     ranking_id: str = Field(description="Id of the list, for its click events")
     query: str
@@ -250,9 +246,7 @@ class EventsRequest(RequestModel):
 class RecordedEvents(ResponseModel):
     """The number of sent clicks by outcome."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"recorded": 1, "repeated": 1, "late": 0, "unknown": 0}]}
-    )
+    model_config = example({"recorded": 1, "repeated": 1, "late": 0, "unknown": 0})
 
     recorded: int = Field(description="New clicks")
     repeated: int = Field(description="Clicks that had been recorded before")
@@ -262,8 +256,6 @@ class RecordedEvents(ResponseModel):
 
 class SequentialLook(ResponseModel):
     """The state of a sequential test after a number of decided units."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     decided: int
     preferring_first: int
@@ -312,48 +304,43 @@ class PairVerdict(ResponseModel):
 class InterleavingVerdict(ResponseModel):
     """The verdict of an interleaving."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
+    model_config = example(
+        {
+            "sentence": "web:4 is better than web:3, preferred by 61.2% of 340 decided users,"
+            " p ≤ 0.012 at any time.",
+            "winner": "web:4",
+            "lists": 2_100,
+            "clicked_lists": 480,
+            "waiting_lists": 12,
+            "sample_size": 785,
+            "pairs": [
                 {
-                    "sentence": "web:4 is better than web:3, preferred by 61.2% of 340 decided users,"
-                    " p ≤ 0.012 at any time.",
-                    "winner": "web:4",
-                    "lists": 2_100,
-                    "clicked_lists": 480,
-                    "waiting_lists": 12,
-                    "sample_size": 785,
-                    "pairs": [
+                    "first": "web:3",
+                    "second": "web:4",
+                    "wins": 160,
+                    "losses": 250,
+                    "ties": 70,
+                    "delta": -0.094,
+                    "delta_lower": -0.13,
+                    "delta_upper": -0.05,
+                    "decided": 340,
+                    "preferring_first": 132,
+                    "first_share": 0.388,
+                    "sign_p": 0.0001,
+                    "sequential_p": 0.012,
+                    "conclusion": "second",
+                    "needed": None,
+                    "path": [
                         {
-                            "first": "web:3",
-                            "second": "web:4",
-                            "wins": 160,
-                            "losses": 250,
-                            "ties": 70,
-                            "delta": -0.094,
-                            "delta_lower": -0.13,
-                            "delta_upper": -0.05,
                             "decided": 340,
                             "preferring_first": 132,
                             "first_share": 0.388,
-                            "sign_p": 0.0001,
-                            "sequential_p": 0.012,
-                            "conclusion": "second",
-                            "needed": None,
-                            "path": [
-                                {
-                                    "decided": 340,
-                                    "preferring_first": 132,
-                                    "first_share": 0.388,
-                                    "winning_share": 0.579,
-                                },
-                            ],
-                        }
+                            "winning_share": 0.579,
+                        },
                     ],
                 }
-            ]
-        },
+            ],
+        }
     )
 
     sentence: str

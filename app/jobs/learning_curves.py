@@ -35,7 +35,6 @@ def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False)
     """Return the learning curves of several jobs, each from the iterations after a given one.
 
     Args:
-        tx: Transaction of the store.
         after: For each job id, the iteration after which its curves begin.
         times: Whether to add the times of the iterations.
     """

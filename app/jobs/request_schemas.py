@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import Field
 
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
 
@@ -32,7 +32,7 @@ class JobSchemas(ResponseModel):
     )
 
 
-@router.get("", summary="List the schemas of jobs", responses={**NOT_MODIFIED, **problems()})
+@router.get("", summary="List the schemas of jobs", responses=etag_responses())
 def list_job_schemas(request: Request) -> JobSchemas:
     """Return the fields of every kind of job with their bounds, defaults and descriptions.
 

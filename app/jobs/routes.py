@@ -10,7 +10,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter, TagFilters, tag_filters
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Id
 from app.http.services import UseServices
@@ -43,11 +43,7 @@ _JobAfter = Annotated[str, Field(max_length=80, pattern=r"^[!-9;-~]{1,64}(:[0-9]
 
 
 @router.post(
-    "",
-    summary="Submit a job",
-    status_code=ACCEPTED,
-    response_model=Job,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    "", summary="Submit a job", status_code=ACCEPTED, response_model=Job, responses=body_problems(404, 409)
 )
 def create_job(
     body: Annotated[JobRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
@@ -73,7 +69,7 @@ def create_job(
     summary="Submit several jobs",
     status_code=ACCEPTED,
     response_model=JobBatch,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def create_jobs(
     body: Annotated[JobBatchRequest, Body(openapi_examples=BATCH_EXAMPLES)],
@@ -97,7 +93,7 @@ def create_jobs(
 _Listing = Annotated[ListQuery, list_query(Job, [*Jobs.columns, *ORDERS], ORDER_DESCRIPTION)]
 
 
-@polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List jobs", responses=etag_responses(422))
 def list_jobs(
     services: UseServices,
     listing: _Listing,
@@ -154,9 +150,7 @@ def list_jobs(
 
 
 # Declared before the route of one job, which would match `histories` as an id.
-@polled_router.get(
-    "/histories", summary="Show curves of several jobs", responses={**NOT_MODIFIED, **problems(422)}
-)
+@polled_router.get("/histories", summary="Show curves of several jobs", responses=etag_responses(422))
 def get_job_histories(
     services: UseServices,
     job: Annotated[
@@ -184,16 +178,14 @@ def get_job_histories(
         return histories(tx, after, times=times)
 
 
-@polled_router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
+@polled_router.get("/{job_id}", summary="Show a job", responses=etag_responses(404))
 def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
     """Show a job's status, progress, latest metrics, attempts, and its result or problem once it ended."""
     with services.store.read() as tx:
         return JobWithAttempts.of(tx, tx.jobs.get(job_id))
 
 
-@polled_router.get(
-    "/{job_id}/history", summary="Show learning curves", responses={**NOT_MODIFIED, **problems(404, 422)}
-)
+@polled_router.get("/{job_id}/history", summary="Show learning curves", responses=etag_responses(404, 422))
 def get_job_history(
     job_id: str,
     services: UseServices,
@@ -210,7 +202,7 @@ def get_job_history(
 @polled_router.get(
     "/{job_id}/candidates",
     summary="Show the candidates of an automatic training",
-    responses={**NOT_MODIFIED, **problems(404)},
+    responses=etag_responses(404),
 )
 def list_job_candidates(job_id: str, services: UseServices) -> AutoTrainCandidates:
     """Show the candidates that an automatic training has tried, is trying and has chosen.
@@ -222,7 +214,7 @@ def list_job_candidates(job_id: str, services: UseServices) -> AutoTrainCandidat
         return candidates_of(tx, job_id)
 
 
-@router.patch("/{job_id}", summary="Label a job", responses=problems(404, *BODY_PROBLEMS))
+@router.patch("/{job_id}", summary="Label a job", responses=body_problems(404))
 def change_job(
     job_id: str, body: Annotated[JobChanges, Body(openapi_examples=CHANGE_EXAMPLES)], services: UseServices
 ) -> Job:
@@ -237,7 +229,7 @@ def change_job(
         return Job.of(tx, job)
 
 
-@router.post("/cancel", summary="Cancel several jobs", responses=problems(*BODY_PROBLEMS))
+@router.post("/cancel", summary="Cancel several jobs", responses=body_problems())
 def cancel_jobs(
     body: Annotated[JobSelection, Body(openapi_examples=SELECTION_EXAMPLES)], services: UseServices
 ) -> CancelledJobs:

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
 from app.http.labels import MultilineText, ProjectName, ShownProject, ShownTags, TagChanges
-from app.http.schemas import FailureReason, Json, PageModel, RequestModel, ResponseModel, VisibleText
-from app.jobs.distribution_schemas import RankProgress
+from app.http.schemas import FailureReason, Json, PageModel, RequestModel, ResponseModel, VisibleText, example
+from app.jobs.parameter_schemas import RankProgress
 from core.errors import NotFound
 from core.jobs import (
     PRIORITIES,
@@ -36,7 +36,7 @@ _log = structlog.stdlib.get_logger("rankery.jobs")
 class Progress(ResponseModel):
     """Progress of a running job."""
 
-    model_config = ConfigDict(from_attributes=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     phase: str = Field(description="Current phase of the job", examples=["training"])
     iteration: int | None = Field(
@@ -122,44 +122,39 @@ class MainMetric(ResponseModel):
 class Job(ResponseModel):
     """A job that a worker runs."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "kind": "rank",
-                    "kind_label": "Ranking",
-                    "title": "web:3",
-                    "name": None,
-                    "notes": None,
-                    "tags": {"team": "search"},
-                    "project": "web",
-                    "status": "running",
-                    "spec": {
-                        "kind": "rank",
-                        "model": "web@champion",
-                        "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
-                        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
-                    },
-                    "progress": {"phase": "scoring", "iteration": 0, "total": 1, "eta_seconds": None},
-                    "metrics": None,
-                    "main_metric": None,
-                    "dataset_names": {"ds_01k9x2m4q7c8v5n3b6r3": "web test"},
-                    "result": None,
-                    "problem": None,
-                    "findings": None,
-                    "priority": "normal",
-                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
-                    "attempt": 1,
-                    "resumable_from": None,
-                    "cancel_requested": False,
-                    "created_at": "2026-01-05T09:58:00Z",
-                    "started_at": "2026-01-05T09:58:01Z",
-                    "finished_at": None,
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "job_01k9x2z4q7c8v5n3b6r1",
+            "kind": "rank",
+            "kind_label": "Ranking",
+            "title": "web:3",
+            "name": None,
+            "notes": None,
+            "tags": {"team": "search"},
+            "project": "web",
+            "status": "running",
+            "spec": {
+                "kind": "rank",
+                "model": "web@champion",
+                "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+                "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            },
+            "progress": {"phase": "scoring", "iteration": 0, "total": 1, "eta_seconds": None},
+            "metrics": None,
+            "main_metric": None,
+            "dataset_names": {"ds_01k9x2m4q7c8v5n3b6r3": "web test"},
+            "result": None,
+            "problem": None,
+            "findings": None,
+            "priority": "normal",
+            "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+            "attempt": 1,
+            "resumable_from": None,
+            "cancel_requested": False,
+            "created_at": "2026-01-05T09:58:00Z",
+            "started_at": "2026-01-05T09:58:01Z",
+            "finished_at": None,
+        }
     )
 
     id: str

@@ -12,7 +12,7 @@ from app.lifecycle.filters import DeleteRequest
 from app.lifecycle.schemas import Deletion
 from core.errors import Holder, NotFound, StillNeeded
 from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.trash.kinds import DATASET, EXPERIMENT, KINDS, MODEL, STUDY
 from core.store.trash.plan import Refused
 
@@ -49,8 +49,6 @@ def delete_one(
 
     Args:
         request: The request, which has the caller.
-        kind: Kind of the object.
-        object_id: Id of the object.
         with_results: Whether to delete the results of the object as well.
         permanently: Whether to free the bytes immediately, without the trash.
         actor: Caller for a separate audit entry; None if the audit entry of the request names the object.

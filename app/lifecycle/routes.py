@@ -4,42 +4,21 @@ from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
 
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import UseServices
+from app.lifecycle import filters
 from app.lifecycle.deleting import actor_of, delete_many, delete_one
-from app.lifecycle.filters import (
-    ComparisonFilter,
-    DeleteRequest,
-    EvaluationFilter,
-    ExperimentFilter,
-    InspectionFilter,
-    JobFilter,
-    ModelFilter,
-    RankingFilter,
-    StudyFilter,
-)
 from app.lifecycle.schemas import DatasetDeletionRequest, DeletedDataset, DeletedDatasets, Deletion
 from core.errors import NotFound, StillNeeded
-from core.store.trash.kinds import (
-    CLICK_LOG,
-    COMPARISON,
-    DATASET,
-    EVALUATION,
-    EXPERIMENT,
-    INSPECTION,
-    JOB,
-    MODEL,
-    RANKING,
-    STUDY,
-)
+from core.store.trash import kinds
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
 WithResults = Annotated[bool, Query(description="Delete the results of the object as well")]
 Permanently = Annotated[bool, Query(description="Free the bytes immediately, without the trash")]
 _ONE = problems(404, 409, 422)
-_MANY = problems(*BODY_PROBLEMS)
+_MANY = body_problems()
 
 
 _DATASETS_EXAMPLES: Any = {
@@ -74,7 +53,7 @@ def delete_job(
 
     Holders are aliases, comparisons, interleavings, schedules, studies, experiments and active jobs.
     """
-    return delete_one(request, JOB, job_id, with_results=with_results, permanently=permanently)
+    return delete_one(request, kinds.JOB, job_id, with_results=with_results, permanently=permanently)
 
 
 @router.delete("/models/{ref}", summary="Delete a model", tags=["models"], responses=_ONE)
@@ -91,7 +70,7 @@ def delete_model(
     """
     with services.store.read() as tx:
         model_id = tx.models.resolve(ref).id
-    return delete_one(request, MODEL, model_id, with_results=with_results, permanently=permanently)
+    return delete_one(request, kinds.MODEL, model_id, with_results=with_results, permanently=permanently)
 
 
 @router.delete(
@@ -99,7 +78,7 @@ def delete_model(
 )
 def delete_evaluation(evaluation_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an evaluation to the trash; 409 while a study or an experiment needs it."""
-    return delete_one(request, EVALUATION, evaluation_id, permanently=permanently)
+    return delete_one(request, kinds.EVALUATION, evaluation_id, permanently=permanently)
 
 
 @router.delete(
@@ -107,7 +86,7 @@ def delete_evaluation(evaluation_id: str, request: Request, permanently: Permane
 )
 def delete_comparison(comparison_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move a comparison to the trash; the rankings that it stored stay. 409 while a study needs it."""
-    return delete_one(request, COMPARISON, comparison_id, permanently=permanently)
+    return delete_one(request, kinds.COMPARISON, comparison_id, permanently=permanently)
 
 
 @router.delete("/rankings/{ranking_id}", summary="Delete a ranking", tags=["results"], responses=_ONE)
@@ -118,7 +97,7 @@ def delete_ranking(
 
     Holders are comparisons, studies, experiments and active jobs.
     """
-    return delete_one(request, RANKING, ranking_id, with_results=with_results, permanently=permanently)
+    return delete_one(request, kinds.RANKING, ranking_id, with_results=with_results, permanently=permanently)
 
 
 @router.delete(
@@ -126,7 +105,7 @@ def delete_ranking(
 )
 def delete_inspection(inspection_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an inspection to the trash."""
-    return delete_one(request, INSPECTION, inspection_id, permanently=permanently)
+    return delete_one(request, kinds.INSPECTION, inspection_id, permanently=permanently)
 
 
 @router.delete(
@@ -138,7 +117,7 @@ def delete_experiment(experiment_id: str, request: Request, permanently: Permane
     Jobs and models of the experiment stay, and can be deleted separately: trainings have the tag `grid`
     with the experiment's id.
     """
-    return delete_one(request, EXPERIMENT, experiment_id, permanently=permanently)
+    return delete_one(request, kinds.EXPERIMENT, experiment_id, permanently=permanently)
 
 
 @router.delete(
@@ -149,7 +128,7 @@ def delete_dataset(dataset_id: str, request: Request, permanently: Permanently =
 
     409 with `holders` while an active job or a gate uses it.
     """
-    delete_one(request, DATASET, dataset_id, permanently=permanently)
+    delete_one(request, kinds.DATASET, dataset_id, permanently=permanently)
 
 
 @router.delete(
@@ -160,7 +139,7 @@ def delete_click_log(log_id: str, request: Request, permanently: Permanently = F
 
     409 with `holders` while an active job or a gate uses it.
     """
-    delete_one(request, CLICK_LOG, log_id, permanently=permanently)
+    delete_one(request, kinds.CLICK_LOG, log_id, permanently=permanently)
 
 
 @router.delete(
@@ -168,15 +147,10 @@ def delete_click_log(log_id: str, request: Request, permanently: Permanently = F
 )
 def delete_study(study_id: str, request: Request, permanently: Permanently = False) -> None:
     """Move a study that has ended to the trash, with its trials; its models, comparison and jobs stay."""
-    delete_one(request, STUDY, study_id, permanently=permanently)
+    delete_one(request, kinds.STUDY, study_id, permanently=permanently)
 
 
-@router.post(
-    "/datasets/delete",
-    summary="Delete several datasets",
-    tags=["datasets"],
-    responses=problems(*BODY_PROBLEMS),
-)
+@router.post("/datasets/delete", summary="Delete several datasets", tags=["datasets"], responses=_MANY)
 def delete_datasets(
     body: Annotated[DatasetDeletionRequest, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request
 ) -> DeletedDatasets:
@@ -187,7 +161,7 @@ def delete_datasets(
     items, actor = [], actor_of(request)
     for dataset_id in dict.fromkeys(body.ids):
         try:
-            delete_one(request, DATASET, dataset_id, permanently=body.permanently, actor=actor)
+            delete_one(request, kinds.DATASET, dataset_id, permanently=body.permanently, actor=actor)
             items.append(DeletedDataset(id=dataset_id, outcome="deleted"))
         except NotFound:
             items.append(DeletedDataset(id=dataset_id, outcome="missing"))
@@ -199,7 +173,7 @@ def delete_datasets(
 @router.post("/jobs/delete", summary="Delete several jobs", tags=["jobs"], responses=_MANY)
 def delete_jobs(
     body: Annotated[
-        DeleteRequest[JobFilter],
+        filters.DeleteRequest[filters.JobFilter],
         Body(openapi_examples=_examples({"status": "failed", "older_than_days": 30}, "job_")),
     ],
     request: Request,
@@ -208,63 +182,67 @@ def delete_jobs(
 
     Objects with dependents stay and are listed. Each job is deleted with all of its results or not at all.
     """
-    return delete_many(request, JOB, body)
+    return delete_many(request, kinds.JOB, body)
 
 
 @router.post("/models/delete", summary="Delete several models", tags=["models"], responses=_MANY)
 def delete_models(
     body: Annotated[
-        DeleteRequest[ModelFilter],
+        filters.DeleteRequest[filters.ModelFilter],
         Body(openapi_examples=_examples({"name": "web", "older_than_days": 30}, "mdl_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete models, selected by ids, references or a filter; as for jobs."""
-    return delete_many(request, MODEL, body)
+    return delete_many(request, kinds.MODEL, body)
 
 
 @router.post("/evaluations/delete", summary="Delete several evaluations", tags=["results"], responses=_MANY)
 def delete_evaluations(
     body: Annotated[
-        DeleteRequest[EvaluationFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "evl_"))
+        filters.DeleteRequest[filters.EvaluationFilter],
+        Body(openapi_examples=_examples({"older_than_days": 30}, "evl_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete evaluations, selected by ids or a filter; as for jobs."""
-    return delete_many(request, EVALUATION, body)
+    return delete_many(request, kinds.EVALUATION, body)
 
 
 @router.post("/comparisons/delete", summary="Delete several comparisons", tags=["results"], responses=_MANY)
 def delete_comparisons(
     body: Annotated[
-        DeleteRequest[ComparisonFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "cmp_"))
+        filters.DeleteRequest[filters.ComparisonFilter],
+        Body(openapi_examples=_examples({"older_than_days": 30}, "cmp_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete comparisons, selected by ids or a filter; as for jobs."""
-    return delete_many(request, COMPARISON, body)
+    return delete_many(request, kinds.COMPARISON, body)
 
 
 @router.post("/rankings/delete", summary="Delete several rankings", tags=["results"], responses=_MANY)
 def delete_rankings(
     body: Annotated[
-        DeleteRequest[RankingFilter], Body(openapi_examples=_examples({"uploaded": True}, "rnk_"))
+        filters.DeleteRequest[filters.RankingFilter],
+        Body(openapi_examples=_examples({"uploaded": True}, "rnk_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete rankings, selected by ids or a filter; as for jobs."""
-    return delete_many(request, RANKING, body)
+    return delete_many(request, kinds.RANKING, body)
 
 
 @router.post("/inspections/delete", summary="Delete several inspections", tags=["results"], responses=_MANY)
 def delete_inspections(
     body: Annotated[
-        DeleteRequest[InspectionFilter], Body(openapi_examples=_examples({"older_than_days": 30}, "ins_"))
+        filters.DeleteRequest[filters.InspectionFilter],
+        Body(openapi_examples=_examples({"older_than_days": 30}, "ins_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete inspections, selected by ids or a filter; as for jobs."""
-    return delete_many(request, INSPECTION, body)
+    return delete_many(request, kinds.INSPECTION, body)
 
 
 @router.post(
@@ -272,22 +250,22 @@ def delete_inspections(
 )
 def delete_experiments(
     body: Annotated[
-        DeleteRequest[ExperimentFilter],
+        filters.DeleteRequest[filters.ExperimentFilter],
         Body(openapi_examples=_examples({"status": "cancelled", "older_than_days": 30}, "exp_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete experiments, selected by ids or a filter; as for jobs. The jobs of an experiment stay."""
-    return delete_many(request, EXPERIMENT, body)
+    return delete_many(request, kinds.EXPERIMENT, body)
 
 
 @router.post("/studies/delete", summary="Delete several studies", tags=["studies"], responses=_MANY)
 def delete_studies(
     body: Annotated[
-        DeleteRequest[StudyFilter],
+        filters.DeleteRequest[filters.StudyFilter],
         Body(openapi_examples=_examples({"status": "cancelled", "older_than_days": 30}, "std_")),
     ],
     request: Request,
 ) -> Deletion:
     """Delete studies, selected by ids or a filter; as for jobs. The jobs of a study stay."""
-    return delete_many(request, STUDY, body)
+    return delete_many(request, kinds.STUDY, body)

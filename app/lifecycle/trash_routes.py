@@ -8,22 +8,13 @@ from typing import Annotated, Any
 from fastapi import Body, HTTPException, Query, Request
 
 from app.http.admission.expensive_reads import UseExpensive
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
+from app.lifecycle import schemas
 from app.lifecycle.caches import UseReferences, UseStorage
 from app.lifecycle.deleting import actor_of
-from app.lifecycle.schemas import (
-    Deletion,
-    EmptyTrashRequest,
-    KindName,
-    Restored,
-    RestoreRequest,
-    Storage,
-    TrashedObject,
-    TrashPage,
-)
 from core.errors import InvalidInput
 from core.store import Store
 from core.store.clock import utc_now
@@ -34,7 +25,7 @@ from core.store.lifecycle.deletion import (
     empty_trash,
     preview_of_emptying,
 )
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.trash.kinds import KINDS, OWNERS_FIRST
 from core.store.visibility import visible_projects
 
@@ -56,55 +47,57 @@ _EMPTY_EXAMPLES: Any = {
 }
 
 
-@router.get("/trash", summary="List the trash", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("/trash", summary="List the trash", responses=etag_responses(422))
 def list_trash(
     services: UseServices,
-    kind: Annotated[KindName | None, Query(description="Only objects of this kind")] = None,
+    kind: Annotated[schemas.KindName | None, Query(description="Only objects of this kind")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> TrashPage:
+) -> schemas.TrashPage:
     """List deleted objects that can be restored, the latest deletion first."""
     with services.store.read() as tx:
         page = tx.trash.page(cursor, limit, None if kind is None else KINDS[kind])
     sizes = FolderSizes(services.store.artifacts).of(folder for item in page.items for folder in item.folders)
     days = services.settings.trash_days
     items = [
-        TrashedObject.of(item, sum(sizes.get(folder, 0) for folder in item.folders), days)
+        schemas.TrashedObject.of(item, sum(sizes.get(folder, 0) for folder in item.folders), days)
         for item in page.items
     ]
-    return TrashPage(items=items, next_cursor=page.next_cursor)
+    return schemas.TrashPage(items=items, next_cursor=page.next_cursor)
 
 
-@router.post("/trash/restore", summary="Restore objects", responses=problems(*BODY_PROBLEMS))
+@router.post("/trash/restore", summary="Restore objects", responses=body_problems())
 def restore_objects(
-    body: Annotated[RestoreRequest, Body(openapi_examples=_RESTORE_EXAMPLES)],
+    body: Annotated[schemas.RestoreRequest, Body(openapi_examples=_RESTORE_EXAMPLES)],
     request: Request,
     services: UseServices,
     references: UseReferences,
-) -> Restored:
+) -> schemas.Restored:
     """Restore objects from the trash, with the results deleted with them and the jobs that they need."""
     with services.store.begin() as tx:
         plan = tx.trash.restore(body.ids)
         actor_of(request, RESTORED).record(tx, plan)
     references.invalidate()
-    return Restored(restored=dict(plan.counts), missing=plan.missing)
+    return schemas.Restored(restored=dict(plan.counts), missing=plan.missing)
 
 
-@router.post("/trash/empty", summary="Empty the trash", responses=problems(*BODY_PROBLEMS))
+@router.post("/trash/empty", summary="Empty the trash", responses=body_problems())
 def empty(
-    body: Annotated[EmptyTrashRequest, Body(openapi_examples=_EMPTY_EXAMPLES)],
+    body: Annotated[schemas.EmptyTrashRequest, Body(openapi_examples=_EMPTY_EXAMPLES)],
     request: Request,
     services: UseServices,
-) -> Deletion:
+) -> schemas.Deletion:
     """Free the bytes of objects in the trash, and of the trashed objects that need them."""
     object_ids = _ids_to_empty(services.store, body)
     if body.dry_run:
-        return Deletion.of(preview_of_emptying(services.store, object_ids, DeletionMode()), dry_run=True)
+        return schemas.Deletion.of(
+            preview_of_emptying(services.store, object_ids, DeletionMode()), dry_run=True
+        )
     emptied = empty_trash(services.store, object_ids, DeletionMode(), actor_of(request, PURGED))
-    return Deletion.of(emptied, dry_run=False)
+    return schemas.Deletion.of(emptied, dry_run=False)
 
 
-@router.get("/storage", summary="Show storage usage", responses={**NOT_MODIFIED, **problems(403, 422)})
+@router.get("/storage", summary="Show storage usage", responses=etag_responses(403, 422))
 async def get_storage(
     services: UseServices,
     storage: UseStorage,
@@ -112,7 +105,7 @@ async def get_storage(
     refresh: Annotated[
         bool, Query(description="Measure again now; by default the measurement is up to a minute old")
     ] = False,
-) -> Storage:
+) -> schemas.Storage:
     """Show the bytes of all artifacts by kind, and those that retention would move to the trash now.
 
     This lists all artifacts, which takes seconds for hundreds of thousands of them.
@@ -122,10 +115,10 @@ async def get_storage(
             HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see the storage of all projects"
         )
     measured = await expensive.answer(("storage", refresh), lambda: storage.measured(refresh=refresh))
-    return Storage.of(measured, services.settings.trash_days)
+    return schemas.Storage.of(measured, services.settings.trash_days)
 
 
-def _ids_to_empty(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
+def _ids_to_empty(store: Store, body: schemas.EmptyTrashRequest) -> Iterator[str]:
     if sum(each is not None for each in (body.ids, body.all, body.older_than_days)) != 1:
         raise InvalidInput.at("", "must have exactly one of ids, all and older_than_days")
     return iter(body.ids) if body.ids is not None else _ids_older_than(store, body.older_than_days or 0.0)

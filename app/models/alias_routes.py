@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, Router, accepted
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
@@ -30,7 +30,7 @@ _JOB_RESPONSE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("", summary="List aliases", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("", summary="List aliases", responses=etag_responses(404))
 def list_aliases(name: Name, services: UseServices) -> AliasList:
     """List the aliases of a name."""
     with services.store.read() as tx:
@@ -41,7 +41,7 @@ def list_aliases(name: Name, services: UseServices) -> AliasList:
     )
 
 
-@router.get("/{alias}", summary="Show an alias", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{alias}", summary="Show an alias", responses=etag_responses(404))
 def get_alias(name: Name, alias: AliasName, services: UseServices) -> Alias:
     """Show which version an alias points at."""
     with services.store.read() as tx:
@@ -52,7 +52,7 @@ def get_alias(name: Name, alias: AliasName, services: UseServices) -> Alias:
     "/{alias}",
     summary="Set an alias",
     response_model=Model,
-    responses={**_JOB_RESPONSE, **problems(404, *BODY_PROBLEMS)},
+    responses={**_JOB_RESPONSE, **body_problems(404)},
 )
 def set_alias(
     name: Name,
@@ -96,11 +96,7 @@ def remove_alias(
     references.invalidate()
 
 
-@router.get(
-    "/{alias}/history",
-    summary="Show the history of an alias",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
-)
+@router.get("/{alias}/history", summary="Show the history of an alias", responses=etag_responses(404, 422))
 def list_alias_moves(
     name: Name, alias: AliasName, services: UseServices, cursor: Cursor = None, limit: Limit = 50
 ) -> AliasHistory:
@@ -178,14 +174,14 @@ _GATE_EXAMPLES: Any = {
 }
 
 
-@gates_router.get("", summary="Show the gate of an alias", responses={**NOT_MODIFIED, **problems(404)})
+@gates_router.get("", summary="Show the gate of an alias", responses=etag_responses(404))
 def get_gate(name: Name, alias: AliasName, services: UseServices) -> Gate:
     """Show the promotion gate of an alias."""
     with services.store.read() as tx:
         return Gate.of(tx.aliases.gate(name, alias))
 
 
-@gates_router.put("", summary="Set the gate of an alias", responses=problems(404, 409, *BODY_PROBLEMS))
+@gates_router.put("", summary="Set the gate of an alias", responses=body_problems(404, 409))
 def set_gate(
     name: Name,
     alias: AliasName,

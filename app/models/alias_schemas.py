@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.datasets.hold_out_schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
-from app.http.schemas import Id, Json, PageModel, RequestModel, ResponseModel
+from app.http.schemas import Id, Json, PageModel, RequestModel, ResponseModel, example
 from app.jobs.contract_schemas import Contract, NamedConventions
 from app.jobs.requests.clicks import EstimationRequest
 from app.jobs.requests.fields import MetricName, Permutations, Seed
@@ -43,20 +43,15 @@ class AliasRequest(RequestModel):
 class Alias(ResponseModel):
     """A movable name for one version of a model."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "web",
-                    "alias": "champion",
-                    "version": 3,
-                    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
-                    "gated": True,
-                    "updated_at": "2026-01-05T10:02:11Z",
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "name": "web",
+            "alias": "champion",
+            "version": 3,
+            "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+            "gated": True,
+            "updated_at": "2026-01-05T10:02:11Z",
+        }
     )
 
     name: str
@@ -93,26 +88,21 @@ class AliasList(ResponseModel):
 class AliasMove(ResponseModel):
     """A move of an alias, or a refused move."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "mov_01k9x3a7d5f8g2h4j6k9",
-                    "kind": "refused",
-                    "from_version": 3,
-                    "to_version": 4,
-                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
-                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "report": {
-                        "admitted": False,
-                        "sentence": "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.0030,"
-                        " over 600 queries",
-                    },
-                    "at": "2026-01-05T10:02:11Z",
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "mov_01k9x3a7d5f8g2h4j6k9",
+            "kind": "refused",
+            "from_version": 3,
+            "to_version": 4,
+            "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+            "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+            "report": {
+                "admitted": False,
+                "sentence": "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.0030,"
+                " over 600 queries",
+            },
+            "at": "2026-01-05T10:02:11Z",
+        }
     )
 
     id: str
@@ -212,7 +202,7 @@ class GateRequest(RequestModel):
 class Gate(ResponseModel):
     """A promotion gate: the comparison that a version must pass before the alias moves."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_GATE_EXAMPLE]})
+    model_config = example(_GATE_EXAMPLE)
 
     name: str
     alias: str

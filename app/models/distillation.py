@@ -120,9 +120,6 @@ def _test_data(tx: Transaction, teacher_spec: Json, body: DistilRequest, *, is_o
     """Return the test data fields: the requested ones, else the teacher's, else a part of the dataset.
 
     Args:
-        tx: Transaction.
-        teacher_spec: Specification of the teacher's training.
-        body: The request.
         is_other_dataset: Whether the dataset is not the teacher's.
     """
     if body.test_dataset_id is not None:

@@ -10,19 +10,11 @@ from starlette.responses import Response, StreamingResponse
 
 from app.http.admission.expensive_reads import CallersReads, UseExpensive
 from app.http.admission.low_priority import LOW_PRIORITY
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.services import Services, UseServices
 from app.http.thread_pools import EXPORTS
-from app.models.export_schemas import (
-    ExportFormat,
-    ExportFormatCatalogue,
-    ExportParity,
-    ExportQuery,
-    ExportRequest,
-    ParityQuery,
-    ParityRequest,
-)
+from app.models import export_schemas
 from app.models.exports import (
     ExportedFile,
     archive_file,
@@ -41,7 +33,7 @@ from core.scorers.parameters import ScorerKind
 from core.store import Model, Store, StoreSettings
 
 Exported = TypeVar("Exported")
-RequestedExport = TypeVar("RequestedExport", bound=ExportQuery)
+RequestedExport = TypeVar("RequestedExport", bound=export_schemas.ExportQuery)
 
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 formats_router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
@@ -75,10 +67,10 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 }
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[ScorerKind, Query(description="Kind of the models, as in their field `kind`")]
-FormatParameters = Annotated[ExportQuery, Query()]
-FormatAndDataParameters = Annotated[ParityQuery, Query()]
-NamesBody = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
-NamesAndDataBody = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
+FormatParameters = Annotated[export_schemas.ExportQuery, Query()]
+FormatAndDataParameters = Annotated[export_schemas.ParityQuery, Query()]
+NamesBody = Annotated[export_schemas.ExportRequest, Body(openapi_examples=_EXAMPLES)]
+NamesAndDataBody = Annotated[export_schemas.ParityRequest, Body(openapi_examples=_EXAMPLES)]
 
 
 @router.get(
@@ -121,8 +113,8 @@ async def export_archive(
 @router.get(
     "/{ref}/export/parity",
     summary="Compare an export with its model",
-    response_model=ExportParity,
-    responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
+    response_model=export_schemas.ExportParity,
+    responses=etag_responses(*_WITH_DATA),
 )
 async def get_export_parity(
     ref: Reference,
@@ -146,7 +138,7 @@ async def get_export_parity(
     "/{ref}/export",
     summary="Export with other names",
     response_class=Response,
-    responses={**_FILE, **problems(404, 501, *BODY_PROBLEMS)},
+    responses={**_FILE, **body_problems(404, 501)},
 )
 async def export_named(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesBody
@@ -159,7 +151,7 @@ async def export_named(
     "/{ref}/export/archive",
     summary="Export with other names and a parity report",
     response_class=Response,
-    responses={**_ARCHIVE, **problems(404, 409, 501, *BODY_PROBLEMS)},
+    responses={**_ARCHIVE, **body_problems(404, 409, 501)},
 )
 async def export_named_archive(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesAndDataBody
@@ -171,8 +163,8 @@ async def export_named_archive(
 @router.post(
     "/{ref}/export/parity",
     summary="Compare an export with other names",
-    response_model=ExportParity,
-    responses=problems(404, 409, 501, *BODY_PROBLEMS),
+    response_model=export_schemas.ExportParity,
+    responses=body_problems(404, 409, 501),
 )
 async def export_named_parity(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesAndDataBody
@@ -181,14 +173,12 @@ async def export_named_parity(
     return await _parity(services, expensive, ref, body)
 
 
-@formats_router.get(
-    "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems(422)}
-)
-def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue:
+@formats_router.get("/export-formats", summary="List export formats", responses=etag_responses(422))
+def list_export_formats(scorer: KindOfScorer = "trees") -> export_schemas.ExportFormatCatalogue:
     """List the export formats of a kind of model, with their reader and limits."""
-    return ExportFormatCatalogue(
+    return export_schemas.ExportFormatCatalogue(
         items=[
-            ExportFormat(
+            export_schemas.ExportFormat(
                 name=name,
                 summary=target.summary,
                 reader=target.reader,
@@ -202,18 +192,20 @@ def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue
     )
 
 
-async def _file(services: Services, expensive: CallersReads, reference: str, query: ExportQuery) -> Response:
+async def _file(
+    services: Services, expensive: CallersReads, reference: str, query: export_schemas.ExportQuery
+) -> Response:
     return _download(await _at_low_priority(export_file, services, expensive, reference, query))
 
 
 async def _archive(
-    services: Services, expensive: CallersReads, reference: str, query: ParityQuery
+    services: Services, expensive: CallersReads, reference: str, query: export_schemas.ParityQuery
 ) -> Response:
     return _download(await _at_low_priority(archive_file, services, expensive, reference, query))
 
 
 async def _parity(
-    services: Services, expensive: CallersReads, reference: str, query: ParityQuery
+    services: Services, expensive: CallersReads, reference: str, query: export_schemas.ParityQuery
 ) -> Response:
     content = await _at_low_priority(parity_json, services, expensive, reference, query)
     return Response(content, media_type="application/json")

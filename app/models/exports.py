@@ -42,8 +42,6 @@ class ExportWithParity:
     """An export with its parity report.
 
     Attributes:
-        export: The export.
-        report: The parity report.
         dataset: The compared documents, None where no dataset could be read.
         about: Model, dataset and options of the comparison, which `parity.json` has beside the report.
     """

@@ -7,7 +7,7 @@ from fastapi import Path, Query
 from fastapi.concurrency import run_in_threadpool
 
 from app.http.admission.expensive_reads import UseExpensive
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
@@ -85,7 +85,7 @@ router = Router(prefix="/v1", route_class=JsonRoute)
     "/inspections/{inspection_id}",
     summary="Show an inspection",
     tags=["results"],
-    responses={**NOT_MODIFIED, **problems(404)},
+    responses=etag_responses(404),
 )
 def get_inspection(inspection_id: str, services: UseServices) -> Inspection:
     """Show permutation importance and partial dependence of a model."""
@@ -98,7 +98,7 @@ def get_inspection(inspection_id: str, services: UseServices) -> Inspection:
     "/models/{ref}/inspections",
     summary="List a model's inspections",
     tags=["models"],
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses=etag_responses(404, 422),
 )
 def list_inspections(
     ref: Reference, services: UseServices, cursor: Cursor = None, limit: Limit = 50
@@ -114,7 +114,7 @@ def list_inspections(
     "/models/{ref}/importance",
     summary="Show a model's features by gain",
     tags=["models"],
-    responses={**NOT_MODIFIED, **problems(404, 409)},
+    responses=etag_responses(404, 409),
 )
 async def get_importance(
     ref: Reference, services: UseServices, model_cache: UseModelCache, expensive: UseExpensive
@@ -133,7 +133,7 @@ async def get_importance(
     "/models/{ref}/trees/{index}",
     summary="Show a tree of a model",
     tags=["models"],
-    responses={**NOT_MODIFIED, **problems(404, 409, 422)},
+    responses=etag_responses(404, 409, 422),
 )
 async def get_tree(
     ref: Reference,

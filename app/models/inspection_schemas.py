@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.datasets.schemas import ModelFindings
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
 from app.http.labels import ShownProject
-from app.http.schemas import Json, PageModel, ResponseModel
+from app.http.schemas import Json, PageModel, ResponseModel, example
 from app.jobs.contract_schemas import NamedConventions
 
 Within = Literal["dataset", "query"]
@@ -97,37 +97,32 @@ _RESPONSE: Json = {"mean": 0.41, "lower": -0.2, "upper": 0.9}
 class Inspection(InspectionEntry):
     """Feature importance and partial dependence of a model on a dataset."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
+    model_config = example(
+        {
+            "id": "ins_01k9x3b1d5f8g2h4j6k9",
+            "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+            "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
+            "metric": "ndcg@10",
+            "repeats": 5,
+            "within": "dataset",
+            "seed": 42,
+            "sample": 2000,
+            "project": "web",
+            "created_at": "2026-01-05T10:02:12Z",
+            "contract": CONTRACT_EXAMPLE,
+            "baseline": SUMMARY_EXAMPLE,
+            "importance": [{"feature": "bm25", **_LOSS}],
+            "partial_dependence": [
                 {
-                    "id": "ins_01k9x3b1d5f8g2h4j6k9",
-                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
-                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
-                    "metric": "ndcg@10",
-                    "repeats": 5,
-                    "within": "dataset",
-                    "seed": 42,
-                    "sample": 2000,
-                    "project": "web",
-                    "created_at": "2026-01-05T10:02:12Z",
-                    "contract": CONTRACT_EXAMPLE,
-                    "baseline": SUMMARY_EXAMPLE,
-                    "importance": [{"feature": "bm25", **_LOSS}],
-                    "partial_dependence": [
-                        {
-                            "feature": "bm25",
-                            "points": [{**_RESPONSE, "value": 12.5, "share": 0.5}],
-                            "missing": {**_RESPONSE, "share": 0.02},
-                            "percentiles": [0.0, 12.5, 40.0],
-                        }
-                    ],
-                    "findings": None,
+                    "feature": "bm25",
+                    "points": [{**_RESPONSE, "value": 12.5, "share": 0.5}],
+                    "missing": {**_RESPONSE, "share": 0.02},
+                    "percentiles": [0.0, 12.5, 40.0],
                 }
-            ]
-        },
+            ],
+            "findings": None,
+        }
     )
 
     contract: NamedConventions
@@ -211,32 +206,27 @@ _LEAF: Json = {"kind": "leaf", "documents": 5210, "linear": None}
 class ModelTree(ResponseModel):
     """One tree of a model, nested."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
-                    "index": 0,
-                    "trees": 312,
-                    "root": {
-                        "kind": "split",
-                        "split": 0,
-                        "feature": "bm25",
-                        "decision": "<=",
-                        "threshold": 11.25,
-                        "categories": None,
-                        "missing": "nan",
-                        "missing_goes": "left",
-                        "gain": 182.4,
-                        "documents": 10420,
-                        "leaves": 2,
-                        "left": {**_LEAF, "leaf": 0, "value": -0.031},
-                        "right": {**_LEAF, "leaf": 1, "value": 0.045},
-                    },
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+            "index": 0,
+            "trees": 312,
+            "root": {
+                "kind": "split",
+                "split": 0,
+                "feature": "bm25",
+                "decision": "<=",
+                "threshold": 11.25,
+                "categories": None,
+                "missing": "nan",
+                "missing_goes": "left",
+                "gain": 182.4,
+                "documents": 10420,
+                "leaves": 2,
+                "left": {**_LEAF, "leaf": 0, "value": -0.031},
+                "right": {**_LEAF, "leaf": 1, "value": 0.045},
+            },
+        }
     )
 
     model_id: str

@@ -3,14 +3,7 @@
 from collections.abc import Iterator
 
 from app.http.schemas import Json
-from app.jobs.submission.checks import (
-    check_dataset_labels,
-    compared_metric_problems,
-    conventions_of,
-    has_no_features,
-    label_map_problems,
-    require_ready,
-)
+from app.jobs.submission import checks
 from app.jobs.submission.clicks import checked_estimation
 from app.models.alias_schemas import GateRequest
 from core.errors import InputProblem, InvalidInput
@@ -29,14 +22,14 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     """
     problems: list[InputProblem] = list(_field_problems(request))
     if request.metric is not None:
-        problems += compared_metric_problems("/metric", request.metric)
-    contract = conventions_of(request.contract, problems)
-    problems += label_map_problems(request.label_map)
+        problems += checks.compared_metric_problems("/metric", request.metric)
+    contract = checks.conventions_of(request.contract, problems)
+    problems += checks.label_map_problems(request.label_map)
     if problems:
         raise InvalidInput(*problems)
     if request.dataset_id is not None and request.metric is not None:
         dataset = _dataset_with_features(tx, request.dataset_id)
-        check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+        checks.check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
     # Leave out unset fields: the previous release does not have them and refuses rules that do.
     unset = {name for name in ("better_than_baselines", "interleaving") if not getattr(request, name)}
     rule = request.model_dump(mode="json", exclude={"dataset_id", "counterfactual", *unset})
@@ -64,8 +57,8 @@ def _field_problems(request: GateRequest) -> Iterator[InputProblem]:
 
 
 def _dataset_with_features(tx: Transaction, dataset_id: str) -> Dataset:
-    (dataset,) = require_ready(tx, [dataset_id])
-    if has_no_features(dataset):
+    (dataset,) = checks.require_ready(tx, [dataset_id])
+    if checks.has_no_features(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
     return dataset
 

@@ -15,7 +15,12 @@ from app.http.lists import (
     SelectedFields,
     list_query,
 )
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
+from app.http.openapi import (
+    UPLOAD_PROBLEMS,
+    body_problems,
+    etag_responses,
+    problems,
+)
 from app.http.route import ACCEPTED, JsonRoute, Router, accepted
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
@@ -23,18 +28,8 @@ from app.jobs.requests.fields import MetricName
 from app.jobs.schemas import Job
 from app.jobs.submission import submit
 from app.lifecycle.caches import UseReferences
+from app.models import schemas
 from app.models.distillation import DistilRequest, distillation, reproduction
-from app.models.schemas import (
-    LatestVersion,
-    ListedModel,
-    Model,
-    ModelChanges,
-    ModelList,
-    ModelPage,
-    NamedModel,
-    NamedModelPage,
-    TaggedModels,
-)
 from app.models.uploads import (
     MAX_MODEL_BYTES,
     MAX_MODEL_FIELD_BYTES,
@@ -94,7 +89,7 @@ _DISTIL_EXAMPLES: Any = {
 _Listing = Annotated[
     ListQuery,
     list_query(
-        ListedModel,
+        schemas.ListedModel,
         Models.columns,
         "Sort key; `metric` is the mean of the metric in the query parameter `metric`",
         MetricName,
@@ -102,7 +97,7 @@ _Listing = Annotated[
 ]
 
 
-@router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List models", responses=etag_responses(422))
 def list_models(
     services: UseServices,
     listing: _Listing,
@@ -114,7 +109,7 @@ def list_models(
     kind: Annotated[ScorerKind | None, Query(description="Only models of this kind")] = None,
     latest: Annotated[bool, Query(description="Only the latest version of each name")] = False,
     prefix: Prefix = None,
-) -> ModelPage | SelectedFields:
+) -> schemas.ModelPage | SelectedFields:
     """List model versions, newest first by default, filtered by tags that must all match."""
     with services.store.read() as tx:
         page = tx.models.page(
@@ -130,20 +125,20 @@ def list_models(
         name_aliases = tx.models.aliases_of_names({model.name for model in page.items})
         datasets = tx.datasets.names(model.dataset_id for model in page.items)
     items = [
-        ListedModel(
-            **dict(Model.of(model, version_aliases[model.id])),
+        schemas.ListedModel(
+            **dict(schemas.Model.of(model, version_aliases[model.id])),
             name_aliases=name_aliases[model.name],
             dataset_name=datasets.get(model.dataset_id or ""),
         )
         for model in page.items
     ]
-    return listing.page(ModelPage, items, page.next_cursor)
+    return listing.page(schemas.ModelPage, items, page.next_cursor)
 
 
-@router.post("/tags", summary="Tag several models", responses=problems(404, *BODY_PROBLEMS))
+@router.post("/tags", summary="Tag several models", responses=body_problems(404))
 def tag_models(
-    body: Annotated[TaggedModels, Body(openapi_examples=_TAG_EXAMPLES)], services: UseServices
-) -> ModelList:
+    body: Annotated[schemas.TaggedModels, Body(openapi_examples=_TAG_EXAMPLES)], services: UseServices
+) -> schemas.ModelList:
     """Set and remove tags of several models; if one of them does not exist, change none."""
     with services.store.begin() as tx:
         # Lock in a fixed order to avoid deadlocks between requests.
@@ -151,10 +146,12 @@ def tag_models(
             tx.models.tag(model_id, body.tags)
         models = tx.models.get_many(body.ids)
         aliases = tx.models.aliases_of(models)
-    return ModelList(items=[Model.of(models[each], aliases[each]) for each in dict.fromkeys(body.ids)])
+    return schemas.ModelList(
+        items=[schemas.Model.of(models[each], aliases[each]) for each in dict.fromkeys(body.ids)]
+    )
 
 
-@names_router.get("/model-names", summary="List names of models", responses={**NOT_MODIFIED, **problems(422)})
+@names_router.get("/model-names", summary="List names of models", responses=etag_responses(422))
 def list_model_names(
     services: UseServices,
     contains: Annotated[
@@ -164,7 +161,7 @@ def list_model_names(
     project: ProjectFilter = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> NamedModelPage:
+) -> schemas.NamedModelPage:
     """List model names with their latest version and aliases, filtered by tags that must all match.
 
     Versions count up from 1; numbers of deleted versions are not reused.
@@ -175,28 +172,30 @@ def list_model_names(
         )
         aliases = tx.models.aliases_of_names(model.name for model in page.items)
     items = [
-        NamedModel(name=model.name, aliases=aliases[model.name], latest=LatestVersion.model_validate(model))
+        schemas.NamedModel(
+            name=model.name, aliases=aliases[model.name], latest=schemas.LatestVersion.model_validate(model)
+        )
         for model in page.items
     ]
-    return NamedModelPage(items=items, next_cursor=page.next_cursor)
+    return schemas.NamedModelPage(items=items, next_cursor=page.next_cursor)
 
 
-@router.get("/{ref}", summary="Show a model", responses={**NOT_MODIFIED, **problems(404)})
-def get_model(ref: Reference, services: UseServices) -> Model:
+@router.get("/{ref}", summary="Show a model", responses=etag_responses(404))
+def get_model(ref: Reference, services: UseServices) -> schemas.Model:
     """Show one version of a model."""
     with services.store.read() as tx:
         model = tx.models.resolve(ref)
         aliases = tx.models.aliases_of([model.id])
-    return Model.of(model, aliases[model.id])
+    return schemas.Model.of(model, aliases[model.id])
 
 
-@router.patch("/{ref}", summary="Describe a model", responses=problems(404, *BODY_PROBLEMS))
+@router.patch("/{ref}", summary="Describe a model", responses=body_problems(404))
 def change_model(
     ref: Reference,
-    body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
+    body: Annotated[schemas.ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
     services: UseServices,
     references: UseReferences,
-) -> Model:
+) -> schemas.Model:
     """Change the title, the description and the named tags of a version, and the project of its name.
 
     A name belongs to one project: all its versions, aliases and gates move together.
@@ -213,7 +212,7 @@ def change_model(
         aliases = tx.models.aliases_of([model.id])
     if "project" in body.model_fields_set:
         references.invalidate()
-    return Model.of(model, aliases[model.id])
+    return schemas.Model.of(model, aliases[model.id])
 
 
 jobs_router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
@@ -279,7 +278,7 @@ def reproduce_model(
     summary="Train a forest on a model's scores",
     status_code=ACCEPTED,
     response_model=Job,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def distil_model(
     ref: Reference,

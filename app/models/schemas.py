@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.datasets.schemas import Finding
 from app.http.labels import MultilineText, NewProject, ProjectName, ShownProject, ShownTags, TagChanges, Tags
@@ -15,6 +15,7 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
     VisibleText,
+    example,
 )
 from core.store import Model as ModelRow
 from core.types import Precision
@@ -91,59 +92,54 @@ class ModelExplanation(ResponseModel):
 class Model(ResponseModel):
     """One version of a ranker, trained here or imported."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "mdl_01k9x3a7d5f8g2h4j6k9",
-                    "name": "web",
-                    "version": 3,
-                    "aliases": ["champion"],
-                    "title": None,
-                    "description": "Trained on clicks of the spring",
-                    "tags": {"team": "search"},
-                    "project": "web",
-                    "source": "trained",
-                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
-                    "feature_names": ["bm25", "pagerank"],
-                    "loss": {"name": "ndcg-loss2++", "mu": 5.0},
-                    "kind": "trees",
-                    "precision": "float32",
-                    "scorer": None,
-                    "hyperparameters": {"learning_rate": 0.05, "num_leaves": 64},
-                    "best_iteration": 312,
-                    "sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
-                    "size_bytes": 1_482_113,
-                    "metrics": {"ndcg@10": 0.4512},
-                    "findings": None,
-                    "lineage": {
-                        "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                        "datasets": {
-                            "train": {
-                                "id": "ds_01k9x2m4q7c8v5n3b6r1",
-                                "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                                "sha256": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
-                            }
-                        },
-                        "spec": {"kind": "train", "model_name": "web", "loss": {"name": "ndcg-loss2++"}},
-                        "seed": 42,
-                        "rankery": "0.1.0",
-                        "libraries": {
-                            "lightgbm": "4.7.0",
-                            "numba": "0.68.1",
-                            "numpy": "2.4.0",
-                            "python": "3.12.4",
-                        },
-                        "machine": "x86_64",
-                        "processor": "znver4",
-                    },
-                    "explanation": {"problem": None, "steps": 1_204_224},
-                    "created_at": "2026-01-05T10:02:11Z",
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "mdl_01k9x3a7d5f8g2h4j6k9",
+            "name": "web",
+            "version": 3,
+            "aliases": ["champion"],
+            "title": None,
+            "description": "Trained on clicks of the spring",
+            "tags": {"team": "search"},
+            "project": "web",
+            "source": "trained",
+            "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "feature_names": ["bm25", "pagerank"],
+            "loss": {"name": "ndcg-loss2++", "mu": 5.0},
+            "kind": "trees",
+            "precision": "float32",
+            "scorer": None,
+            "hyperparameters": {"learning_rate": 0.05, "num_leaves": 64},
+            "best_iteration": 312,
+            "sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+            "size_bytes": 1_482_113,
+            "metrics": {"ndcg@10": 0.4512},
+            "findings": None,
+            "lineage": {
+                "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                "datasets": {
+                    "train": {
+                        "id": "ds_01k9x2m4q7c8v5n3b6r1",
+                        "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                        "sha256": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
+                    }
+                },
+                "spec": {"kind": "train", "model_name": "web", "loss": {"name": "ndcg-loss2++"}},
+                "seed": 42,
+                "rankery": "0.1.0",
+                "libraries": {
+                    "lightgbm": "4.7.0",
+                    "numba": "0.68.1",
+                    "numpy": "2.4.0",
+                    "python": "3.12.4",
+                },
+                "machine": "x86_64",
+                "processor": "znver4",
+            },
+            "explanation": {"problem": None, "steps": 1_204_224},
+            "created_at": "2026-01-05T10:02:11Z",
+        }
     )
 
     id: str

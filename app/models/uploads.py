@@ -22,7 +22,7 @@ from app.models.schemas import ModelImport
 from app.uploads.form import ReceivedFile, ReceivedForm, file_body, missing_file, record_files
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import model_upload_folder
-from core.jobs.imports import ImportModelJob
+from core.jobs.ingest import ImportModelJob
 from core.store import MODEL_NAME, Transaction
 from core.store import Job as JobRow
 from core.store.repositories.projects import Labels
@@ -74,8 +74,6 @@ class ModelUpload:
     """A complete upload of a model.
 
     Attributes:
-        upload_id: Id of the upload.
-        file: The received file.
         metadata: Name, description, tags and project of the model.
     """
 

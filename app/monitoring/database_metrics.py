@@ -12,22 +12,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 
 from core.jobs import LANES, PRIORITIES, JobKind, lane_of
-from core.jobs.status import QUEUED, RUNNING
+from core.jobs.base import QUEUED, RUNNING
 from core.store import Store, Worker
 from core.store.clock import utc_now
-from core.store.repositories.counters import (
-    BOUNDS,
-    CACHE_HITS,
-    CACHE_MISSES,
-    JOB_ATTEMPTS,
-    JOB_SECONDS,
-    JOB_SECONDS_BUCKET,
-    TRAINING_ITERATIONS,
-    TRAINING_SECONDS,
-    Count,
-)
+from core.store.repositories import statistics
 from core.store.repositories.job_claims import LOST
-from core.store.repositories.statistics import ActiveJobCount, StoredCount
 
 _KINDS = tuple(kind.value for kind in JobKind)
 
@@ -41,15 +30,14 @@ class DatabaseSnapshot:
         active: Queued and running jobs.
         counters: Monotonic counters.
         datasets: Datasets by status.
-        models: The models.
         workers: Live workers.
     """
 
     at: datetime
-    active: Sequence[ActiveJobCount]
-    counters: Sequence[Count]
-    datasets: Sequence[StoredCount]
-    models: StoredCount
+    active: Sequence[statistics.ActiveJobCount]
+    counters: Sequence[statistics.Count]
+    datasets: Sequence[statistics.StoredCount]
+    models: statistics.StoredCount
     workers: Sequence[Worker]
 
     @classmethod
@@ -130,12 +118,12 @@ def _workers(workers: Iterable[Worker]) -> Metric:
     return live
 
 
-def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
+def _ended(counters: Sequence[statistics.Count]) -> Iterator[Metric]:
     attempts = CounterMetricFamily(
         "rankery_job_attempts", "Attempts of jobs by ending", labels=("kind", "ending")
     )
     lost = dict.fromkeys(_KINDS, 0.0)
-    for count in _counts_of(counters, JOB_ATTEMPTS):
+    for count in _counts_of(counters, statistics.JOB_ATTEMPTS):
         kind, ending = count.labels["kind"], count.labels["ending"]
         attempts.add_metric([kind, ending], count.value)
         if ending == LOST:
@@ -150,17 +138,17 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
     yield _durations(counters)
 
 
-def _durations(counters: Sequence[Count]) -> Metric:
+def _durations(counters: Sequence[statistics.Count]) -> Metric:
     seconds = HistogramMetricFamily(
         "rankery_job_duration_seconds",
         "Seconds from the first start of a job to its end, by final status",
         labels=("kind", "status"),
     )
     buckets: dict[tuple[str, str], dict[str, float]] = {}
-    for count in _counts_of(counters, JOB_SECONDS_BUCKET):
+    for count in _counts_of(counters, statistics.JOB_SECONDS_BUCKET):
         key = (count.labels["kind"], count.labels["status"])
         buckets.setdefault(key, {})[count.labels["le"]] = count.value
-    for count in _counts_of(counters, JOB_SECONDS):
+    for count in _counts_of(counters, statistics.JOB_SECONDS):
         key = (count.labels["kind"], count.labels["status"])
         seconds.add_metric(key, _cumulative(buckets.get(key, {})), count.value)
     return seconds
@@ -168,29 +156,33 @@ def _durations(counters: Sequence[Count]) -> Metric:
 
 def _cumulative(buckets: Mapping[str, float]) -> list[tuple[str, float]]:
     total, cumulative = 0.0, []
-    for bound in sorted({*BOUNDS, *buckets}, key=float):
+    for bound in sorted({*statistics.BOUNDS, *buckets}, key=float):
         total += buckets.get(bound, 0.0)
         cumulative.append((bound, total))
     return cumulative
 
 
-def _training(counters: Sequence[Count]) -> Iterator[Metric]:
+def _training(counters: Sequence[statistics.Count]) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "rankery_training_iterations",
         "Trees and epochs of all trainings; divide by rankery_training_seconds_total for their speed",
-        value=_sum(counters, TRAINING_ITERATIONS),
+        value=_sum(counters, statistics.TRAINING_ITERATIONS),
     )
     yield CounterMetricFamily(
         "rankery_training_seconds",
         "Seconds spent in iterations of trainings, without the first of each attempt",
-        value=_sum(counters, TRAINING_SECONDS),
+        value=_sum(counters, statistics.TRAINING_SECONDS),
     )
 
 
-def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
+def _caches(counters: Sequence[statistics.Count]) -> Iterator[Metric]:
     for name, metric, description in (
-        (CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker found in its cache"),
-        (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to download or prepare"),
+        (statistics.CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker found in its cache"),
+        (
+            statistics.CACHE_MISSES,
+            "rankery_worker_cache_misses",
+            "Datasets that a worker had to download or prepare",
+        ),
     ):
         family = CounterMetricFamily(metric, description, labels=("cache",))
         for count in _counts_of(counters, name):
@@ -201,7 +193,7 @@ def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
 def _stored(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
     number = GaugeMetricFamily("rankery_datasets", "Datasets by status", labels=("status",))
     size = GaugeMetricFamily("rankery_dataset_bytes", "Bytes of datasets as uploaded", labels=("status",))
-    stored = {"ready": StoredCount("ready", 0, 0)} | {row.status: row for row in snapshot.datasets}
+    stored = {"ready": statistics.StoredCount("ready", 0, 0)} | {row.status: row for row in snapshot.datasets}
     for status, row in sorted(stored.items()):
         number.add_metric([status], row.number)
         size.add_metric([status], row.size_bytes)
@@ -212,9 +204,9 @@ def _stored(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
     )
 
 
-def _counts_of(counters: Iterable[Count], name: str) -> Iterator[Count]:
+def _counts_of(counters: Iterable[statistics.Count], name: str) -> Iterator[statistics.Count]:
     return (count for count in counters if count.name == name)
 
 
-def _sum(counters: Iterable[Count], name: str) -> float:
+def _sum(counters: Iterable[statistics.Count], name: str) -> float:
     return sum(count.value for count in _counts_of(counters, name))

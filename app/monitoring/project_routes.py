@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from app.http.labels import ProjectName
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import PolledRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import UseServices
@@ -46,7 +46,7 @@ class Projects(ResponseModel):
     bound: bool = Field(description="Whether the API key is bound to these projects", examples=[False])
 
 
-@router.get("", summary="List projects", responses={**NOT_MODIFIED, **problems()})
+@router.get("", summary="List projects", responses=etag_responses())
 def list_projects(services: UseServices) -> Projects:
     """List the projects with their number of objects by kind.
 

@@ -9,21 +9,13 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from app.http.labels import ProjectFilter
-from app.http.openapi import NOT_MODIFIED, Responses, problems
+from app.http.openapi import Responses, etag_responses, problems
 from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Limit, ResponseModel
 from app.http.services import UseServices
+from app.monitoring import schemas
 from app.monitoring.metrics import UseMetrics
-from app.monitoring.schemas import (
-    AliasedModel,
-    AliasedModels,
-    Counts,
-    SearchHit,
-    SearchHits,
-    WorkerAtWork,
-    WorkerList,
-)
 from app.scoring.readiness import Purpose, ReadinessResult, UseReadiness
 from core.jobs import JobStatus, Lane, lane_of
 from core.store import MODEL_NAME
@@ -153,16 +145,16 @@ overview_router = Router(prefix="/v1", tags=["overview"], route_class=JsonRoute)
 polled_overview_router = Router(prefix="/v1", tags=["overview"], route_class=PolledRoute)
 
 
-@overview_router.get("/workers", summary="List workers", responses={**NOT_MODIFIED, **problems()})
-def list_workers(services: UseServices) -> WorkerList:
+@overview_router.get("/workers", summary="List workers", responses=etag_responses())
+def list_workers(services: UseServices) -> schemas.WorkerList:
     """List live workers with their running jobs."""
     with services.store.read() as tx:
         workers, running = tx.workers.live(), tx.jobs.running_on("")
-    return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
+    return schemas.WorkerList(items=[schemas.WorkerAtWork.of(worker, running) for worker in workers])
 
 
-@polled_overview_router.get("/counts", summary="Count objects", responses={**NOT_MODIFIED, **problems(422)})
-def get_counts(services: UseServices, project: ProjectFilter = None) -> Counts:
+@polled_overview_router.get("/counts", summary="Count objects", responses=etag_responses(422))
+def get_counts(services: UseServices, project: ProjectFilter = None) -> schemas.Counts:
     """Count jobs by status, and datasets, models and results."""
     with narrowed_to(project), services.store.read() as tx:
         waiting = dict.fromkeys(Lane, 0)
@@ -170,7 +162,7 @@ def get_counts(services: UseServices, project: ProjectFilter = None) -> Counts:
             if group.status == JobStatus.QUEUED:
                 waiting[lane_of(group.kind)] += group.number
         jobs = tx.statistics.jobs()
-        return Counts(
+        return schemas.Counts(
             jobs=jobs,
             waiting=waiting,
             refused_promotions=jobs[JobStatus.REFUSED],
@@ -178,26 +170,25 @@ def get_counts(services: UseServices, project: ProjectFilter = None) -> Counts:
         )
 
 
-@polled_overview_router.get(
-    "/aliases", summary="List the targets of an alias", responses={**NOT_MODIFIED, **problems(422)}
-)
+@polled_overview_router.get("/aliases", summary="List the targets of an alias", responses=etag_responses(422))
 def list_aliased_models(
     services: UseServices,
     alias: Annotated[str, Query(pattern=MODEL_NAME, description="The alias", examples=["champion"])],
     project: ProjectFilter = None,
     limit: Limit = 50,
-) -> AliasedModels:
+) -> schemas.AliasedModels:
     """List the targets of an alias across model names, last moved first, with metrics."""
     with narrowed_to(project), services.store.read() as tx:
         rows, gated = tx.aliases.across_names(alias, limit), tx.aliases.gated_names(alias)
         tested = [tx.models.with_metrics(row.name, MAX_TREND_VERSIONS) for row in rows]
     items = [
-        AliasedModel.among(row, row.name in gated, models) for row, models in zip(rows, tested, strict=True)
+        schemas.AliasedModel.among(row, row.name in gated, models)
+        for row, models in zip(rows, tested, strict=True)
     ]
-    return AliasedModels(items=items)
+    return schemas.AliasedModels(items=items)
 
 
-@overview_router.get("/search", summary="Search everything", responses={**NOT_MODIFIED, **problems(422)})
+@overview_router.get("/search", summary="Search everything", responses=etag_responses(422))
 def search_everything(
     services: UseServices,
     text: Annotated[
@@ -212,7 +203,9 @@ def search_everything(
     ],
     project: ProjectFilter = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Items of each kind")] = 5,
-) -> SearchHits:
+) -> schemas.SearchHits:
     """Find objects by the beginning of their id or a part of their name, the newest of each kind first."""
     with narrowed_to(project), services.store.read() as tx:
-        return SearchHits(items=[SearchHit.model_validate(hit) for hit in tx.search.find(text, limit)])
+        return schemas.SearchHits(
+            items=[schemas.SearchHit.model_validate(hit) for hit in tx.search.find(text, limit)]
+        )

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.http.labels import ShownProject
-from app.http.schemas import ResponseModel
+from app.http.schemas import ResponseModel, example
 from app.models.alias_schemas import Alias
 from core.jobs import JobKind, JobStatus, is_known, specification_of
 from core.store import Job, Model, ModelAlias, Worker
@@ -31,29 +31,24 @@ class RunningJob(ResponseModel):
 class WorkerAtWork(ResponseModel):
     """A live worker."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
+    model_config = example(
+        {
+            "name": "trainer-2:41",
+            "lane": "training",
+            "processes": 1,
+            "compiling": None,
+            "started_at": "2026-01-05T09:00:00Z",
+            "seen_at": "2026-01-05T10:02:11Z",
+            "jobs": [
                 {
-                    "name": "trainer-2:41",
-                    "lane": "training",
-                    "processes": 1,
-                    "compiling": None,
-                    "started_at": "2026-01-05T09:00:00Z",
-                    "seen_at": "2026-01-05T10:02:11Z",
-                    "jobs": [
-                        {
-                            "id": "job_01k9x2z4q7c8v5n3b6r1",
-                            "kind": "train",
-                            "kind_label": "Training",
-                            "worker": "trainer-2:41/57",
-                            "started_at": "2026-01-05T10:01:40Z",
-                        }
-                    ],
+                    "id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "kind": "train",
+                    "kind_label": "Training",
+                    "worker": "trainer-2:41/57",
+                    "started_at": "2026-01-05T10:01:40Z",
                 }
-            ]
-        },
+            ],
+        }
     )
 
     name: str = Field(description="Machine and process")

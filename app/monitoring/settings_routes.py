@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import UseServices
@@ -44,7 +44,7 @@ class Settings(ResponseModel):
     items: list[Setting]
 
 
-@router.get("", summary="List settings", responses={**NOT_MODIFIED, **problems()})
+@router.get("", summary="List settings", responses=etag_responses())
 def list_settings(services: UseServices) -> Settings:
     """List the settings of this API process; workers have their own.
 

@@ -9,25 +9,11 @@ from starlette.responses import Response
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.lists import ListQuery, Prefix, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
-from app.schedules.schemas import (
-    CHANGE_EXAMPLES,
-    REQUEST_EXAMPLES,
-    SHOWN_DUE_TIMES,
-    CronExpression,
-    DueTimes,
-    PromoteRequest,
-    Schedule,
-    ScheduleChange,
-    SchedulePage,
-    ScheduleRequest,
-    ScheduleRun,
-    ScheduleRunPage,
-    TimeZone,
-)
+from app.schedules import schemas
 from app.schedules.submission import check_promotion, job_spec, requested_job
 from core.errors import InvalidInput
 from core.schedules import Cron
@@ -44,11 +30,11 @@ polled_router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=P
     "",
     summary="Create a schedule",
     status_code=status.HTTP_201_CREATED,
-    response_model=Schedule,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    response_model=schemas.Schedule,
+    responses=body_problems(404, 409),
 )
 def create_schedule(
-    body: Annotated[ScheduleRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
+    body: Annotated[schemas.ScheduleRequest, Body(openapi_examples=schemas.REQUEST_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -76,7 +62,7 @@ def create_schedule(
             key_id=caller.key_id,
             project=project,
         )
-        content = Schedule.of(row, None).model_dump(mode="json")
+        content = schemas.Schedule.of(row, None).model_dump(mode="json")
         location = {"Location": f"/v1/schedules/{row.id}"}
         return idempotency.keep(tx, JSONResponse(content, status.HTTP_201_CREATED, location))
 
@@ -84,7 +70,7 @@ def create_schedule(
 _Listing = Annotated[ListQuery, list_query(None, Schedules.columns, "Sort key; `next` is the next due time")]
 
 
-@polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List schedules", responses=etag_responses(422))
 def list_schedules(
     services: UseServices,
     listing: _Listing,
@@ -92,43 +78,43 @@ def list_schedules(
         bool | None, Query(description="Whether to list only enabled or only paused schedules")
     ] = None,
     prefix: Prefix = None,
-) -> SchedulePage:
+) -> schemas.SchedulePage:
     """List schedules with their last runs, newest first by default."""
     with services.store.read() as tx:
         page = tx.schedules.page(enabled=enabled, prefix=prefix, **listing.paging)
         last = tx.schedules.last_runs(row.id for row in page.items)
-    items = [Schedule.of(row, last.get(row.id)) for row in page.items]
-    return SchedulePage(items=items, next_cursor=page.next_cursor)
+    items = [schemas.Schedule.of(row, last.get(row.id)) for row in page.items]
+    return schemas.SchedulePage(items=items, next_cursor=page.next_cursor)
 
 
 # Declared before the route of one schedule, which would match `due-times` as an id.
-@router.get(
-    "/due-times",
-    summary="Show the due times of a cron expression",
-    responses={**NOT_MODIFIED, **problems(422)},
-)
+@router.get("/due-times", summary="Show the due times of a cron expression", responses=etag_responses(422))
 def get_due_times(
-    cron: Annotated[CronExpression, Query(description="Minute, hour, day of the month, month, weekday")],
-    timezone: Annotated[TimeZone, Query(description="Name of a time zone in the IANA database")] = "UTC",
-) -> DueTimes:
+    cron: Annotated[
+        schemas.CronExpression, Query(description="Minute, hour, day of the month, month, weekday")
+    ],
+    timezone: Annotated[
+        schemas.TimeZone, Query(description="Name of a time zone in the IANA database")
+    ] = "UTC",
+) -> schemas.DueTimes:
     """Show when a schedule with this cron expression would run next."""
-    return DueTimes(items=Cron.parse(cron, timezone).upcoming(utc_now(), SHOWN_DUE_TIMES))
+    return schemas.DueTimes(items=Cron.parse(cron, timezone).upcoming(utc_now(), schemas.SHOWN_DUE_TIMES))
 
 
-@polled_router.get("/{schedule_id}", summary="Show a schedule", responses={**NOT_MODIFIED, **problems(404)})
-def get_schedule(schedule_id: str, services: UseServices) -> Schedule:
+@polled_router.get("/{schedule_id}", summary="Show a schedule", responses=etag_responses(404))
+def get_schedule(schedule_id: str, services: UseServices) -> schemas.Schedule:
     """Show a schedule, its last run and its next due times."""
     with services.store.read() as tx:
         return _response(tx, tx.schedules.get(schedule_id))
 
 
-@router.patch("/{schedule_id}", summary="Change a schedule", responses=problems(404, 409, *BODY_PROBLEMS))
+@router.patch("/{schedule_id}", summary="Change a schedule", responses=body_problems(404, 409))
 def change_schedule(
     schedule_id: str,
-    body: Annotated[ScheduleChange, Body(openapi_examples=CHANGE_EXAMPLES)],
+    body: Annotated[schemas.ScheduleChange, Body(openapi_examples=schemas.CHANGE_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-) -> Schedule:
+) -> schemas.Schedule:
     """Change, pause or resume a schedule; an active run is not affected.
 
     Jobs of the schedule belong to the API key of this request from now on. Due times during a pause have no
@@ -147,14 +133,14 @@ def change_schedule(
             row.job = requested_job(body.job, row.project)
             row.spec = job_spec(tx, row.job, row.project)
         if "promote" in changed or (body.job is not None and row.alias is not None):
-            current = PromoteRequest(alias=row.alias) if row.alias is not None else None
+            current = schemas.PromoteRequest(alias=row.alias) if row.alias is not None else None
             row.alias = check_promotion(tx, row.job, body.promote if "promote" in changed else current)
         _set_times(row, body)
         row.key_id = caller.key_id
         return _response(tx, row)
 
 
-def _set_times(row: ScheduleRow, change: ScheduleChange) -> None:
+def _set_times(row: ScheduleRow, change: schemas.ScheduleChange) -> None:
     """Apply new times or a pause, and compute the next due time if either changed."""
     cron = Cron.parse(change.cron or row.cron, change.timezone or row.timezone)
     was_enabled, enabled = row.enabled, row.enabled if change.enabled is None else change.enabled
@@ -177,7 +163,7 @@ def delete_schedule(schedule_id: str, services: UseServices) -> None:
     "/{schedule_id}/run",
     summary="Run a schedule now",
     status_code=ACCEPTED,
-    response_model=ScheduleRun,
+    response_model=schemas.ScheduleRun,
     responses=problems(404, 409, 422),
 )
 def run_schedule(
@@ -188,14 +174,12 @@ def run_schedule(
     """Request a run outside the due times, also of a paused schedule; a worker starts it within seconds."""
     with idempotency.begin(services.store) as tx:
         run = tx.schedules.request_run(schedule_id)
-        queued = accepted(ScheduleRun.model_validate(run), f"/v1/schedules/{schedule_id}/runs")
+        queued = accepted(schemas.ScheduleRun.model_validate(run), f"/v1/schedules/{schedule_id}/runs")
         return idempotency.keep(tx, queued)
 
 
 @polled_router.get(
-    "/{schedule_id}/runs",
-    summary="List the runs of a schedule",
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    "/{schedule_id}/runs", summary="List the runs of a schedule", responses=etag_responses(404, 422)
 )
 def list_schedule_runs(
     schedule_id: str,
@@ -203,12 +187,12 @@ def list_schedule_runs(
     status: Annotated[RunStatus | None, Query(description="Only runs in this status")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> ScheduleRunPage:
+) -> schemas.ScheduleRunPage:
     """List the runs of a schedule, skipped ones included, newest first."""
     with services.store.read() as tx:
         page = tx.schedules.runs(schedule_id, cursor, limit, status=status)
-    return ScheduleRunPage.model_validate(page)
+    return schemas.ScheduleRunPage.model_validate(page)
 
 
-def _response(tx: Transaction, row: ScheduleRow) -> Schedule:
-    return Schedule.of(row, tx.schedules.last_runs([row.id]).get(row.id))
+def _response(tx: Transaction, row: ScheduleRow) -> schemas.Schedule:
+    return schemas.Schedule.of(row, tx.schedules.last_runs([row.id]).get(row.id))

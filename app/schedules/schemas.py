@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.clicks.schemas import ACTIONS
 from app.datasets.hold_out_schemas import NamedValidation
@@ -16,10 +16,10 @@ from app.http.schemas import (
     PageModel,
     RequestModel,
     ResponseModel,
+    example,
 )
-from app.jobs.requests.automatic import AutomaticTrainingRequest
 from app.jobs.requests.measuring import DriftRequest
-from app.jobs.requests.training import TrainingRequest
+from app.jobs.requests.training import AutomaticTrainingRequest, TrainingRequest
 from app.studies.requests import TuningRequest
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
@@ -255,7 +255,7 @@ _RUN_EXAMPLE: Json = {
 class ScheduleRun(ResponseModel):
     """A run of a schedule."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_RUN_EXAMPLE]})
+    model_config = example(_RUN_EXAMPLE)
 
     id: str
     schedule_id: str
@@ -288,29 +288,24 @@ class ScheduleRunPage(PageModel):
 class Schedule(ResponseModel):
     """A job that is queued repeatedly at set times."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "sch_01k9x2m4q7c8v5n3b6r1",
-                    **REQUEST_EXAMPLES["retrain"]["value"],
-                    "enabled": True,
-                    "next_run_at": "2026-01-06T02:00:00Z",
-                    "next_runs": [
-                        "2026-01-06T02:00:00Z",
-                        "2026-01-07T02:00:00Z",
-                        "2026-01-08T02:00:00Z",
-                    ],
-                    "last_run": _RUN_EXAMPLE,
-                    "problem": None,
-                    "project": "search",
-                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
-                    "created_at": "2026-01-04T10:02:11Z",
-                    "updated_at": "2026-01-05T02:00:01Z",
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "sch_01k9x2m4q7c8v5n3b6r1",
+            **REQUEST_EXAMPLES["retrain"]["value"],
+            "enabled": True,
+            "next_run_at": "2026-01-06T02:00:00Z",
+            "next_runs": [
+                "2026-01-06T02:00:00Z",
+                "2026-01-07T02:00:00Z",
+                "2026-01-08T02:00:00Z",
+            ],
+            "last_run": _RUN_EXAMPLE,
+            "problem": None,
+            "project": "search",
+            "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+            "created_at": "2026-01-04T10:02:11Z",
+            "updated_at": "2026-01-05T02:00:01Z",
+        }
     )
 
     id: str

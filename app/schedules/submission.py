@@ -8,9 +8,8 @@ from pydantic import ValidationError
 
 from app.http.pointers import body_errors, input_problems
 from app.http.schemas import Json, RequestModel
-from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.measuring import DriftRequest
-from app.jobs.requests.training import TrainRequest
+from app.jobs.requests.training import AutoTrainRequest, TrainRequest
 from app.jobs.submission.automatic import resolve_automatic_training
 from app.jobs.submission.measuring import resolve_drift
 from app.jobs.submission.training import resolve_training
@@ -65,8 +64,6 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
     """Validate a job as if it were submitted now, with the newest datasets; return its specification.
 
     Args:
-        tx: Transaction of the request.
-        requested: The requested job.
         project: Project of the schedule, whose datasets are used; None for the datasets of all projects.
 
     Raises:

@@ -58,7 +58,6 @@ def validated_stream(content: bytes, pointer: str, max_columns: int, max_rows: i
     """Validate the declared columns and rows of a stream, in time linear in its headers.
 
     Args:
-        content: The stream.
         pointer: JSON pointer of the errors.
         max_columns: Limit of columns.
         max_rows: Limit of rows.

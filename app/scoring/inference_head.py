@@ -76,7 +76,6 @@ def fast_head(text: bytes, max_inputs: int) -> tuple[InferenceHead, list[Float64
     """Parse a request in the common form: the fast path.
 
     Args:
-        text: The text of the request.
         max_inputs: Limit of tensors.
 
     Returns:
@@ -99,7 +98,6 @@ def slow_head(text: bytes, max_inputs: int, max_containers: int) -> InferenceHea
     """Parse any request: the slow path. Tensor values are in `data`.
 
     Args:
-        text: The text of the request.
         max_inputs: Limit of tensors.
         max_containers: Limit of arrays and objects.
 

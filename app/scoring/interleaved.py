@@ -39,7 +39,6 @@ class InterleavedList:
     """A list to show.
 
     Attributes:
-        ranking_id: Id of the list.
         documents: Ids of its documents, best first.
         kept: Whether the user got the list before.
     """
@@ -123,9 +122,7 @@ class InterleavedLists:
     are written.
 
     Args:
-        store: Database of lists.
         writer: Writes new lists.
-        users: Hashes users.
     """
 
     def __init__(self, store: Store, writer: ListWriter, users: UserHashes) -> None:
@@ -176,7 +173,6 @@ class InterleavedLists:
         """Make a list, or return the list that a concurrent request made for the user and query.
 
         Args:
-            row: The interleaving.
             rankings: Positions of documents by ranker, best first.
             documents: Ids of the documents.
             query: Id of the query.

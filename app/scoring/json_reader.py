@@ -19,7 +19,7 @@ from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.slow_json import slow_candidates
 from app.scoring.threads import MAX_INLINE_JSON_BYTES, inline_documents
 from app.served.rankings import Viewer
-from app.served.schemas import MAX_ID_LENGTH
+from app.served.routes import MAX_ID_LENGTH
 from app.settings import ApiSettings
 
 _BOOLEAN_MEMBERS, _ID_MEMBERS = ("explain", "keep"), ("user", "session", "interleaving")
@@ -33,7 +33,6 @@ def fast_candidates(
 
     Args:
         content: The body.
-        model: The model.
         settings: Limits of a request.
         max_rows: Documents to allocate memory for, at most the limit of a request.
 
@@ -118,7 +117,6 @@ class JsonReader(CandidateReader):
     """A JSON body.
 
     Attributes:
-        content: The bytes.
         accepted_features: Features that a model without them leaves out, as another model of the request has
             them.
     """

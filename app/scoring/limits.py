@@ -85,7 +85,6 @@ def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettin
     Args:
         explained: Scores to explain.
         steps_each: Steps of one explanation; see `core.scoring.Explainability`.
-        settings: Limits of a request.
 
     Raises:
         InvalidInput: There are more steps than the limit.

@@ -21,8 +21,6 @@ async def answer(reader: CandidateReader, reference: str, services: ScoringServi
     """Return the response to a scoring request.
 
     Args:
-        reader: Reader of the request.
-        reference: Reference of the model.
         services: Models, settings and the log of samples.
 
     Raises:

@@ -68,7 +68,6 @@ class Readiness:
     Args:
         store: Rows and artifacts.
         wake_ups: The broker.
-        kernels: The kernels of scoring.
         models: The models in memory.
     """
 

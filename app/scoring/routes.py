@@ -6,7 +6,7 @@ from fastapi import Body, Request
 from starlette.responses import Response
 
 from app.http.bodies import JsonRequest, media_type_of
-from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.openapi import body_problems
 from app.http.route import Handle, JsonRoute, Router
 from app.models.routes import Reference
 from app.scoring import tables
@@ -128,7 +128,7 @@ _TOP_K: dict[str, Any] = {
     "/{ref}/rank",
     summary="Rank documents",
     response_model=RankResponse,
-    responses={200: {"content": _RANKED_TABLES}, **problems(404, *BODY_PROBLEMS)},
+    responses={200: {"content": _RANKED_TABLES}, **body_problems(404)},
     openapi_extra={"requestBody": {"content": _TABLES}, "parameters": [_TOP_K]},
 )
 async def rank_candidates(

@@ -40,7 +40,6 @@ class SampleWriter(logging.Handler):
     `SampleLog` has them.
 
     Args:
-        store: The store.
         max_bytes: Limit of all sample artifacts together; the oldest are removed.
         seconds: Length of an interval.
     """

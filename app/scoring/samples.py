@@ -55,7 +55,6 @@ class SampleLog:
 
         Args:
             model: The model that scored.
-            candidates: The candidates of the request.
             features: (n_documents, n_features) of the candidates; must not be modified afterwards.
             scores: (n_documents,)
         """
@@ -96,7 +95,6 @@ class _Sample:
 
     Attributes:
         at: Time of the scoring.
-        request_id: Id of the request.
         model: The model that scored.
         ids: Ids of the queries and documents.
         features: (n_documents, n_features).

@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag, WithJsonSc
 from pydantic_core import CoreSchema
 
 from app.http.schemas import RequestModel, ResponseModel
-from app.served.schemas import MAX_ID_LENGTH
+from app.served.routes import MAX_ID_LENGTH
 
 MAX_TOP_K = 2**31 - 1
 

@@ -15,7 +15,7 @@ from app.http.thread_pools import LOOKUPS, MODELS, retrieve_exception
 from app.lifecycle.caches import ModelReferences
 from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
-from core.data.feature_blocks import feature_blocks
+from core.data.feature_choice import feature_blocks
 from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
 from core.scorers import ScoringModel, categories_by_name, read_model
@@ -38,11 +38,8 @@ class ServedModel:
     """A model in memory.
 
     Attributes:
-        id: Model id.
-        name: Model name.
         version: Version within the name.
         feature_names: Feature names in the model's order.
-        scorer: The scorer.
         reader: Reads the features from the JSON of a request.
         read_at: When the model was loaded, in seconds of the monotonic clock.
         categories: Values of the categorical features by name.
@@ -151,9 +148,7 @@ class ServedModels:
     within one event loop.
 
     Args:
-        store: The store.
         max_bytes: Limit of the models' memory; a single model may take more.
-        kernels: The kernels of scoring.
         references: Changes of references by this process.
     """
 

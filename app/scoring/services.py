@@ -32,7 +32,6 @@ class ScoringServices:
     """The services that every scoring request uses.
 
     Attributes:
-        settings: Settings of this process.
         models: Models in memory.
         explanations: Cache of explainers.
         samples: Log of a share of the scored requests.

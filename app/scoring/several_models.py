@@ -21,7 +21,6 @@ class RankedCandidates:
     """Candidates of a request with the scores of several models.
 
     Attributes:
-        candidates: The candidates.
         scores: (n_documents,) scores by id of the model.
     """
 
@@ -54,7 +53,6 @@ async def score_by_models(
     Each model takes its features; a feature that no model has is refused.
 
     Args:
-        reader: The request.
         models: Ids of the models.
         served: Models in memory.
         settings: Limits of a request.

@@ -10,7 +10,7 @@ from app.scoring.json_candidates import JsonCandidates
 from app.scoring.schemas import FeatureValue, NamedValue, RankRequest
 from app.served.rankings import Viewer
 from core.data.categories import Categories
-from core.data.feature_blocks import feature_blocks
+from core.data.feature_choice import feature_blocks
 from core.errors import InputProblem, InvalidInput, pointer_of
 from core.types import FloatArray, Precision
 
@@ -33,7 +33,6 @@ def slow_candidates(
 
     Args:
         request: The body.
-        feature_names: Feature names of the model.
         categories: The values of the categorical features by name.
         precision: The dtype to round numbers to.
 

@@ -18,9 +18,9 @@ from app.scoring.schemas import MAX_TOP_K
 from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.threads import MAX_INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.served.rankings import Viewer
-from app.served.schemas import MAX_ID_LENGTH
+from app.served.routes import MAX_ID_LENGTH
 from app.settings import ApiSettings
-from core.data.tables.number_lists import read_lists
+from core.data.tables.cells import read_lists
 from core.errors import InvalidInput, pointer_of
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -29,7 +29,6 @@ def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
     """Read the record batches of a stream with validated headers.
 
     Args:
-        stream: The stream.
         pointer: JSON pointer of the errors.
 
     Raises:
@@ -91,7 +90,6 @@ class TableCandidates:
     """A table of candidates with validated headers.
 
     Attributes:
-        stream: The table.
         top_k: Documents to return per query, or None for all.
     """
 

@@ -158,7 +158,6 @@ def _tensors(
     """Yield the values of each tensor in its shape; binary data follows the JSON in the order of tensors.
 
     Args:
-        inputs: The tensors.
         arrays: Numbers of the tensors that have `data`, in order; None if they are in `InputTensor.data`.
         binary: The bytes after the JSON.
         model: The model, which has the codes of categories.

@@ -75,8 +75,6 @@ class RankingLog:
         """Store the rankings of a request; return their ids, or None if they are not stored.
 
         Args:
-            name: Name of the model.
-            version: Version of the model.
             viewer: User and session that see the rankings.
             rankings: Query and documents, best first, of each ranking.
         """

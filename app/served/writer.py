@@ -38,7 +38,6 @@ class ListWriter:
     loses them.
 
     Args:
-        store: Database of lists.
         seconds: Seconds between two batches.
     """
 

@@ -8,8 +8,7 @@ from app.datasets.hold_out_schemas import HoldOut, LabelMap, RandomFolds, Valida
 from app.http.labels import NewProject
 from app.http.schemas import Id, ModelName, RequestModel, VisibleText
 from app.jobs.contract_schemas import Contract
-from app.jobs.distribution_schemas import UndistributedRequest
-from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest
+from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, UndistributedRequest
 from app.jobs.requests.fields import MetricName, Priority, Seed
 from app.jobs.requests.training import (
     MAX_ROUNDS,

@@ -12,22 +12,12 @@ from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import ProjectFilter
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
 from app.http.schemas import Cursor, Id
 from app.http.services import Services, UseServices
 from app.jobs.cancellation import cancel_all
-from app.studies.requests import (
-    CHANGE_EXAMPLES,
-    CLONE_EXAMPLES,
-    MAX_TRIALS,
-    STUDY_EXAMPLES,
-    TRIAL_EXAMPLES,
-    CloneRequest,
-    HandTrialRequest,
-    StudyChanges,
-    StudyRequest,
-)
+from app.studies import requests
 from app.studies.schemas import Study, StudyImportance, StudyPage, Trial, TrialPage
 from app.studies.submission import budget_of, check_parameters, cloned, study_spec
 from core.errors import InvalidInput
@@ -36,9 +26,8 @@ from core.store import Transaction
 from core.store.repositories.studies import Studies
 from core.store.repositories.study_progress import StudyStatus
 from core.studies import StudySpec
-from core.studies.history import past_trials
-from core.studies.importance import METHOD, importances
-from core.studies.sampling import PastTrial
+from core.studies.pruning import past_trials
+from core.studies.sampling import METHOD, PastTrial, importances
 
 router = Router(prefix="/v1/studies", tags=["studies"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/studies", tags=["studies"], route_class=PolledRoute)
@@ -49,10 +38,10 @@ polled_router = Router(prefix="/v1/studies", tags=["studies"], route_class=Polle
     summary="Submit a study",
     status_code=ACCEPTED,
     response_model=Study,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def create_study(
-    body: Annotated[StudyRequest, Body(openapi_examples=STUDY_EXAMPLES)],
+    body: Annotated[requests.StudyRequest, Body(openapi_examples=requests.STUDY_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -73,7 +62,7 @@ def create_study(
 _Listing = Annotated[ListQuery, list_query(Study, Studies.columns, "Sort key; `best` is the best value")]
 
 
-@polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List studies", responses=etag_responses(422))
 def list_studies(
     services: UseServices,
     listing: _Listing,
@@ -96,16 +85,14 @@ def list_studies(
     return listing.page(StudyPage, items, page.next_cursor)
 
 
-@polled_router.get("/{study_id}", summary="Show a study", responses={**NOT_MODIFIED, **problems(404)})
+@polled_router.get("/{study_id}", summary="Show a study", responses=etag_responses(404))
 def get_study(study_id: str, services: UseServices) -> Study:
     """Show a study's status, counts, best trial, and its conclusion once it has ended."""
     with services.store.read() as tx:
         return _response(tx, tx.studies.get(study_id))
 
 
-@polled_router.get(
-    "/{study_id}/trials", summary="List trials", responses={**NOT_MODIFIED, **problems(404, 422)}
-)
+@polled_router.get("/{study_id}/trials", summary="List trials", responses=etag_responses(404, 422))
 def list_trials(
     study_id: str,
     services: UseServices,
@@ -127,11 +114,11 @@ def list_trials(
     summary="Add a trial",
     status_code=ACCEPTED,
     response_model=Trial,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def add_trial(
     study_id: str,
-    body: Annotated[HandTrialRequest, Body(openapi_examples=TRIAL_EXAMPLES)],
+    body: Annotated[requests.HandTrialRequest, Body(openapi_examples=requests.TRIAL_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -180,11 +167,11 @@ def cancel_study(study_id: str, services: UseServices) -> Study:
     summary="Clone a study",
     status_code=ACCEPTED,
     response_model=Study,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=body_problems(404, 409),
 )
 def clone_study(
     study_id: str,
-    body: Annotated[CloneRequest, Body(openapi_examples=CLONE_EXAMPLES)],
+    body: Annotated[requests.CloneRequest, Body(openapi_examples=requests.CLONE_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
     idempotency: UseIdempotency,
@@ -195,7 +182,9 @@ def clone_study(
     """
     with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)
-        trials = min(origin.trials, MAX_TRIALS)  # trials by hand are added beyond the maximum of a request
+        trials = min(
+            origin.trials, requests.MAX_TRIALS
+        )  # trials by hand are added beyond the maximum of a request
         budget = {"trials": trials, "seconds": origin.seconds, "patience": origin.patience}
         request = cloned(origin.spec, budget, origin.parallel_trials, body)
         study = _submit(tx, services, request, caller.key_id, origin)
@@ -205,10 +194,10 @@ def clone_study(
     return created
 
 
-@router.patch("/{study_id}", summary="Change a study's budget", responses=problems(404, 409, *BODY_PROBLEMS))
+@router.patch("/{study_id}", summary="Change a study's budget", responses=body_problems(404, 409))
 def change_study(
     study_id: str,
-    body: Annotated[StudyChanges, Body(openapi_examples=CHANGE_EXAMPLES)],
+    body: Annotated[requests.StudyChanges, Body(openapi_examples=requests.CHANGE_EXAMPLES)],
     services: UseServices,
 ) -> Study:
     """Change the budget or the number of parallel trials of a running or paused study."""
@@ -227,9 +216,7 @@ def change_study(
 
 
 @router.get(
-    "/{study_id}/importance",
-    summary="Show the importance of parameters",
-    responses={**NOT_MODIFIED, **problems(404)},
+    "/{study_id}/importance", summary="Show the importance of parameters", responses=etag_responses(404)
 )
 async def get_study_importance(
     study_id: str, services: UseServices, expensive: UseExpensive
@@ -253,7 +240,7 @@ def _spec_and_past_trials(services: Services, study_id: str) -> tuple[StudySpec,
 def _submit(
     tx: Transaction,
     services: Services,
-    request: StudyRequest,
+    request: requests.StudyRequest,
     key_id: str | None,
     origin: StudyRow | None = None,
 ) -> StudyRow:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from app.http.labels import ShownProject
-from app.http.schemas import FailureReason, Json, PageModel, ResponseModel
+from app.http.schemas import FailureReason, Json, PageModel, ResponseModel, example
 from core.store import Study as StudyRow
 from core.store import Trial as TrialRow
 from core.store.repositories.study_progress import StudyStatus
@@ -92,53 +92,48 @@ class Conclusion(ResponseModel):
 class Study(ResponseModel):
     """A hyperparameter search over trials of one training."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "std_01k9x3b1d5f8g2h4j6k9",
-                    "name": "leaves and rate",
-                    "model_name": "web",
-                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
-                    "test": {"fraction": 0.2},
-                    "test_dataset_id": None,
-                    "base": {"loss": {"name": "lambdarank"}},
-                    "search_space": {
-                        "/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64, "log": True}
-                    },
-                    "objective": {"metric": "ndcg@10", "validation": {"folds": 5}},
-                    "sampler": "tpe",
-                    "pruner": "wilcoxon",
-                    "budget": {"trials": 50, "seconds": None, "patience": None},
-                    "parallel_trials": 2,
-                    "priority": "normal",
-                    "seed": 42,
-                    "alias": None,
-                    "status": "running",
-                    "counts": {
-                        "asked": 12,
-                        "queued": 0,
-                        "running": 2,
-                        "succeeded": 7,
-                        "pruned": 3,
-                        "failed": 0,
-                        "cancelled": 0,
-                    },
-                    "best": {"number": 9, "value": 0.4711},
-                    "default": {"number": 0, "value": 0.4530},
-                    "higher_is_better": True,
-                    "conclusion": None,
-                    "jobs": {"default": None, "winner": None, "conclusion": None},
-                    "problem": None,
-                    "key_id": None,
-                    "project": "web",
-                    "created_at": "2026-01-05T09:58:00Z",
-                    "started_at": "2026-01-05T09:58:01Z",
-                    "finished_at": None,
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "id": "std_01k9x3b1d5f8g2h4j6k9",
+            "name": "leaves and rate",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "test": {"fraction": 0.2},
+            "test_dataset_id": None,
+            "base": {"loss": {"name": "lambdarank"}},
+            "search_space": {
+                "/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64, "log": True}
+            },
+            "objective": {"metric": "ndcg@10", "validation": {"folds": 5}},
+            "sampler": "tpe",
+            "pruner": "wilcoxon",
+            "budget": {"trials": 50, "seconds": None, "patience": None},
+            "parallel_trials": 2,
+            "priority": "normal",
+            "seed": 42,
+            "alias": None,
+            "status": "running",
+            "counts": {
+                "asked": 12,
+                "queued": 0,
+                "running": 2,
+                "succeeded": 7,
+                "pruned": 3,
+                "failed": 0,
+                "cancelled": 0,
+            },
+            "best": {"number": 9, "value": 0.4711},
+            "default": {"number": 0, "value": 0.4530},
+            "higher_is_better": True,
+            "conclusion": None,
+            "jobs": {"default": None, "winner": None, "conclusion": None},
+            "problem": None,
+            "key_id": None,
+            "project": "web",
+            "created_at": "2026-01-05T09:58:00Z",
+            "started_at": "2026-01-05T09:58:01Z",
+            "finished_at": None,
+        }
     )
 
     id: str
@@ -219,7 +214,7 @@ class StudyPage(PageModel):
 class TrialFold(ResponseModel):
     """One finished fold of a trial."""
 
-    model_config = ConfigDict(from_attributes=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     fold: int = Field(description="Number of the fold, from 1", examples=[1])
     value: float | None = Field(
@@ -231,27 +226,22 @@ class TrialFold(ResponseModel):
 class Trial(ResponseModel):
     """One trial of a study."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "number": 9,
-                    "status": "succeeded",
-                    "source": "sampler",
-                    "parameters": {"/hyperparameters/num_leaves": 12},
-                    "value": 0.4711,
-                    "folds": [{"fold": 1, "value": 0.4602, "best_iteration": 120}],
-                    "interval": [0.4581, 0.4840],
-                    "best_iteration": 118,
-                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
-                    "started_at": "2026-01-05T09:58:01Z",
-                    "finished_at": "2026-01-05T09:58:21Z",
-                    "seconds": 20.0,
-                    "error": None,
-                }
-            ]
-        },
+    model_config = example(
+        {
+            "number": 9,
+            "status": "succeeded",
+            "source": "sampler",
+            "parameters": {"/hyperparameters/num_leaves": 12},
+            "value": 0.4711,
+            "folds": [{"fold": 1, "value": 0.4602, "best_iteration": 120}],
+            "interval": [0.4581, 0.4840],
+            "best_iteration": 118,
+            "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+            "started_at": "2026-01-05T09:58:01Z",
+            "finished_at": "2026-01-05T09:58:21Z",
+            "seconds": 20.0,
+            "error": None,
+        }
     )
 
     number: int = Field(description="Number of the trial in the study; 0 is the default")

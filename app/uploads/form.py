@@ -54,7 +54,6 @@ class ReceivedFile:
 
     Attributes:
         filename: File name sent by the client, without folders.
-        size_bytes: Size of the file.
         sha256: Hexadecimal digest of its bytes.
         upload_id: The resumable upload with its bytes, None where they came with the request.
     """
@@ -110,9 +109,7 @@ class FormReceiver:
     A `with` block that fails removes all of them.
 
     Args:
-        services: The services of the application.
         key_id: API key of the request, None without authentication.
-        keys: Keys of the files.
         max_bytes: Size limit of all files together.
     """
 
@@ -258,9 +255,6 @@ async def receive_form(
     """Stream the files of a multipart body into the artifact store, and return the checked form.
 
     Args:
-        request: The request.
-        services: The services of the application.
-        keys: Keys of the files.
         texts: Names of the text fields that may come with them, and their largest sizes in bytes.
         max_bytes: Size limit of all files together.
         check: Converts the received form, or refuses it.
@@ -314,9 +308,7 @@ def record_files(
     """Record the objects of received files and queue their jobs, in one transaction; blocks.
 
     Args:
-        services: The services of the application.
         key_id: API key of the request, None without authentication.
-        idempotency: The idempotent request.
         files: The files; their resumable uploads are marked as used.
         folders: Folders of the files, which are removed on errors.
         record: Records the objects, and returns the response and the queued jobs.
@@ -348,7 +340,6 @@ def file_body(
     """Describe the multipart body of a form with one file, for the OpenAPI document.
 
     Args:
-        description: Description of the file.
         fields: The schemas of the text fields.
         required: The required text fields.
         examples: Bodies by name, each with its summary.

@@ -35,8 +35,6 @@ class PieceWriter:
     byte quota of the key; a declared size was counted in full.
 
     Args:
-        services: The services of the application.
-        upload: The upload.
         writer: Id of the request, which is stored in the row of the upload.
         start: Offset of the first byte of the body in the file.
         checksum: The required checksum of the body, None for any.
@@ -170,7 +168,6 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
     """Store the body of a request in constant memory; keep received bytes as `PieceWriter.interrupt` does.
 
     Args:
-        body: The body in pieces.
         writer: Writer of the body, called in threads.
         max_bytes: Size limit of the file.
 
@@ -212,9 +209,7 @@ class StoredUpload:
     """A complete upload.
 
     Attributes:
-        id: The upload.
         filename: File name sent by the client, `upload` without one.
-        size_bytes: Size of the file.
         sha256: Hexadecimal digest of its bytes; empty until it was used.
         parts: Its parts; empty once it was used.
     """
@@ -241,8 +236,6 @@ def find_complete(store: Store, upload_id: str, key_id: str | None) -> StoredUpl
     """Return a complete upload.
 
     Args:
-        store: The store.
-        upload_id: The upload.
         key_id: API key of its owner, None without authentication.
 
     Raises:

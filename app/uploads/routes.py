@@ -10,40 +10,25 @@ from typing import Any
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from app.http.bodies import has_body, too_large
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
-from app.http.openapi import NOT_MODIFIED, problems
+from app.http.openapi import etag_responses, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import ResponseModel
+from app.http.schemas import ResponseModel, example
 from app.http.services import Services, UseServices
-from app.uploads.protocol import (
-    ALGORITHMS,
-    EXTENSIONS,
-    PATH,
-    PIECE_BODY,
-    PROGRESS_HEADERS,
-    VERSION,
-    Checksum,
-    Metadata,
-    request_headers,
-    require_content_type,
-    require_version,
-    size_to_create,
-    upload_length,
-    upload_offset,
-)
+from app.uploads import protocol
 from app.uploads.resumable import PieceWriter, receive_piece
 from app.uploads.storage import require_room
 from core.store import new_id
 from core.store.clock import utc_now
 from core.store.tables import Upload as UploadRow
 
-router = Router(prefix=PATH, tags=["uploads"], route_class=JsonRoute)
+router = Router(prefix=protocol.PATH, tags=["uploads"], route_class=JsonRoute)
 
 _WRITER = "wrt_"
 
@@ -60,7 +45,7 @@ _EXAMPLE: dict[str, Any] = {
 class Upload(ResponseModel):
     """A resumable upload."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: str
     filename: str | None = Field(description="File name from `Upload-Metadata`; null without one")
@@ -77,7 +62,7 @@ class UploadList(ResponseModel):
 
 
 async def _tus_version(request: Request) -> None:
-    require_version(request.headers.get("tus-resumable"))
+    protocol.require_version(request.headers.get("tus-resumable"))
 
 
 _REQUIRE_TUS_VERSION = [Depends(_tus_version)]
@@ -91,15 +76,15 @@ def describe_protocol(services: UseServices) -> Response:
     return Response(
         status_code=HTTPStatus.NO_CONTENT,
         headers={
-            "Tus-Version": VERSION,
-            "Tus-Extension": ",".join(EXTENSIONS),
+            "Tus-Version": protocol.VERSION,
+            "Tus-Extension": ",".join(protocol.EXTENSIONS),
             "Tus-Max-Size": str(services.settings.max_upload_bytes),
-            "Tus-Checksum-Algorithm": ",".join(ALGORITHMS),
+            "Tus-Checksum-Algorithm": ",".join(protocol.ALGORITHMS),
         },
     )
 
 
-@router.get("", summary="List open uploads", responses={**NOT_MODIFIED, **problems()})
+@router.get("", summary="List open uploads", responses=etag_responses())
 def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
     """List the caller's uploads that have neither been used nor expired, newest first."""
     with services.store.read() as tx:
@@ -114,7 +99,7 @@ def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
     response_model=Upload,
     responses=problems(400, 408, 409, 412, 413, 415, 422, 423, 460, 507),
     openapi_extra={
-        "parameters": request_headers(
+        "parameters": protocol.request_headers(
             "Upload-Length", "Upload-Defer-Length", "Upload-Metadata", "Upload-Checksum"
         )
     },
@@ -129,10 +114,13 @@ async def create_upload(
     form with a file: send the text `upload:` and its id as the form's `file`.
     """
     limit, key_id = services.settings.max_upload_bytes, caller.key_id
-    size_bytes, metadata = size_to_create(request.headers, limit), Metadata.of(request.headers)
-    checksum = Checksum.of(request.headers)
+    size_bytes, metadata = (
+        protocol.size_to_create(request.headers, limit),
+        protocol.Metadata.of(request.headers),
+    )
+    checksum = protocol.Checksum.of(request.headers)
     if has_body(request.headers):
-        require_content_type(request.headers)
+        protocol.require_content_type(request.headers)
         _refuse_declared(request, 0, limit if size_bytes is None else size_bytes)
     upload, created = await run_in_threadpool(_create, services, key_id, idempotency, size_bytes, metadata)
     if has_body(request.headers):
@@ -150,10 +138,10 @@ async def create_upload(
     summary="Show the progress of an upload",
     response_class=Response,
     responses={
-        200: {"description": "Offset of the next byte", "headers": dict(PROGRESS_HEADERS)},
+        200: {"description": "Offset of the next byte", "headers": dict(protocol.PROGRESS_HEADERS)},
         **problems(404, 410, 412),
     },
-    openapi_extra={"parameters": request_headers()},
+    openapi_extra={"parameters": protocol.request_headers()},
     dependencies=_REQUIRE_TUS_VERSION,
 )
 def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
@@ -177,12 +165,12 @@ def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Res
     status_code=HTTPStatus.NO_CONTENT,
     response_class=Response,
     responses={
-        204: {"description": "Stored", "headers": dict(PROGRESS_HEADERS)},
+        204: {"description": "Stored", "headers": dict(protocol.PROGRESS_HEADERS)},
         **problems(400, 404, 408, 409, 410, 412, 413, 415, 422, 423, 460, 507),
     },
     openapi_extra={
-        "requestBody": dict(PIECE_BODY),
-        "parameters": request_headers(
+        "requestBody": dict(protocol.PIECE_BODY),
+        "parameters": protocol.request_headers(
             "Upload-Length", "Upload-Checksum", required=("Tus-Resumable", "Upload-Offset")
         ),
     },
@@ -196,9 +184,9 @@ async def append_to_upload(
     Of concurrent requests to one upload the latest continues; the others get status 423.
     """
     headers, key_id = request.headers, caller.key_id
-    require_content_type(headers)
-    offset, checksum = upload_offset(headers), Checksum.of(headers)
-    size_bytes = upload_length(headers, services.settings.max_upload_bytes)
+    protocol.require_content_type(headers)
+    offset, checksum = protocol.upload_offset(headers), protocol.Checksum.of(headers)
+    size_bytes = protocol.upload_length(headers, services.settings.max_upload_bytes)
     end = await run_in_threadpool(_declared_end, services, key_id, upload_id, size_bytes)
     _refuse_declared(request, offset, end)
     pieces = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes, checksum)
@@ -213,7 +201,7 @@ async def append_to_upload(
     status_code=HTTPStatus.NO_CONTENT,
     response_class=Response,
     responses=problems(404, 412),
-    openapi_extra={"parameters": request_headers()},
+    openapi_extra={"parameters": protocol.request_headers()},
     dependencies=_REQUIRE_TUS_VERSION,
 )
 def delete_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
@@ -228,7 +216,7 @@ def _create(
     key_id: str | None,
     idempotency: IdempotencyKey,
     size_bytes: int | None,
-    metadata: Metadata,
+    metadata: protocol.Metadata,
 ) -> tuple[UploadRow, Response]:
     """Record an upload, and return it with the response."""
     store, settings = services.store, services.settings
@@ -271,7 +259,7 @@ def _begin(
     upload_id: str,
     offset: int,
     size_bytes: int | None,
-    checksum: Checksum | None,
+    checksum: protocol.Checksum | None,
 ) -> PieceWriter:
     """Acquire an upload for this request, and return the writer of its body.
 

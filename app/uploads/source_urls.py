@@ -21,7 +21,6 @@ class NamedUpload:
     """A resumable upload that a request names.
 
     Attributes:
-        id: Id of the upload.
         pointer: JSON pointer of the reference in the request.
     """
 

@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
@@ -52,9 +52,7 @@ _CHANGES: Any = {
 }
 
 
-@router.post(
-    "", summary="Create a webhook", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS)
-)
+@router.post("", summary="Create a webhook", status_code=HTTPStatus.CREATED, responses=body_problems())
 def create_webhook(
     body: Annotated[WebhookRequest, Body(openapi_examples=_EXAMPLES)],
     services: UseServices,
@@ -78,7 +76,7 @@ def create_webhook(
     return NewWebhook(**Webhook.of(row, 0).model_dump(), secret=secret)
 
 
-@router.get("", summary="List webhooks", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("", summary="List webhooks", responses=etag_responses(422))
 def list_webhooks(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> WebhookPage:
     """List webhooks, newest first."""
     with services.store.read() as tx:
@@ -89,14 +87,14 @@ def list_webhooks(services: UseServices, cursor: Cursor = None, limit: Limit = 5
     )
 
 
-@router.get("/{webhook_id}", summary="Show a webhook", responses={**NOT_MODIFIED, **problems(404)})
+@router.get("/{webhook_id}", summary="Show a webhook", responses=etag_responses(404))
 def get_webhook(webhook_id: WebhookId, services: UseServices) -> Webhook:
     """Show a webhook, without its secret."""
     with services.store.read() as tx:
         return _response(tx, tx.webhooks.get(webhook_id))
 
 
-@router.patch("/{webhook_id}", summary="Change a webhook", responses=problems(404, *BODY_PROBLEMS))
+@router.patch("/{webhook_id}", summary="Change a webhook", responses=body_problems(404))
 def change_webhook(
     webhook_id: WebhookId,
     body: Annotated[WebhookChange, Body(openapi_examples=_CHANGES)],
@@ -160,9 +158,7 @@ async def test_webhook(webhook_id: WebhookId, services: UseServices, deliverer: 
     return WebhookTest(delivered=attempt.delivered, **{name: fields[name] for name in fields if name != "at"})
 
 
-@router.get(
-    "/{webhook_id}/deliveries", summary="List deliveries", responses={**NOT_MODIFIED, **problems(404, 422)}
-)
+@router.get("/{webhook_id}/deliveries", summary="List deliveries", responses=etag_responses(404, 422))
 def list_deliveries(
     webhook_id: WebhookId,
     services: UseServices,

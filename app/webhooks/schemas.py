@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from app.events.schemas import EventKind
 from app.http.labels import ONE_LINE, ProjectName
-from app.http.schemas import PageModel, RequestModel, ResponseModel, distinct
+from app.http.schemas import PageModel, RequestModel, ResponseModel, distinct, example
 from core.outbound.guard import MAX_URL_LENGTH
 from core.store.tables import Event, WebhookDelivery
 from core.store.tables import Webhook as StoredWebhook
@@ -82,7 +82,7 @@ _WEBHOOK: dict[str, Any] = {
 class Webhook(ResponseModel):
     """A webhook without its secret."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_WEBHOOK]})
+    model_config = example(_WEBHOOK)
 
     id: str
     url: str
@@ -111,12 +111,7 @@ class Webhook(ResponseModel):
 class NewWebhook(Webhook):
     """A webhook with a new secret, which is shown only once."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [{**_WEBHOOK, "secret": "whsec_Z3Vlc3MgYWdhaW4sIHRoaXMgaXMgYW4gZXhhbXBsZSE="}]
-        },
-    )
+    model_config = example({**_WEBHOOK, "secret": "whsec_Z3Vlc3MgYWdhaW4sIHRoaXMgaXMgYW4gZXhhbXBsZSE="})
 
     secret: str = Field(description="Key of the signatures; store it at the receiver, which verifies them")
 
@@ -174,7 +169,7 @@ _DELIVERY: dict[str, Any] = {
 class Delivery(ResponseModel):
     """The delivery of an event to a webhook."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_DELIVERY]})
+    model_config = example(_DELIVERY)
 
     id: str = Field(description="Id of the delivery, sent as `webhook-id` in all attempts")
     event_id: int
@@ -207,12 +202,8 @@ class DeliveryPage(PageModel):
 class WebhookTest(ResponseModel):
     """Outcome of a test."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"delivered": True, "status": 204, "took_seconds": 0.08, "error": None, "answer": ""}
-            ]
-        }
+    model_config = example(
+        {"delivered": True, "status": 204, "took_seconds": 0.08, "error": None, "answer": ""}
     )
 
     delivered: bool

@@ -124,7 +124,6 @@ async def send(
     Args:
         client: HTTP client of `open_sender`.
         webhook: The receiver.
-        message: The message.
         cipher: Decrypts the secrets of the webhook.
         timeout_seconds: Timeout for the whole answer.
     """

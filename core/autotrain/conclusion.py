@@ -31,7 +31,6 @@ class BaselineComparison:
     """The comparison of the model with a baseline ranking.
 
     Attributes:
-        name: Name of the baseline.
         value: Mean of the metric over the queries of the comparison.
         difference: Mean of the model minus the mean of the baseline.
         p_value: p-value after Holm's correction over the baselines: of Fisher's randomisation test or, if
@@ -54,11 +53,9 @@ class Conclusion:
     The numbers of iterations, and the candidates that are stopped early, are chosen on the held-out queries.
 
     Attributes:
-        sentence: The conclusion as a sentence.
         value: Mean of the metric.
         interval: `[lower, upper]` of the mean, or None.
         data: `held-out` for queries of the training data, `test` for the queries of the test data.
-        baselines: Comparisons with baselines.
     """
 
     sentence: str
@@ -92,7 +89,6 @@ def conclude(
         variance_factor: Variance of the mean of the values over that of independent values, see
             `HeldOut.variance_factor`.
         seed: Seed of the test.
-        threads: Threads to use.
     """
     value, interval = quality.in_metric_units(mean_of(values)), quality.interval(values)
     differences = [

@@ -37,9 +37,7 @@ class QueryQuality:
     """Values of a metric for the queries of a dataset, with the sign such that larger is better.
 
     Args:
-        dataset: The dataset.
         metric: Spelling of the metric.
-        conventions: Conventions of the metric.
         seed: Seed of the intervals.
     """
 
@@ -123,7 +121,6 @@ class HeldOut(QueryQuality):
     Args:
         dataset: Training data, at least 2 queries.
         metric: Spelling of the metric.
-        conventions: Conventions of the metric.
         seed: Seed of the folds.
 
     Raises:

@@ -22,12 +22,7 @@ BUDGET_EXHAUSTED = "the time budget was used up"
 
 @dataclass(frozen=True)
 class NotTried:
-    """A candidate that was not tried.
-
-    Attributes:
-        candidate: The candidate.
-        reason: The reason.
-    """
+    """A candidate that was not tried."""
 
     candidate: Candidate
     reason: str
@@ -57,7 +52,6 @@ class Selected:
         """Return the file content of the model.
 
         Args:
-            fitted: The files of the members.
             feature_names: The features of the training data.
         """
         if len(fitted) == 1:
@@ -108,7 +102,6 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
     """Select a model, or a sum of models, from the complete candidates by their held-out scores.
 
     Args:
-        trials: The trials.
         tried: The candidates that were tried.
         refusals: The reasons why other candidates were not tried.
 
@@ -168,7 +161,6 @@ class AutoTrained:
 
     Attributes:
         content: Model file: trees, a linear scorer, a network, or a sum of these.
-        feature_names: Features of the model.
         selected: Members of the model and their selection.
         tried: Candidates that were tried, in order.
         not_tried: Candidates that were not tried.
@@ -201,9 +193,7 @@ def auto_train(
     again on all queries. Where the budget allows one fold only, its models are the members.
 
     Args:
-        spec: The specification.
         dataset: Judged training data.
-        threads: Threads of each training.
         candidates: The candidates in order; the portfolio when left out.
         on_progress: Called with the next activity, the number of candidates done and their total; may raise
             to stop.

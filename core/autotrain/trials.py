@@ -97,7 +97,6 @@ class Tried:
     """A candidate with its held-out scores.
 
     Attributes:
-        candidate: The candidate.
         iterations: Best number of iterations over all folds, 0 without a fold. For a single fold, the
             iterations of its model.
         scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
@@ -132,9 +131,7 @@ class Trials:
     """Trials of candidates on one dataset, whose features are binned once.
 
     Args:
-        spec: The specification.
         dataset: Judged training data.
-        threads: Threads of each training.
         clock: Monotonic clock in seconds.
         check: Called after each tree, or between the batches of a network; may raise to stop.
 
@@ -199,7 +196,6 @@ class Trials:
 
         Args:
             number: Position of the candidate.
-            candidate: The candidate.
             folds: Folds to hold out; None to derive the number from the budget and the first fold's time.
             time_left: Returns the seconds that are left for trials.
             rivals: Values of the complete candidates to compare with, (n_queries,) each.

@@ -41,7 +41,6 @@ def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) 
 
     Args:
         judgments: Judgments of the log's pairs.
-        log: The log.
         judged: The judged dataset; negative and missing labels are ignored.
     """
     pairs = pairs_of(judged, log)

@@ -27,7 +27,6 @@ class LossBinding:
     """Binds the loss of a training to a dataset, or to parts of it, with the correction for clicks.
 
     Args:
-        loss: The loss.
         dataset: The training data.
         correction: The correction, or None for uncorrected training.
         step: Learning rate of the terms of `additive`, unless the correction sets one.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.clicks.log import ClickLog
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.codes import IMPRESSION_ACTIONS
 from core.clicks.reading.report import Examples, ReadingReport
 from core.clicks.statistics import blocks
 from core.doctor.report import MAX_EXAMPLES, Finding, by_severity
@@ -26,7 +26,6 @@ def examine_log(log: ClickLog, report: ReadingReport | None = None) -> tuple[Fin
     """Return the findings on a log, errors first.
 
     Args:
-        log: The log.
         report: Counts from reading the log, None for a log that was not read from files.
     """
     findings = [] if report is None else list(_reading_findings(report))

@@ -40,9 +40,6 @@ class LogWriter:
 
     The end of the `with` block writes the manifest, the list of columns, unless the block raises. A folder
     without a manifest is no log.
-
-    Args:
-        folder: The folder.
     """
 
     def __init__(self, folder: Path) -> None:

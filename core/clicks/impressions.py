@@ -17,7 +17,6 @@ class Impressions:
     """Selected impressions at the first ranks, as cells of a table of counts by pair and rank.
 
     Attributes:
-        n_ranks: Number of ranks.
         pairs: (n_pairs,) positions of the pairs in the log, ascending; rows of the table.
         cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
             plus 1 where the impression was clicked.
@@ -56,7 +55,6 @@ def impressions_of(
     """Select the impressions that an estimate uses.
 
     Args:
-        log: The log.
         n_ranks: Number of ranks; impressions at greater ranks are ignored.
         moved_only: Whether to ignore pairs that these lists show at only one of these ranks.
         complete_only: Whether to ignore lists that end before rank `n_ranks`.

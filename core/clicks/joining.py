@@ -29,7 +29,6 @@ def documents_without_features(log: ClickLog, pairs: Int64Array) -> tuple[Findin
     """Return a finding if some impressions of a log are of documents without features.
 
     Args:
-        log: The log.
         pairs: Pairs of the documents with features, from `pairs_of`.
     """
     is_absent = np.ones(log.n_pairs, np.bool_)

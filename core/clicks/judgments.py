@@ -7,8 +7,8 @@ import numpy as np
 
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.intervals import Prior, posterior, quantiles
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED
 from core.clicks.models.model import ClickModel
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
 from core.errors import InvalidInput
 from core.types import Float64Array, Int32Array
 
@@ -69,7 +69,6 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
     chance (Kleinman 1973). Attractiveness and satisfaction have separate priors.
 
     Args:
-        model: The click model.
         spec: Options of grading, or None for the defaults.
 
     Raises:

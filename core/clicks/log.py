@@ -43,8 +43,6 @@ class ClickLog:
             None without versions.
         pair_queries: (n_pairs,) positions in `query_ids`.
         pair_documents: (n_pairs,) positions in `document_ids`.
-        query_ids: Ids of the queries.
-        document_ids: Ids of the documents.
         versions: Names of the models that ranked, or None.
     """
 

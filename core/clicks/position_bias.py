@@ -54,7 +54,6 @@ class AdditiveBias:
     LightGBM.
 
     Args:
-        n_ranks: Number of ranks.
         step: Learning rate η.
         regularization: λ.
 
@@ -104,7 +103,6 @@ class RatioBias:
     Summands with a ratio below 1e-16 count as 0, and ratios stay unchanged where S_1 is below 1e-16.
 
     Args:
-        n_ranks: Number of ranks.
         norm: Norm p.
 
     Attributes:

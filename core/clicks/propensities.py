@@ -82,7 +82,6 @@ class Propensities:
         lower: (n_ranks,) lower ends of 95% intervals, NaN with fewer than two resamples, or one user.
         upper: (n_ranks,) upper ends.
         impressions: (n_ranks,) number of used impressions.
-        n_pairs: Number of used pairs.
         units: Resampled units: `users` or `lists`.
         failed_resamples: Number of resamples that allow no estimate, such as those without clicks at a rank.
         intercepts: (n_ranks,) probability of a click on an irrelevant document, for `trust-em`; else None.
@@ -169,7 +168,6 @@ def estimate_propensities(
     examination depends on the documents above.
 
     Args:
-        log: The log.
         plan: Method and options.
         features: (n_pairs, n_features) features of the log's pairs, for `FEATURE_METHODS`; rows of only NaN
             are ignored.

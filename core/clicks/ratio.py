@@ -22,7 +22,6 @@ class RatioObjective:
     Args:
         loss: The loss, without pair selection and with the hard assignment.
         queries: Labels, weights and ranks.
-        bias: The ratios.
         xgboost_loss: Whether to sum XGBoost's loss instead of the paper's, for comparisons with XGBoost.
     """
 

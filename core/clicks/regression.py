@@ -85,7 +85,6 @@ def regression_em(
         clicked: (n_pairs, n_ranks) clicks.
         features: (n_pairs, n_features), NaN where missing.
         classifier: `trees` or `logistic`.
-        iterations: EM iterations.
         threads: Threads for the trees, which do not change the result.
 
     Raises:

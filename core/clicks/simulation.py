@@ -91,7 +91,6 @@ def simulate(
         dataset: Judged documents.
         rankers: (n_documents,) scores of each production ranker. Each list is ranked by one of them, drawn
             uniformly; with several rankers, `list_versions` has the index of the list's ranker.
-        users: Model of the users.
         plan: Options of the lists.
         on_chunk: Called with the number of lists done and their total; may raise to stop.
 

@@ -17,7 +17,6 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
     """Return the counts of a log as JSON.
 
     Args:
-        log: The log.
         report: Counts from reading the log, None for a log that was not read from files.
     """
     n_clicks = int(np.count_nonzero(log.clicks))

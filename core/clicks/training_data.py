@@ -61,7 +61,6 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
     learn and are omitted, too. Weights of the feature dataset are not copied.
 
     Args:
-        log: The log.
         features: Dataset with the features of documents, joined by query id and document id.
 
     Raises:

@@ -53,7 +53,6 @@ def trust_em(
         features: (n_pairs, n_features), NaN where missing. No feature may reveal the rank.
         classifier: `trees` or `logistic`.
         irrelevant_share: Share of the impressions, by lowest γ, that counts as irrelevant.
-        iterations: EM iterations.
         threads: Threads for the trees, which do not change the result.
 
     Raises:

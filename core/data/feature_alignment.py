@@ -22,12 +22,7 @@ _NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class AbsentFeatures:
-    """Features that a model uses and a dataset lacks.
-
-    Attributes:
-        names: Names of the absent features.
-        used: Number of all features that the model uses.
-    """
+    """Features that a model uses and a dataset lacks."""
 
     names: tuple[str, ...]
     used: int
@@ -81,8 +76,6 @@ def align_features(
     `feature_names` are numbered (f1, f2, …), because LETOR text omits zeros.
 
     Args:
-        dataset: The dataset.
-        feature_names: The features.
         categories: The model's values of the categorical features. The dataset's codes are translated into
             the model's codes by value; unknown values become missing (NaN).
 
@@ -114,7 +107,6 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
     """Convert features of whole numbers to categories, whose values are the numbers in ascending order.
 
     Args:
-        dataset: The dataset.
         names: The features; features that are already categorical are unchanged.
 
     Raises:

@@ -7,12 +7,53 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from core.data.file_patterns import matching
 from core.errors import DatasetError, InvalidInput
 from core.names import is_visible
+
+MAX_FILES = 1_000  # of one dataset
+MAX_PATTERN_LENGTH = 200
+_FILES_POINTER = "/files"
+_DIGITS = re.compile(r"(\d+)")
+
+
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Return the names that match a pattern, in natural order: `part-2` is before `part-10`.
+
+    Names that begin with `.` or `_`, such as `_SUCCESS`, are left out, and empty ones: an object named
+    `folder/` marks a folder that was created in the console of a bucket.
+
+    Args:
+        pattern: Shell-style (glob) pattern with `*`, `?` and `[…]`.
+
+    Raises:
+        InvalidInput: The pattern is not a name, matches nothing, or matches more than `MAX_FILES` files.
+
+    Example:
+        >>> matching(["part-10.csv", "part-2.csv", "_SUCCESS"], "part-*.csv")
+        ['part-2.csv', 'part-10.csv']
+    """
+    if not pattern or len(pattern) > MAX_PATTERN_LENGTH or "/" in pattern or not is_visible(pattern):
+        raise InvalidInput.at(
+            _FILES_POINTER, "must be a pattern of names of files in the folder, such as part-*.parquet"
+        )
+    matches = [name for name in names if name[:1] not in ("", ".", "_") and fnmatchcase(name, pattern)]
+    if not matches:
+        raise InvalidInput.at(_FILES_POINTER, "matches no file in the folder")
+    if len(matches) > MAX_FILES:
+        raise InvalidInput.at(
+            _FILES_POINTER, f"must match at most {MAX_FILES:,} files; found {len(matches):,}"
+        )
+    return sorted(matches, key=_natural_order)
+
+
+def _natural_order(name: str) -> tuple[list[tuple[int, str]], str]:
+    pieces = _DIGITS.split(name)
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in pieces], name
+
 
 SETTING = "RANKERY_DATA_ROOTS"
 PARTS = ("train", "validation", "test")
@@ -82,7 +123,6 @@ class OpenFile:
 
     Attributes:
         path: Path of the open descriptor (on Linux), which opens the same file even after a rename.
-        size_bytes: Size of the file.
         modified: Modification time, as ISO 8601 in UTC.
         version: Fingerprint of the file's status, which changes whenever the file does.
     """
@@ -135,7 +175,7 @@ class DataRoots:
 
         Args:
             folder: Path relative to a root, or an absolute path below a root.
-            pattern: Glob pattern, see `core.data.file_patterns.matching`.
+            pattern: Glob pattern, see `core.data.folders.matching`.
 
         Raises:
             InvalidInput: No root has such a folder, or the pattern does not match 1 to 1,000 files in it.

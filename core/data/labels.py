@@ -150,7 +150,6 @@ def map_range(label_range: LabelRange, known_labels: Iterable[float], mapping: L
     """Return the range of labels after mapping, without the labels themselves.
 
     Args:
-        label_range: The range of all labels.
         known_labels: Labels that certainly occur. The result is exact if these are all labels. Otherwise,
             other labels of the range are ignored: `check` never refuses a label that does not occur.
         mapping: The map, as `label_map` returns it.

@@ -8,14 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
-from core.data.file_text import FileText
-from core.data.grouping import Grouping, group_rows, permute_rows
+from core.data.file_text import FileText, span_texts
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
-from core.data.result import MAX_EXAMPLES, Reading
+from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows, permute_rows
 from core.data.rows import Rows
-from core.data.spans import span_texts
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.text.bytes_kernel import Text
@@ -116,11 +114,6 @@ def document_ids(names: Any, boundaries: Int64Array) -> Texts:
 
 def feature_names(first_id: int, n_features: int, names_by_id: Mapping[str, str]) -> tuple[str, ...]:
     """Return the feature names: f1, f2, … or f0, f1, … by id, or the names in `names_by_id`.
-
-    Args:
-        first_id: The id of the first feature.
-        n_features: Number of features.
-        names_by_id: Names by id.
 
     Raises:
         InvalidInput: For names of features that the file does not have, or equal names.

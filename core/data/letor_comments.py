@@ -6,8 +6,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from core.data.file_text import FileText
-from core.data.spans import span_texts
+from core.data.file_text import FileText, span_texts
 from core.data.text_kernel import EQUALS, LINE_FEED, is_blank, same_bytes, skip_blanks, word_stop
 from core.data.texts import Texts
 from core.jit import exact_bare, exact_inlined
@@ -28,7 +27,6 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
     lacks a key has an empty text in that column. The first 32 keys of the file become columns.
 
     Args:
-        source: The text.
         starts: (n_documents,) position after the document id in each comment.
     """
     keys: Int64Array = np.zeros((MAX_COLUMNS, 2), np.int64)

@@ -27,7 +27,6 @@ def write_parquet(dataset: RankingDataset, file: BinaryIO, on_progress: OnProgre
     """Write a dataset so that `read_parquet` returns bit-identical values.
 
     Args:
-        dataset: Dataset to write.
         file: Output file.
         on_progress: Called with the documents written and the number of all documents; may raise to stop.
     """

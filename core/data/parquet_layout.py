@@ -30,7 +30,6 @@ class Layout:
     """Columns of a stored dataset.
 
     Attributes:
-        version: Version of this layout.
         feature_names: In the order of `feature_columns`.
         query_columns: Names, in the order of `text_columns`.
         weights: The weight columns of the file: `query_weight`, `document_weight`, both or neither.

@@ -26,7 +26,6 @@ class QueryEntry:
     """One query of a dataset.
 
     Attributes:
-        query_id: Id of the query.
         first_row: Its first row in the dataset, from 0.
         documents: Number of its rows.
         relevant: Number of its documents with a label above 0.

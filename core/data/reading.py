@@ -49,7 +49,6 @@ class JudgedFile:
     """A file to read.
 
     Attributes:
-        path: Path of the file.
         name: Name of the file in messages.
         query_sizes: Path of LightGBM's query file, if there is one.
         query_sizes_name: Name of the query file in messages; the name in its path if None.

@@ -52,11 +52,9 @@ class Rows:
     """The rows of a file as arrays.
 
     Args:
-        source: The text.
         has_queries: Whether `qid:` follows the label.
         reject_repeated: Whether a repeated feature in a row is an error; else its last value counts.
         limits: Size limits of the matrix.
-        threads: Threads to use.
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Attributes:

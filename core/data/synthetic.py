@@ -153,7 +153,6 @@ def synthetic_dataset(
     Args:
         n_queries: At least 1.
         seed: Seed of the features and the noise.
-        polynomial_seed: Seed of the polynomial.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
@@ -200,7 +199,6 @@ def sparse_dataset(
     Args:
         n_queries: At least 1.
         seed: Seed of the features, the noise and the labels.
-        polynomial_seed: Seed of the polynomial.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.

@@ -52,7 +52,6 @@ def diagnose(
     use the gain, discount, σ and μ of the loss, if it has them.
 
     Args:
-        loss: The loss.
         scores: (n_documents,) scores.
         labels: (n_documents,) graded relevance >= 0.
         query_boundaries: (n_queries + 1,) offsets.

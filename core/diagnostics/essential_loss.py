@@ -33,7 +33,6 @@ def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
     do not increase within a label.
 
     Args:
-        query: The query.
         weights: (n,) β of each step.
     """
     order = _consistent(query)

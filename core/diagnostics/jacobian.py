@@ -35,7 +35,6 @@ def jacobians(
     λ functions with rank-dependent pair weights jump.
 
     Args:
-        loss: The loss.
         scores: (n_documents,) scores.
         labels: (n_documents,) graded relevance.
         query_boundaries: (n_queries + 1,) offsets.

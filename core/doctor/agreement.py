@@ -41,7 +41,6 @@ def compare(
         train: The training data.
         other: The validation or test data.
         role: Role of `other`: "validation" or "test".
-        threads: Threads to use.
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
             judgments.
         compares_documents: Whether shared documents are a leak. Lists of one query share documents without
@@ -107,7 +106,6 @@ def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Find
     """Report the features that a model uses and that a dataset lacks.
 
     Args:
-        absent: The absent features.
         model: Name of the model.
     """
     if absent.names:

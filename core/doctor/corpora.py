@@ -28,9 +28,7 @@ class Counts:
     """The size of a dataset.
 
     Attributes:
-        queries: Number of queries.
         documents: Number of documents over all queries.
-        features: Number of features.
         largest_label: The largest label; None where no document has a label.
     """
 
@@ -47,7 +45,6 @@ class PrintedCounts:
     Attributes:
         corpus: Name of the corpus, such as `MSLR-WEB30K`.
         source: The paper and its table.
-        queries: Queries as printed.
         documents: Documents over all queries as printed.
         features: Possible numbers of features of the released files.
         largest_label: The highest grade of the corpus; the data may have lower labels only.

@@ -35,7 +35,6 @@ def examine(
         scattered_queries: Number of queries whose rows were not contiguous in the file.
         scattered_examples: Ids of some of these queries.
         several_spellings: Ids of queries that the file spells in several ways.
-        threads: Threads to use.
 
     Example:
         >>> from core.data import RankingDataset

@@ -24,7 +24,6 @@ class Finding:
         title: One sentence with the numbers.
         advice: The recommended action.
         count: Number of affected objects.
-        total: Number of all objects.
         unit: The objects: queries, documents, features or values; for click logs also lists, pairs, users,
             impressions, rows or actions.
         examples: Some affected objects, at most 10.
@@ -65,7 +64,6 @@ class Finding:
             advice: The recommended action.
             where: Origin of the objects, if ambiguous: "of the test data".
             examples: Some affected objects.
-            example_kind: Kind of the examples.
 
         Example:
             >>> Finding.of_share(
@@ -85,7 +83,6 @@ class FeatureProfile:
     """The profile of a feature's values.
 
     Attributes:
-        name: Name of the feature.
         minimum: The smallest finite value, None without finite values.
         maximum: The largest finite value, None without finite values.
         mean: The mean of the finite values, None without finite values.

@@ -10,8 +10,7 @@ from core.drift.comparison import (
     Verdict,
     compare,
 )
-from core.drift.permutation import smallest_p
-from core.drift.stability import population_stability_index
+from core.drift.statistics import population_stability_index, smallest_p
 
 __all__ = [
     "MIN_QUERIES",

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.drift.permutation import adjusted_p_values, distances, memberships, permutations_for
-from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
+from core.drift import statistics
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # With fewer queries there is no verdict, as documents of a query are not independent observations.
@@ -39,7 +38,6 @@ class Column:
     """A compared column: a feature, or the scores.
 
     Attributes:
-        name: Name of the column.
         categories: Texts of the codes from 0 on; None for numbers.
     """
 
@@ -80,7 +78,6 @@ class ColumnDrift:
     """The difference of a column between two samples.
 
     Attributes:
-        name: The column.
         kind: `number` or `category`.
         psi: Population stability index. Bins are at most eleven quantile bins of the earlier sample, or its
             nine largest categories and one bin of the others. Missing values have a bin.
@@ -147,8 +144,8 @@ def compare(
     """
     if min(before.n_queries, after.n_queries) < MIN_QUERIES:
         return Comparison("too_few")
-    n_permutations = permutations or permutations_for(thresholds.p, n_comparisons)
-    later = memberships(before.n_queries, after.n_queries, n_permutations, seed)
+    n_permutations = permutations or statistics.permutations_for(thresholds.p, n_comparisons)
+    later = statistics.memberships(before.n_queries, after.n_queries, n_permutations, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
     sizes = np.bincount(query, minlength=before.n_queries + after.n_queries).astype(np.float32)
     differences, permuted = [], []
@@ -158,12 +155,12 @@ def compare(
         fine_bins, _ = _bins(values, values, column, _FINE_BINS)
         is_ordered = column.categories is None
         by_block = [
-            distances(counts, later, ordered=is_ordered, sizes=sizes)
+            statistics.distances(counts, later, ordered=is_ordered, sizes=sizes)
             for counts in _counts(query, fine_bins, len(sizes))
         ]
         permuted.append(np.sum(by_block, axis=0))
         differences.append(_difference(column, earlier_values, later_values, float(permuted[-1][0])))
-    p_values = np.minimum(1.0, n_comparisons * adjusted_p_values(permuted))
+    p_values = np.minimum(1.0, n_comparisons * statistics.adjusted_p_values(permuted))
     with_verdicts = tuple(
         _with_verdict(each, float(p), thresholds) for each, p in zip(differences, p_values, strict=True)
     )
@@ -178,8 +175,8 @@ def _bins(
     if column.categories is not None:
         codes = np.where(np.isnan(values) | (values < 0), -1, values).astype(np.int64)
         return codes + 1, np.zeros(0)
-    edges = quantile_edges(reference[~np.isnan(reference)], n_quantiles)
-    return bin_numbers(values, edges), edges
+    edges = statistics.quantile_edges(reference[~np.isnan(reference)], n_quantiles)
+    return statistics.bin_numbers(values, edges), edges
 
 
 def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Iterator[Float32Array]:
@@ -197,8 +194,8 @@ def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Iterator[Flo
 def _difference(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> ColumnDrift:
     """Compute the difference of a column, with p and verdict still unset."""
     is_number = column.categories is None
-    bins_before, edges = _bins(earlier, earlier, column, BINS)
-    bins_after, _ = _bins(later, earlier, column, BINS)
+    bins_before, edges = _bins(earlier, earlier, column, statistics.BINS)
+    bins_after, _ = _bins(later, earlier, column, statistics.BINS)
     if is_number:
         n_bins = len(edges) + 2
         # Features may be infinite, which JSON cannot hold.
@@ -218,7 +215,7 @@ def _difference(column: Column, earlier: FloatArray, later: FloatArray, distance
     return ColumnDrift(
         name=column.name,
         kind="number" if is_number else "category",
-        psi=population_stability_index(*_without_empty_bins(*counts)),
+        psi=statistics.population_stability_index(*_without_empty_bins(*counts)),
         distance=distance,
         p=1.0,
         missing_before=float(shares[0][0]),
@@ -234,7 +231,7 @@ def _merge_small_categories(
 ) -> tuple[Int64Array, Int64Array, list[int]]:
     """Merge all but the largest categories of the earlier sample into a last bin; also return the largest."""
     codes, counts = np.unique(before[before > 0], return_counts=True)
-    largest = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
+    largest = sorted(codes[np.argsort(-counts, kind="stable")[: statistics.BINS - 1]].tolist())
     new_bins = {0: 0} | {code: number for number, code in enumerate(largest, 1)}
 
     def merged(bins: Int64Array) -> Int64Array:

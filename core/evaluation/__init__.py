@@ -11,9 +11,16 @@ from core.evaluation.evaluation import (
     write_query_values,
 )
 from core.evaluation.gate import CounterfactualRule, GateDecision, GateRule, decide
-from core.evaluation.segments import Segment, StoredSegments, segment_name, write_segments
+from core.evaluation.segments import (
+    MIN_QUERIES,
+    Segment,
+    Slice,
+    StoredSegments,
+    segment_name,
+    slices,
+    write_segments,
+)
 from core.evaluation.selection import AgainstBest, against_best
-from core.evaluation.slices import MIN_QUERIES, Slice, slices
 from core.evaluation.summary import Summary, summarise, summarise_all
 
 __all__ = [

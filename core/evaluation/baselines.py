@@ -23,7 +23,6 @@ class Baseline:
     """A baseline ranking.
 
     Attributes:
-        name: Name of the baseline.
         detail: Short description.
         scores: (n_documents,) scores.
         by_labels: Whether the order uses the labels; no ranking is tested against such a baseline.
@@ -39,7 +38,6 @@ def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
     """Return the baselines of a dataset.
 
     Args:
-        dataset: The dataset.
         seed: Seed of the random order, and of the sample of queries on which features are compared.
 
     Returns:
@@ -86,7 +84,6 @@ def baseline_findings(
         significance: p-value below which a difference is significant, in (0, 1].
         permutations: Random assignments of the test.
         seed: Seed of the assignments.
-        threads: Threads to use.
 
     Example:
         >>> random = Baseline("random", "seed 42", np.empty(0)), np.linspace(0.2, 0.6, 100)
@@ -129,8 +126,6 @@ class _BaselineDifference:
     """Comparison of a ranking with one baseline.
 
     Attributes:
-        name: Name of the baseline.
-        mean: Mean of the baseline.
         gain: (n_queries,) differences in favour of the ranking.
         p: p-value, adjusted for the number of baselines.
         verdict: Verdict on the ranking.

@@ -38,9 +38,7 @@ def bootstrap_intervals(
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the resampled queries.
-        resamples: Number of resamples.
         seed: The same seed gives the same interval, on any number of threads.
-        threads: Threads to use.
 
     Returns:
         (n_columns,) lower and upper ends; infinite where there is one query.
@@ -72,9 +70,7 @@ def resampled_sums(
 
     Args:
         values: (n_rows, n_columns) finite values; the columns share the resampled rows.
-        resamples: Number of resamples.
         seed: The same seed gives the same sums, on any number of threads.
-        threads: Threads to use.
 
     Returns:
         (resamples, n_columns) sums.

@@ -45,8 +45,6 @@ class ChangedQuery:
 
     Attributes:
         query: Position of the query in the dataset, from 0.
-        a: The metric of A.
-        b: The metric of B.
     """
 
     query: int
@@ -123,14 +121,12 @@ def compare_systems(
     pairs and metrics.
 
     Args:
-        names: The systems.
         values: (n_queries, n_systems) values of each metric, NaN where undefined. The first is decisive.
         higher_is_better: The direction of each metric.
         reference: Position of the system to compare all others with; None for all pairs.
         correction: `none` to compare each unadjusted p-value with 0.05, for a single planned test.
         permutations: Random assignments of each randomisation test.
         seed: Seed of the resampling.
-        threads: Threads to use.
     """
     metrics = list(values)
     table = np.stack([values[name] for name in metrics])  # (n_metrics, n_queries, n_systems)

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
-from core.evaluation.slices import Slice
+from core.evaluation.segments import Slice
 from core.metrics import largest_difference
 from core.names import query_count
 from core.stored import entry, read_entries
@@ -24,7 +24,6 @@ class CounterfactualRule:
     """Condition on a counterfactual estimate of the difference between challenger and champion.
 
     Attributes:
-        click_log_id: The click log.
         dataset_id: The dataset with the documents that the models rank; its ids match those of the log.
         metric: Name of a metric that is a sum over clicks, such as `dcg@10`.
         estimator: Name of the estimator, see `core.clicks.counterfactual.Estimator`.
@@ -133,7 +132,6 @@ def decide(
     """Compare a challenger with a champion by a rule, query by query.
 
     Args:
-        rule: The rule of the gate.
         names: Names of champion and challenger.
         values: (n_queries,) values of the metric for each, NaN where undefined.
         segments: The segments of the queries.
@@ -141,7 +139,6 @@ def decide(
         higher_is_better: The direction of the metric.
         permutations: Random assignments of Fisher's randomisation test.
         seed: Seed of the resampling.
-        threads: Threads to use.
 
     Example:
         >>> champion, challenger = np.linspace(0.3, 0.7, 100), np.linspace(0.2, 0.6, 100)

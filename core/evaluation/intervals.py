@@ -35,7 +35,6 @@ def mean_intervals(
             or (n_columns, 2).
         resamples: Random draws.
         seed: The same seed gives the same interval, on any number of threads.
-        threads: Threads to use.
 
     Returns:
         (n_columns,) lower and upper ends; infinite on an unbounded side where there is one query.

@@ -26,7 +26,6 @@ class PairedDifference:
 
     Attributes:
         mean_a: Mean of A over `queries`.
-        mean_b: Mean of B.
         difference: Mean of the differences.
         lower: Lower end of the 95% interval of the difference, see `mean_intervals`; None for one query.
         upper: Upper end, None for one query.
@@ -102,7 +101,6 @@ def paired_differences(
         largest: Largest possible difference by metric, which limits the intervals; None for no limits.
         permutations: Random sign assignments of the randomisation test.
         seed: Seed of the resampling.
-        threads: Threads to use.
 
     Returns:
         A comparison for each metric, None where no query has a value for both systems.

@@ -28,7 +28,6 @@ def randomisation_p_values(
         differences: (n_queries, n_columns) finite differences; the columns share the random signs.
         permutations: Number of random assignments.
         seed: The same seed gives the same p-values, on any number of threads.
-        threads: Threads to use.
 
     Returns:
         (n_columns,) p-values; 1 where no query differs.

@@ -1,7 +1,9 @@
-"""Storage of the segments of a result: groups of queries with the same value of a property."""
+"""Segments of queries with separate means, and their storage in results; the API calls them slices."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -10,7 +12,84 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core.evaluation.slices import MIN_QUERIES, Slice
+from core.data import RankingDataset
+from core.types import Int64Array
+
+MAX_VALUES = 20  # values of a query column; rarer values share one segment
+MIN_QUERIES = 5  # a mean over fewer is not informative
+_EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """A segment: queries with the same value of a property.
+
+    Attributes:
+        by: Name of the common property.
+        value: Value of the property, as text.
+        queries: Numbers of the queries, ascending.
+    """
+
+    by: str
+    value: str
+    queries: Int64Array
+
+
+def slices(
+    dataset: RankingDataset,
+    relevance_threshold: float = 0.0,
+    *,
+    min_queries: int = MIN_QUERIES,
+) -> list[Slice]:
+    """Group the queries by their numbers of documents and relevant documents, and by each query column.
+
+    A column keeps its 20 most frequent values; other values, and values of too few queries, share one
+    segment. Properties with a single segment are omitted, and so are segments of too few queries.
+
+    Args:
+        dataset: The judged documents, and the query columns.
+        relevance_threshold: Documents with a label above this are relevant.
+        min_queries: Minimum number of queries of a segment.
+    """
+    relevant = np.asarray(dataset.labels) > relevance_threshold
+    counts = np.add.reduceat(relevant, dataset.query_boundaries[:-1], dtype=np.int64)
+    sizes = np.diff(dataset.query_boundaries)
+    by_property = [
+        list(_by_size("documents a query", sizes)),
+        list(_by_size("relevant documents", counts)),
+        *(list(_by_value(name, values, min_queries)) for name, values in dataset.segment_columns.items()),
+    ]
+    return [
+        segment
+        for segments in by_property
+        if len(segments) > 1
+        for segment in segments
+        if len(segment.queries) >= min_queries
+    ]
+
+
+def _by_size(by: str, sizes: Int64Array) -> Iterator[Slice]:
+    for above, maximum in pairwise((-1, *_EDGES, math.inf)):
+        queries = np.flatnonzero((sizes > above) & (sizes <= maximum))
+        if queries.size:
+            yield Slice(by, _range_text(int(above) + 1, maximum), queries)
+
+
+def _range_text(minimum: int, maximum: float) -> str:
+    if math.isinf(maximum):
+        return f"{minimum:,} or more"
+    return f"{minimum:,}" if minimum == maximum else f"{minimum:,} to {maximum:,.0f}"
+
+
+def _by_value(by: str, values: Sequence[str], min_queries: int) -> Iterator[Slice]:
+    names, codes, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
+    frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MAX_VALUES]
+    frequent = frequent[counts[frequent] >= min_queries]
+    for code in np.sort(frequent):
+        yield Slice(by, str(names[code]), np.flatnonzero(codes == code))
+    rest = len(names) - len(frequent)
+    if rest:
+        yield Slice(by, f"{rest:,} other values", np.flatnonzero(~np.isin(codes, frequent)))
 
 
 @dataclass(frozen=True)
@@ -21,7 +100,6 @@ class Segment:
         name: Name in requests, such as `market: de`.
         by: Name of the property.
         value: Value of the property.
-        queries: Number of queries.
     """
 
     name: str

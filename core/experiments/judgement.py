@@ -9,19 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from core.evaluation.paired import SIGNIFICANCE, PairedDifference, format_p, holm, paired_differences
+from core.experiments import rules
 from core.experiments.paper import Claim, Significance, Test
 from core.experiments.results import CellValue
-from core.experiments.rules import (
-    Above,
-    Alike,
-    AtMost,
-    CellKey,
-    Larger,
-    Narrower,
-    Pair,
-    Reaches,
-    Rises,
-)
 from core.names import query_count
 from core.types import Float64Array
 
@@ -45,8 +35,8 @@ class Comparison:
         queries: Number of compared queries.
     """
 
-    first: CellKey
-    second: CellKey
+    first: rules.CellKey
+    second: rules.CellKey
     difference: float
     lower: float | None = None
     upper: float | None = None
@@ -60,7 +50,6 @@ class Judgement:
     """The verdict on a claim.
 
     Attributes:
-        claim: The claim.
         verdict: `held`, `not-shown` or `contradicted`.
         effect: Difference of the decisive comparison, in natural units; for `AtMost` the excess over the
             bound, for `Reaches` the share of trees. None where numbers are missing or never reached.
@@ -95,7 +84,6 @@ class PairedTests:
 
     Args:
         permutations: Random assignments of Fisher's test.
-        threads: Threads to use.
     """
 
     def __init__(self, permutations: int = 100_000, threads: int = 1) -> None:
@@ -151,7 +139,7 @@ class Judge:
 
     def __init__(
         self,
-        values: Mapping[CellKey, CellValue],
+        values: Mapping[rules.CellKey, CellValue],
         significance: Significance | None,
         unit: float = 1.0,
         tests: PairedTests | None = None,
@@ -170,7 +158,7 @@ class Judge:
         raise TypeError(f"no judgement of {type(rule).__name__}")
 
     @_apply.register
-    def _above(self, rule: Above, claim: Claim) -> Judgement:
+    def _above(self, rule: rules.Above, claim: Claim) -> Judgement:
         compared = self._adjusted([self._compare(pair) for pair in rule.pairs])
         absent = [pair for pair, comparison in zip(rule.pairs, compared, strict=True) if comparison is None]
         comparisons = [comparison for comparison in compared if comparison is not None]
@@ -184,7 +172,7 @@ class Judge:
         return self._decided(claim, "held" if is_significant else "not-shown", weakest, comparisons)
 
     @_apply.register
-    def _narrower(self, rule: Narrower, claim: Claim) -> Judgement:
+    def _narrower(self, rule: rules.Narrower, claim: Claim) -> Judgement:
         wide, narrow = (self._relative_gap(pair) for pair in (rule.wide, rule.narrow))
         paired = None if wide is None or narrow is None else self._paired(wide, narrow)
         if paired is None:
@@ -199,7 +187,7 @@ class Judge:
         return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
 
     @_apply.register
-    def _alike(self, rule: Alike, claim: Claim) -> Judgement:
+    def _alike(self, rule: rules.Alike, claim: Claim) -> Judgement:
         compared = [self._compare(pair) for pair in rule.pairs]
         comparisons = [comparison for comparison in compared if comparison is not None]
         if len(comparisons) < len(rule.pairs):
@@ -221,7 +209,7 @@ class Judge:
         return Judgement(claim, verdict, farthest.difference, farthest.p, sentence, tuple(comparisons))
 
     @_apply.register
-    def _larger(self, rule: Larger, claim: Claim) -> Judgement:
+    def _larger(self, rule: rules.Larger, claim: Claim) -> Judgement:
         absent = [pair for pair in rule.pairs if None in (self._number(pair[0]), self._number(pair[1]))]
         comparisons = [
             Comparison(first, second, _or_default(self._number(first)) - _or_default(self._number(second)))
@@ -245,7 +233,7 @@ class Judge:
         return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(comparisons))
 
     @_apply.register
-    def _rises(self, rule: Rises, claim: Claim) -> Judgement:
+    def _rises(self, rule: rules.Rises, claim: Claim) -> Judgement:
         rises = []
         for cell_key in rule.cell_keys:
             cell = self._values.get(cell_key)
@@ -262,7 +250,7 @@ class Judge:
         return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(rises))
 
     @_apply.register
-    def _reaches(self, rule: Reaches, claim: Claim) -> Judgement:
+    def _reaches(self, rule: rules.Reaches, claim: Claim) -> Judgement:
         fast, slow = (self._values.get(cell_key) for cell_key in rule.pair)
         if fast is None or slow is None or not fast.curve or not slow.curve:
             return self._absent(claim, (rule.pair,), [])
@@ -283,7 +271,7 @@ class Judge:
         return Judgement(claim, verdict, share, None, sentence)
 
     @_apply.register
-    def _at_most(self, rule: AtMost, claim: Claim) -> Judgement:
+    def _at_most(self, rule: rules.AtMost, claim: Claim) -> Judgement:
         absent = [(cell_key, cell_key) for cell_key in rule.cell_keys if self._number(cell_key) is None]
         if absent:
             return self._absent(claim, absent, [])
@@ -295,28 +283,28 @@ class Judge:
         )
         return Judgement(claim, "held" if excess <= 0.0 else "contradicted", excess, None, sentence)
 
-    def _number(self, cell_key: CellKey) -> float | None:
+    def _number(self, cell_key: rules.CellKey) -> float | None:
         cell = self._values.get(cell_key)
         return None if cell is None else cell.value
 
-    def _formatted(self, cell_key: CellKey) -> str:
+    def _formatted(self, cell_key: rules.CellKey) -> str:
         return f"{self._unit * _or_default(self._number(cell_key)):.2f}"
 
     def _signed(self, difference: float) -> str:
         return f"{100.0 * difference:+.2f}" if self._unit == 100.0 else f"{difference:+.4f}"
 
-    def _compare(self, pair: Pair) -> Comparison | None:
+    def _compare(self, pair: rules.Pair) -> Comparison | None:
         first, second = (self._values.get(cell_key) for cell_key in pair)
         if first is None or second is None or first.per_query is None or second.per_query is None:
             return None
         paired = self._paired(first.per_query, second.per_query)
         return None if paired is None else self._comparison(pair, paired)
 
-    def _comparison(self, pair: Pair, paired: PairedDifference) -> Comparison:
+    def _comparison(self, pair: rules.Pair, paired: PairedDifference) -> Comparison:
         p = p_value(paired, self._test)
         return Comparison(*pair, paired.difference, paired.lower, paired.upper, p, p, paired.queries)
 
-    def _relative_gap(self, pair: Pair) -> Float64Array | None:
+    def _relative_gap(self, pair: rules.Pair) -> Float64Array | None:
         first, second = (self._values.get(cell_key) for cell_key in pair)
         if first is None or second is None or first.per_query is None or second.per_query is None:
             return None
@@ -345,7 +333,9 @@ class Judge:
         )
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
 
-    def _absent(self, claim: Claim, pairs: Sequence[Pair], comparisons: Sequence[Comparison]) -> Judgement:
+    def _absent(
+        self, claim: Claim, pairs: Sequence[rules.Pair], comparisons: Sequence[Comparison]
+    ) -> Judgement:
         cell_keys = dict.fromkeys(cell_key for pair in pairs for cell_key in pair)
         missing = [cell_key for cell_key in cell_keys if self._number(cell_key) is None]
         reason = "numbers are missing" if missing else "no query has both numbers"

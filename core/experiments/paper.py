@@ -29,7 +29,6 @@ class Method:
     """A method of a paper, usually a row of a table: a loss, a scorer and hyperparameters.
 
     Attributes:
-        name: Name in the paper.
         loss: The loss as in a training request; None where it is not implemented.
         hyperparameters: Hyperparameters of the trees, on every corpus.
         by_corpus: Printed hyperparameters by corpus, which override `hyperparameters`.
@@ -86,7 +85,6 @@ class Protocol:
         early_stopping: Iterations without improvement that end a training, None for no early stopping.
         selection: Metric that picks iterations and grid points on the validation data.
         metrics: All metrics that are measured.
-        contract: Contract of the metrics.
         metric_interval: Iterations between measurements.
         networks: Epochs of networks, None for tables without networks.
         description: The paper's protocol in a sentence.
@@ -140,7 +138,6 @@ class EpochTiming:
     Attributes:
         pair_by_pair: Whether forward and backward passes are per pair (V1) instead of per document (V2).
         hidden: Units of each hidden layer; none for a linear scorer.
-        queries: Number of queries.
         documents: Number of documents of each query.
     """
 
@@ -165,7 +162,6 @@ class Entry:
             timings, first to second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
-        label_map: Label map of the training.
         diagnostics: Diagnostics that the training computes, or None.
         selection: Metric that picks iterations and grid points, overriding the protocol's metric.
     """
@@ -295,7 +291,6 @@ class Paper:
 
     Attributes:
         name: `lambdaloss-2018`.
-        title: Title of the paper.
         authors: Surnames of the authors.
         year: Year of publication.
         tables: Tables and figures of the paper.

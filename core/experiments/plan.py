@@ -74,9 +74,6 @@ class Cell:
     """A cell of a table, and the trainings that its number needs.
 
     Attributes:
-        table: The table.
-        row: The row.
-        column: The column.
         runs: Digests of the candidate trainings, of which validation picks one.
         entry: Source of the number.
         selection: Validation metric that picks the candidate.
@@ -108,8 +105,6 @@ class Plan:
     """Everything to train and measure for some tables of a paper.
 
     Attributes:
-        paper: The paper.
-        tables: The tables.
         scale: `quick` or `paper`.
         data: `synthetic`, `sparse` or `folder`.
         corpus: The corpus whose hyperparameters and printed numbers are used.

@@ -26,8 +26,6 @@ class ReportCell:
     """Measured and printed number of a cell, both in the table's unit.
 
     Attributes:
-        row: Row of the cell.
-        column: Column of the cell.
         ours: Measured number, None without a result.
         lower: Lower end of the 95% interval over queries, None without per-query values.
         upper: Upper end of the 95% interval.
@@ -70,9 +68,7 @@ class ReportTable:
     """A table of the report.
 
     Attributes:
-        table: The paper's table.
         cells: Cells by row and column.
-        claims: Judgements of the table's claims.
         deviations: Differences from the paper's set-up, numbered from 1.
     """
 
@@ -108,8 +104,6 @@ class Report:
     """The report of a plan, complete or of the results so far.
 
     Attributes:
-        plan: The plan.
-        tables: Tables of the report.
         trained: Number of trainings with a result.
         timings: Milliseconds of the epochs that were timed.
     """
@@ -190,11 +184,9 @@ def report(
     """Fill a plan's tables and judge its claims; results may still be missing.
 
     Args:
-        plan: The plan.
         results: Results by the digest of the run.
         timings: Milliseconds of the plan's timed epochs.
         permutations: Random assignments of Fisher's test.
-        threads: Threads to use.
     """
     tables = []
     tests = PairedTests(permutations, threads)

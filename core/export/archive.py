@@ -17,8 +17,6 @@ def archive(export: Export, report: ParityReport, about: Mapping[str, Any], gold
     """Pack an export with its parity report and golden vectors.
 
     Args:
-        export: The export.
-        report: The parity report.
         about: Further entries of `parity.json`: the model and the data.
         golden: Lines of golden vectors.
     """

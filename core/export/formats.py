@@ -109,10 +109,7 @@ def export_model(
         model_text: The stored file: LightGBM's text, or the safetensors file of another scorer.
         format: Name of a format in `FORMATS` for the model's kind.
         feature_names: Names of the model's features; None for the names in the file.
-        name: Name of the model.
-        options: Options of the export.
-        precision: Precision of the features of trees; unused for a sum, whose file has the precisions of its
-            members.
+        precision: Precision of the features of trees; a sum has those of its members.
 
     Raises:
         InvalidInput: Unknown format, or options that the format does not support.

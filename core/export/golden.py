@@ -26,7 +26,6 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
     the score that the engine must compute. The score of the model is `lightgbm` for a forest, else `rankery`.
 
     Args:
-        export: The export.
         dataset: Judged documents in the model's order of features; without one, rows are synthetic.
     """
     if isinstance(export, ScoredExport):

@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import ModelError
 from core.jit import exact
 from core.scoring.descent import MissingDirection
-from core.scoring.flat_forest import missing_directions
+from core.scoring.forest import missing_directions
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.types import Float64Array, Int64Array
@@ -89,7 +89,6 @@ class Nodes(NamedTuple):
         """Traverse trees of any representation and return their nodes in preorder.
 
         Args:
-            roots: Root nodes of the trees.
             value_or_split: Function that returns the value of a leaf, or a split with its left and right
                 child.
         """

@@ -28,7 +28,6 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
     documents and edge cases.
 
     Args:
-        export: The export.
         dataset: Judged documents in the model's order of features; None to compare without documents.
 
     Raises:

@@ -19,7 +19,6 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     Args:
         source: The model.
         loaded: The same nodes with the engine's numbers.
-        arithmetic: Arithmetic of the engine.
     """
     nodes, splits = source.nodes, source.nodes.splits
     decisions, differing_decisions, differing_splits = 0, 0, 0

@@ -8,7 +8,6 @@ class DataParity:
     """Parity of an export on documents.
 
     Attributes:
-        queries: Number of queries.
         documents: Number of scored documents.
         leaves: Leaves compared: documents times trees; 0 for a network or a sum.
         differing_leaves: Number of leaves that differ from LightGBM's.
@@ -64,7 +63,6 @@ class NeighbourParity:
     """Parity of an export on feature values at and next to every threshold.
 
     Attributes:
-        splits: Number of splits of the model.
         decisions: Number of compared decisions. The values at each split are its threshold in LightGBM and in
             the engine and the next values below and above both. Zeros, the smallest and largest numbers,
             infinities and a missing value are also compared.
@@ -118,9 +116,7 @@ class EdgeParity:
     """Parity on synthetic documents with missing, zero, smallest, largest and infinite values.
 
     Attributes:
-        documents: Number of documents.
         differing_documents: Documents whose score differs from the model's by more than rounding explains.
-        largest_score_difference: Largest difference of the engine's and the model's score.
         largest_relative_difference: The same relative to the larger of 1 and the model's score.
     """
 

@@ -45,11 +45,7 @@ _ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
 
 
 class _Solr(Target[AnySource]):
-    """A model for Solr's model store.
-
-    Attributes:
-        model: Class of the model in Solr.
-    """
+    """A model for Solr's model store."""
 
     name = "solr"
     filename = "model.json"

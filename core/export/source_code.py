@@ -100,7 +100,6 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
     """Source code with the weights as tables.
 
     Attributes:
-        activations: The code of each activation.
         log1p: The code that applies log1p.
         before_log1p: The code in front of `log1p`, which cannot occur in the name of a feature.
         before_activation: The lines in front of the code of the activation.

@@ -16,9 +16,7 @@ class Source(ABC):
 
     Attributes:
         content: The stored file.
-        name: Name of the model in the engine.
         features: Names of the features in the engine, in the model's order.
-        options: Options of the export.
         shift: Constant added to all scores, or None.
     """
 
@@ -53,7 +51,6 @@ class Target(ABC, Generic[AnySource]):
     Attributes:
         name: Name of the format in requests.
         filename: Name of the file.
-        media_type: Media type of the file.
         reader: Programs that read the file.
         summary: One-line summary.
         options: Supported options of `ExportOptions`.

@@ -268,7 +268,6 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         """Return the columns that a member reads, the expression of its score, and its declarations.
 
         Args:
-            member: The member.
             features: Features of the sum, whose functions are in the same profile.
         """
         if isinstance(member, TreeSource):
@@ -382,7 +381,6 @@ def _onnx_model(source: NetworkSource, others: Sequence[str]) -> str:
     """Return the declaration of an ONNX model, and of the function that collects its features.
 
     Args:
-        source: The network.
         others: Features of the profile.
     """
     profile, names = profile_name(source.name), source.features

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.categories import Categories
-from core.inspection.shuffling import shuffle
+from core.inspection.permutation import shuffle
 from core.scorers import ScoringModel
 from core.types import Float32Array, Int64Array, OnProgress
 
@@ -104,7 +104,6 @@ def partial_dependence(
     80% of the documents' scores (curves of Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
-        model: The model.
         features: Numbers of the features.
         dataset: Documents, with the model's features.
         grid: Grid and sample.

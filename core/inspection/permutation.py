@@ -10,11 +10,33 @@ import numpy as np
 from core.data import RankingDataset
 from core.data.features import copy_features
 from core.evaluation import Summary, measure, summarise_all
-from core.inspection.shuffling import shuffle
+from core.jit import exact
+from core.losses.randomness import mix
 from core.metrics import DEFAULT, Conventions, Metric, parse_metric
 from core.scorers import Network, ScoringModel, TreeModel
 from core.scoring.model_text import ModelText
-from core.types import Float64Array, Int64Array, OnProgress
+from core.types import Float64Array, FloatArray, Int64Array, OnProgress
+
+
+@exact
+def shuffle(values: FloatArray | Int64Array, boundaries: Int64Array, seed: np.uint64, number: int) -> None:
+    """Shuffle the values of each group in place (Fisher and Yates).
+
+    Args:
+        values: (n_values,).
+        boundaries: (n_groups + 1,) offsets of the groups; values stay in their group.
+        seed: The same seed and number give the same order.
+        number: Index of the permutation.
+    """
+    key = mix(seed, number)
+    half = np.uint64(32)
+    for group in range(len(boundaries) - 1):
+        start = boundaries[group]
+        for index in range(boundaries[group + 1] - 1, start, -1):
+            # The upper half of a random 64-bit word selects by multiplication; the bias is below n / 2^32.
+            choices = np.uint64(index - start + 1)
+            other = start + np.int64(((mix(key, index) >> half) * choices) >> half)
+            values[index], values[other] = values[other], values[index]
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,9 +92,7 @@ def tree_nodes(
     """Return a tree, or the subtree of one of its splits.
 
     Args:
-        text: The model.
         index: Index of the tree, from 0.
-        feature_names: Names of the model's features.
         root: Index of the top split; 0 for the leaf of a tree without splits.
         depth: Levels of splits, at most `MAX_DEPTH`.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.inspection.shuffling import shuffle
+from core.inspection.permutation import shuffle
 
 
 def shuffles() -> None:

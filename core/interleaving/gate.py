@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.interleaving.methods import compares_credits
+from core.interleaving.drafts import compares_credits
 from core.interleaving.sequential import SequentialRule
 from core.interleaving.verdict import PairVerdict, Unit, Verdict, verdict
 

@@ -100,7 +100,6 @@ class Verdict:
     Attributes:
         sentence: The verdict in a sentence, with numbers.
         winner: Name of the ranker that is better than all others, or None.
-        clicked_lists: Lists with a click.
         pairs: All pairs of rankers.
     """
 

@@ -1,6 +1,6 @@
 """Job kinds, each with its stored specification, title, lane, main metric and artifacts to clean up."""
 
-from core.jobs.base import PRIORITIES, JobLimits, JobSpec, Lane, MainMetric, SubmittedJob
+from core.jobs.base import PRIORITIES, JobLimits, JobSpec, JobStatus, Lane, MainMetric, SubmittedJob
 from core.jobs.measuring import System
 from core.jobs.registry import (
     LANES,
@@ -14,7 +14,6 @@ from core.jobs.registry import (
     specification_of,
     title_of,
 )
-from core.jobs.status import JobStatus
 
 __all__ = [
     "LANES",

@@ -16,7 +16,6 @@ class TryCandidatesJob(JobSpec):
 
     Attributes:
         auto_train_id: Id of the job of the automatic training.
-        model_name: Name of its model.
         priority: Priority of the automatic training.
         limits: Limits of the automatic training, which apply to each of its helper jobs, or None.
     """
@@ -40,13 +39,11 @@ class AutoTrainJob(SubmittedJob):
     """Try a portfolio of trainings on held-out queries, and train the best one or their sum on all queries.
 
     Attributes:
-        model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
         prefer: `best` or `simple`, see `core.autotrain.trials.AutoSpec`.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
-        tags: Tags of the model.
     """
 
     kind: ClassVar[str] = "auto-train"

@@ -1,4 +1,4 @@
-"""The base classes of job kinds: specification, lane, title, main metric and artifacts to clean up."""
+"""The base classes of job kinds, and the statuses of jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,49 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
 from core.stored import Json, Stored, first_named, read_entries, write_entries
+
+
+class JobStatus(StrEnum):
+    """The status of a job.
+
+    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
+    version.
+    """
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+QUEUED = JobStatus.QUEUED
+RUNNING = JobStatus.RUNNING
+SUCCEEDED = JobStatus.SUCCEEDED
+REFUSED = JobStatus.REFUSED
+FAILED = JobStatus.FAILED
+CANCELLED = JobStatus.CANCELLED
+
+TRANSITIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        QUEUED: frozenset({RUNNING, CANCELLED}),
+        RUNNING: frozenset({SUCCEEDED, REFUSED, FAILED, CANCELLED, QUEUED}),
+        SUCCEEDED: frozenset(),
+        REFUSED: frozenset(),
+        FAILED: frozenset(),
+        CANCELLED: frozenset(),
+    }
+)
+STATUSES = tuple(TRANSITIONS)
+ACTIVE = frozenset(status for status, targets in TRANSITIONS.items() if targets)
+TERMINAL = frozenset(TRANSITIONS) - ACTIVE
+
+
+def allows(source: str, target: str) -> bool:
+    """Return whether a job may move from status `source` to `target`."""
+    return target in TRANSITIONS[source]
+
 
 # The mean training loss, an entry among the metrics of the training data.
 _LOSS = "loss"
@@ -86,7 +129,6 @@ class JobSpec:
         kind: Name of the kind in the database and in the API.
         label: Display name of the kind; for unknown kinds of a later release, "Job".
         titled_by: Entries of the specification that may be the title, in order of preference.
-        lane: Lane of its workers.
         ignored_entries: Entries that are neither read nor stored.
         stores_kind: Whether the kind is also an entry of the stored JSON, in addition to the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
@@ -169,7 +211,6 @@ class JobSpec:
         """Return the most important metric with its latest value.
 
         Args:
-            stored: The stored specification.
             metrics: Latest means by data and metric, `{"validation": {"ndcg@10": 0.4}}`.
         """
         measured = {data: values for data in cls.main_data if (values := (metrics or {}).get(data))}
@@ -190,11 +231,7 @@ class JobSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetJob(JobSpec):
-    """A job on one dataset.
-
-    Attributes:
-        dataset_id: The dataset.
-    """
+    """A job on one dataset."""
 
     dataset_id: str
 

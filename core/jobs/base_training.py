@@ -11,8 +11,7 @@ from core.stored import Json, Stored, entry, read_entries
 
 if TYPE_CHECKING:
     from core.data.feature_choice import FeatureChoice
-    from core.data.folds import Folds
-    from core.data.hold_out import HoldOut
+    from core.data.folds import Folds, HoldOut
     from core.training import TrainingSpec
     from core.training.automatic import AutomaticChoice
     from core.training.distribution import Distribution
@@ -34,7 +33,7 @@ def _validation(stored: Stored) -> "HeldOutDataset | HoldOut | Folds":
 
 
 def _hold_out(stored: Stored) -> "HoldOut":
-    from core.data.hold_out import hold_out
+    from core.data.folds import hold_out
 
     return hold_out(stored)
 

@@ -42,7 +42,6 @@ class ClickModelJob(ClickLogJob):
     """Compare click models of a log on held-out lists, and estimate the best one on all lists.
 
     Attributes:
-        log_name: Name of the log.
         models: Names of the models.
         options: Options of all models; the field `model` is ignored.
         held_out: Share of users, or of lists where the log has no users, to compare on.
@@ -69,9 +68,7 @@ class JudgeJob(ClickLogJob):
     Attributes:
         dataset_id: The dataset that the job makes.
         name: Name of this dataset.
-        features_dataset_id: Dataset with the features.
         judged_dataset_id: Judged dataset to compare the grades with, or None.
-        options: The click model and its options.
         judgments: Options of the grades.
         unjudged: Whether to drop documents without a grade, or to label them 0.
     """
@@ -142,8 +139,6 @@ class CounterfactualJob(SubmittedJob):
 
     Attributes:
         dataset_id: The dataset with the documents that the systems rank.
-        click_log_id: The click log.
-        systems: The systems.
         metric: Spelling of the metric, a sum over clicks.
         estimator: Name of the estimator.
         normalised: Whether to divide the estimate by the mean weight.
@@ -209,10 +204,8 @@ class SimulateClicksJob(ClickLogJob):
 
     Attributes:
         click_log_id: The log that the job makes.
-        log_name: Name of this log.
         dataset_id: The judged documents.
         rankers: Production rankers; each list is ranked by one of them.
-        user_model: Model of the simulated users.
         plan: Options of the simulated lists.
     """
 

@@ -30,7 +30,6 @@ class DriftJob(SubmittedJob):
         days: Length of the examined period.
         compare_with_previous: Whether to compare with the samples of the previous period, too.
         queries_by: `id`: equal ids are one query; `request`: all queries are different.
-        thresholds: Thresholds of drift.
         seed: Seed of the drawn queries and of the permutations.
     """
 

@@ -138,7 +138,6 @@ class LossDiagnostics:
     """Diagnostics of a loss at the scores of the model.
 
     Attributes:
-        loss: The loss.
         cutoff: k of the examined top k.
     """
 
@@ -151,8 +150,6 @@ class EvaluateJob(SubmittedJob):
     """Measure a system on a dataset.
 
     Attributes:
-        system: The system.
-        dataset_id: The dataset.
         measures: Metrics and their options.
         diagnostics: Diagnostics of a loss, or None.
     """
@@ -172,7 +169,6 @@ class CompareJob(SubmittedJob):
 
     Attributes:
         systems: The systems; each later one is compared with each earlier one, unless there is a reference.
-        dataset_id: The dataset.
         measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
         reference: Position of the system to compare all others with; None for all pairs.
@@ -202,7 +198,6 @@ class RankJob(SubmittedJob):
 
     Attributes:
         system: The model.
-        dataset_id: The dataset.
     """
 
     kind: ClassVar[str] = "rank"

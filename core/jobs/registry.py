@@ -9,12 +9,10 @@ from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.clicks import ClickModelJob, CounterfactualJob, JudgeJob, PropensityJob, SimulateClicksJob
 from core.jobs.drift import DriftJob
-from core.jobs.imports import ImportModelJob, ImportRunJob
-from core.jobs.ingest import IngestClicksJob, IngestJob
+from core.jobs.ingest import ImportModelJob, ImportRunJob, IngestClicksJob, IngestJob
 from core.jobs.measuring import CompareJob, EvaluateJob, InspectJob, RankJob
 from core.jobs.promote import PromoteJob
-from core.jobs.report import ReportJob
-from core.jobs.study import ConcludeJob, TrialJob
+from core.jobs.study import ConcludeJob, ReportJob, TrialJob
 from core.jobs.train import ReproduceJob, TrainJob
 from core.stored import Stored
 

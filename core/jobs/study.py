@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.base import DatasetJob, Lane, UnfinishedJob
+from core.jobs.base import DatasetJob, JobSpec, Lane, UnfinishedJob
 from core.jobs.folders import checkpoint_folder
 from core.stored import Stored
 
@@ -15,7 +15,6 @@ class StudyJob(DatasetJob):
 
     Attributes:
         study_id: The study, whose row has the specification.
-        study_name: Name of the study.
         metrics: The spelling of the objective, as the only entry.
         test_dataset_id: Another dataset with the held-out queries, or None.
         priority: `low`, `normal` or `high`.
@@ -74,3 +73,22 @@ class ConcludeJob(StudyJob):
     kind: ClassVar[str] = "conclude"
     label: ClassVar[str] = "Conclusion"
     titled_by: ClassVar[tuple[str, ...]] = ("study_name",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportJob(JobSpec):
+    """Write the report of an experiment from its available results.
+
+    Attributes:
+        paper: Name of its paper.
+        is_last: Whether the experiment ends with this report; otherwise some tables are still incomplete.
+    """
+
+    kind: ClassVar[str] = "report"
+    label: ClassVar[str] = "Report"
+    titled_by: ClassVar[tuple[str, ...]] = ("paper",)
+
+    experiment_id: str
+    paper: str
+    is_last: bool = False
+    complete_tables: int

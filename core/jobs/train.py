@@ -19,7 +19,6 @@ class TrainJob(BaseTrainingJob):
     """Train the next version of a model.
 
     Attributes:
-        model_name: Name of the model.
         tags: Tags of the model; in a grid, they include the varied parameters.
         test_dataset_id: Another dataset to evaluate the model on, or None.
     """

@@ -52,7 +52,6 @@ class FeatureReader:
 
     Args:
         member: Name of the members.
-        feature_names: The features.
         blocks: The columns of each block of features; objects may have an array under the name of a block.
     """
 

@@ -356,7 +356,6 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
 
     Args:
         query: Index of the query in the plan.
-        plan: Plan of the loss.
         scores: (n_documents,).
         key: Key of the random numbers of the iteration.
         scratch: Scratch arrays to fill.

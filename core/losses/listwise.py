@@ -27,8 +27,6 @@ class ListwiseObjective:
 
     Args:
         fill: Function that writes gradient, hessian and losses.
-        n_queries: Number of queries.
-        n_documents: Number of documents.
     """
 
     def __init__(self, fill: Fill, n_queries: int, n_documents: int) -> None:

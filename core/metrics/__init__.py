@@ -2,7 +2,6 @@
 
 from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
-from core.metrics.ir_measures_names import ir_measures_spelling
 from core.metrics.ranked import (
     Ideal,
     Labels,
@@ -19,7 +18,7 @@ from core.metrics.registry import (
     metric_name,
     parse_metric,
 )
-from core.metrics.trec_names import trec_eval_spelling
+from core.metrics.tool_names import ir_measures_spelling, trec_eval_spelling
 
 __all__ = [
     "DEFAULT",

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from core.jit import compiled
+from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.binary import BinaryMetric
-from core.metrics.ranked import RankedLabels
-from core.ranges import over_ranges
+from core.metrics.ranked import RankedLabels, count_above
+from core.ranges import over_ranges, per_query
 from core.types import Float64Array, Int64Array
 
 _JUDGED_THRESHOLD = -1e-300  # judged labels are above it; labels below 0 are only pooled (trec_eval)
@@ -113,3 +114,28 @@ class InferredAveragePrecision(BinaryMetric):
         """Return the inferred average precision of each query."""
         sums = self.per_query(_sum_expected_precisions, ranked)
         return np.asarray(sums / relevant)
+
+
+@dataclass(frozen=True)
+class Judged(Metric):
+    """Share of the retrieved documents that are judged, whatever their labels; undefined for empty rankings.
+
+    judged@k = |judged among the top k| / min(k, retrieved).
+
+    Source: ir_measures' `Judged`.
+    """
+
+    name: ClassVar[str] = "judged"
+    summary: ClassVar[str] = "Share of judged documents in the top k"
+    formula: ClassVar[str] = "|judged in the top k| / min(k, retrieved)"
+    source: ClassVar[str] = "ir_measures' Judged"
+    uses: ClassVar[tuple[str, ...]] = ("queries_without_relevant",)
+
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return the share of each query, undefined where nothing was retrieved."""
+        boundaries = ranked.ranking.boundaries
+        judged = per_query(
+            count_above, boundaries, ranked.ranking.labels, -np.inf, finite_cutoff(self.cutoff)
+        )
+        counted = np.minimum(np.diff(boundaries), finite_cutoff(self.cutoff))
+        return judged / np.maximum(counted, 1), counted == 0

@@ -150,7 +150,6 @@ class RankedLabels:
     Attributes:
         ranking: The retrieved documents by descending score.
         document_scores: (n_documents,) scores in input order.
-        ideal: The ideal ranking.
     """
 
     ranking: Ranking

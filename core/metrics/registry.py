@@ -23,14 +23,14 @@ from core.metrics.cascade import ExpectedReciprocalRank
 from core.metrics.conventions import Conventions, conventions
 from core.metrics.costs import AverageRelevancePosition, LambdaRankMetric, NdcgCost
 from core.metrics.dcg import Dcg, Ndcg
-from core.metrics.incomplete import Bpref, InferredAveragePrecision
-from core.metrics.ir_measures_names import IR_MEASURES_NAMES, from_ir_measures
-from core.metrics.judged import Judged
+from core.metrics.incomplete import Bpref, InferredAveragePrecision, Judged
 from core.metrics.pairs import Auc, PairwiseAccuracy
 from core.metrics.recall_levels import ElevenPointAverage, InterpolatedPrecision, RPrecision
-from core.metrics.trec_names import (
+from core.metrics.tool_names import (
+    IR_MEASURES_NAMES,
     TREC_EVAL_NAMES,
     TREC_EVAL_NAMES_AT,
+    from_ir_measures,
     from_trec_eval,
     trec_eval_conventions,
 )

@@ -116,7 +116,6 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
     """Parse and validate a URL; the guard checks its address at the time of a request.
 
     Args:
-        url: The URL.
         pointer: JSON pointer of the URL in the payload, for errors.
         schemes: Allowed schemes, in lower case.
 

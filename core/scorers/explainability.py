@@ -56,9 +56,6 @@ class SumExplainer:
     Attributes:
         steps: Cost of explaining one score, in steps of about 5 ns.
 
-    Args:
-        model: The sum.
-
     Raises:
         ModelError: The scores of a member cannot be explained.
     """

@@ -38,9 +38,6 @@ class IntegratedGradients:
     Attributes:
         steps: Largest cost of one explanation, in steps of about 5 ns.
         base: The score of the baseline.
-
-    Args:
-        network: The network.
     """
 
     def __init__(self, network: Network) -> None:
@@ -111,7 +108,6 @@ class IntegrationPath:
     """The straight path from zero inputs to the inputs of one document.
 
     Attributes:
-        network: The network.
         transposed: See `packed_transposed`.
         slopes: (width,) change of the first layer's sums along the path.
     """

@@ -43,7 +43,6 @@ class InputTransform:
             quantile is repeated where a feature has fewer quantiles.
         targets: float64 (n_features, KNOTS), inputs that the knots are mapped to.
         indicators: int64 (n_indicators,) features with an indicator.
-        n_features: Number of features.
     """
 
     kind: str

@@ -19,7 +19,6 @@ def read_model(content: bytes, precision: Precision = "float32") -> ScoringModel
     """Read a stored model: LightGBM's text, or a safetensors file of Rankery.
 
     Args:
-        content: Content of the model file.
         precision: Precision of the training features of trees; a safetensors file determines its precision.
 
     Raises:

@@ -33,7 +33,6 @@ class Member:
 
     Attributes:
         reference: Reference of the model when the sum was made: `web:3`.
-        content: Content of the model file.
         feature_names: Names of the model's features in its training dataset.
         weight: Factor of the model's scores.
         precision: Precision of the model's training features.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import ModelError, ScoreNotFinite
+from core.process_start import leave_out_unused
 from core.scorers.explainability import explainability_of, explainer_of
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors
@@ -29,7 +30,6 @@ from core.scoring.trial import (
     try_out,
 )
 from core.types import Float64Array
-from core.unused_packages import leave_out_unused
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,6 @@ class TreeExplainer:
     Attributes:
         steps: Cost of explaining one score; see `Explainability`.
 
-    Args:
-        text: The model.
-
     Raises:
         ModelError: The scores cannot be explained; see `Explainability`.
     """

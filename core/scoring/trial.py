@@ -35,7 +35,6 @@ class Trial:
 
     Attributes:
         feature_names: Feature names in the model's order.
-        n_trees: Number of its trees.
         n_rows: Number of random documents that Rankery and LightGBM scored equally.
         explainability: Whether the model's scores can be explained; the trial explains some scores unless
             that takes too long.

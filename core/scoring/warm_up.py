@@ -4,8 +4,7 @@ import numpy as np
 
 from core.ranges import read_only
 from core.scoring.arrivals import count_arrivals
-from core.scoring.flat_forest import flatten
-from core.scoring.forest import Forest
+from core.scoring.forest import Forest, flatten
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 

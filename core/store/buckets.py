@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.data.file_patterns import matching
-from core.data.folders import MAX_FOLDER_LENGTH, SETTING, FoundFiles, OpenFile
+from core.data.folders import MAX_FOLDER_LENGTH, SETTING, FoundFiles, OpenFile, matching
 from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, StoreFull, StoreUnavailable
 from core.names import is_visible
 from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
@@ -41,7 +40,7 @@ class Buckets:
 
         Args:
             folder: URL of the folder.
-            pattern: Pattern of `core.data.file_patterns.matching`.
+            pattern: Pattern of `core.data.folders.matching`.
 
         Raises:
             InvalidInput: The folder is not below a root, is unreadable, or does not hold 1 to 1,000 such

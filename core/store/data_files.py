@@ -39,7 +39,6 @@ class DataFiles:
 
         Args:
             folder: Folder that `find` returned.
-            name: Name of the file.
             on_bytes: Called with the bytes copied and the total, for objects of buckets; may raise to stop.
 
         Raises:

@@ -122,7 +122,6 @@ def for_writing(engine: Engine, wait_seconds: float | None = None) -> Engine:
     """Return the same engine with transactions that may write.
 
     Args:
-        engine: Engine of the database.
         wait_seconds: How long SQLite waits for its write lock; None for the `lock_seconds` of the engine.
     """
     options = {} if wait_seconds is None else {_WAIT_SECONDS: wait_seconds}
@@ -184,7 +183,6 @@ def advisory_lock(session: Session, kind: int, name: str) -> None:
     which runs one writing transaction at a time.
 
     Args:
-        session: Session of the transaction.
         kind: Namespace of the names, a number of 31 bits.
         name: Name of the lock within the namespace.
     """

@@ -88,7 +88,6 @@ def label_objects(
         store: Store of the objects; the service may be running.
         kind: Jobs or models.
         object_ids: Ids of the jobs or models.
-        changes: The changes.
         dry_run: Whether to change nothing.
         seconds: Time limit; objects not handled by then stay unchanged.
 

@@ -67,11 +67,7 @@ class ServedPeriod:
 
 @dataclass(frozen=True)
 class InterleavedLists:
-    """The lists of an interleaving that a click log is made of.
-
-    Attributes:
-        interleaving_id: The interleaving.
-    """
+    """The lists of an interleaving that a click log is made of."""
 
     kind: ClassVar[str] = INTERLEAVED
 
@@ -94,9 +90,7 @@ def queue_served_log(
     """Record a pending click log of lists that the service stored, and queue the job that makes it.
 
     Args:
-        tx: The transaction.
         name: Display name of the log.
-        lists: The lists.
         options: Options of reading, such as `actions`.
         key_id: The API key of the request, or None.
         project: Project of the log, or None.

@@ -22,7 +22,6 @@ class SqliteWriteLock:
     """A lock of the process around writes to SQLite; writers of PostgreSQL do not wait.
 
     Args:
-        engine: Engine of the database.
         lock_seconds: Longest wait of a writer, for this lock and that of SQLite together.
     """
 

@@ -16,7 +16,6 @@ class Store(Database):
     """The database and the artifacts.
 
     Attributes:
-        artifacts: The artifacts.
         verified: The artifacts, verified by their checksums.
     """
 

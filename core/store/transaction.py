@@ -10,7 +10,6 @@ from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.candidates import Candidates
-from core.store.repositories.counters import Counters
 from core.store.repositories.datasets import ClickLogs, Datasets
 from core.store.repositories.events import Events
 from core.store.repositories.experiments import Experiments
@@ -25,7 +24,7 @@ from core.store.repositories.results import Comparisons, Evaluations, Inspection
 from core.store.repositories.schedules import Schedules
 from core.store.repositories.search import Search
 from core.store.repositories.served import DriftReports, ServedRankings
-from core.store.repositories.statistics import Statistics
+from core.store.repositories.statistics import Counters, Statistics
 from core.store.repositories.studies import Studies
 from core.store.repositories.uploads import Uploads
 from core.store.repositories.webhooks import Webhooks
@@ -37,22 +36,14 @@ class Transaction:
     """A database transaction with its repositories.
 
     Attributes:
-        datasets: Datasets.
-        click_logs: Click logs.
         uploads: Resumable uploads.
         artifacts: Checksums of artifacts, and the artifacts that rows refer to.
         jobs: Jobs with their attempts and iterations.
-        workers: Workers.
         models: Models and versions.
         aliases: Movable names of models, and their promotion gates.
-        evaluations: Evaluations.
-        rankings: Rankings.
-        comparisons: Comparisons.
-        inspections: Inspections.
         interleavings: Interleavings, their lists and clicks.
         served: Rankings that were served, and the events on them.
         drift: Drift reports, and the artifacts with scoring requests that they read.
-        studies: Studies and their trials.
         experiments: Experiments and their trainings.
         candidates: Candidates of automatic trainings.
         schedules: Schedules and their runs.
@@ -60,7 +51,6 @@ class Transaction:
         quotas: Limits of API keys.
         audit: Audit log.
         idempotency: Responses kept for repeated requests.
-        events: Events.
         webhooks: Webhooks and the deliveries to them.
         projects: Project assignment and counts.
         search: Search by id or name.

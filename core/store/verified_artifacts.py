@@ -32,7 +32,6 @@ class _Unverified:
 
     Attributes:
         sha256: Computed checksum; None if the artifact was not read as a whole.
-        size_bytes: Size of the artifact.
     """
 
     sha256: str | None
@@ -46,7 +45,6 @@ class VerifiedArtifacts:
     mark as damaged is kept until the artifact matches its checksum again.
 
     Args:
-        artifacts: The artifacts.
         database: The database with their checksums.
     """
 
@@ -115,7 +113,6 @@ class VerifiedArtifacts:
         """Verify an artifact once per version and process.
 
         Args:
-            key: Key of the artifact.
             again: Whether to verify it even if it was verified before.
 
         Returns:

@@ -56,7 +56,6 @@ def trials_to_queue(
     """Return the number of further trials to queue now.
 
     Args:
-        budget: Budget of the study.
         tally: Progress of the study.
         parallel: Maximum number of queued or running trials.
         sampler_limit: Maximum number of trials of the sampler, such as the size of a grid; None for no limit.

@@ -36,7 +36,6 @@ class Conclusion:
         cross_validated: `{"winner", "default"}`, optimistic for the winner.
         winner_number: Number of the winning trial.
         winner_model: Model of the winning trial.
-        default_model: Model of the default.
     """
 
     verdict: StudyVerdict

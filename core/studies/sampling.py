@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,7 +33,6 @@ class PastTrial:
     """An earlier trial, an input of the sampler.
 
     Attributes:
-        number: Number of the trial.
         parameters: Values keyed by JSON pointer.
         value: The objective, estimated for pruned trials; None for running and failed trials.
         is_running: Whether the trial runs; the sampler avoids its parameters.
@@ -50,8 +49,6 @@ class TrialPosition:
     """The position of a trial in its study.
 
     Attributes:
-        seed: Seed of the study.
-        number: Number of the trial.
         index: Position of the trial among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
         others: Parameters of all other trials that have parameters, which are not repeated.
@@ -76,7 +73,6 @@ def sample(
 
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.
-        space: The search space.
         base: The specification to vary.
         position: Position of the trial in the study.
         past: Ended and running trials; only `tpe` uses them.
@@ -127,7 +123,6 @@ def combinations_taken(
     """Return the number of combinations of a grid that only trials added by hand have.
 
     Args:
-        space: The search space.
         base: The specification to vary.
         by_hand: Parameters of the trials that were added by hand.
         sampled: Parameters of the trials that the sampler suggested.
@@ -263,3 +258,42 @@ def _suggest(trial: "optuna.Trial", dimension: Dimension) -> Any:
     if dimension.type == "int":
         return trial.suggest_int(name, round(low), round(high), log=dimension.log)
     return trial.suggest_float(name, low, high, log=dimension.log)
+
+
+METHOD: Literal["ped-anova"] = "ped-anova"
+# Minimum number of trials for a distribution.
+MIN_TRIALS = 5
+
+
+def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
+    """Return the importance of parameters by pointer, greatest first; they add up to 1, or all are 0.
+
+    PED-ANOVA (Watanabe et al. 2023) compares the distributions of a parameter among the best trials and among
+    all trials. For a conditional parameter, only trials that have it count. Parameters of fewer than
+    `MIN_TRIALS` trials are left out.
+
+    Args:
+        past: Trials that have a value.
+        higher_is_better: Direction of the objective.
+    """
+    import optuna
+
+    valued = [trial for trial in past if trial.value is not None]
+    importance = {}
+    for dimension in space.dimensions:
+        pointer = dimension.pointer
+        with_parameter = [
+            PastTrial(trial.number, {pointer: trial.parameters[pointer]}, trial.value)
+            for trial in valued
+            if pointer in trial.parameters
+        ]
+        if len(with_parameter) < MIN_TRIALS:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            study = study_of(space, with_parameter, higher_is_better)
+            evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+            importance[pointer] = evaluator.evaluate(study, params=[pointer])[pointer]
+    total = sum(importance.values())
+    ordered = sorted(importance.items(), key=lambda item: -item[1])
+    return {pointer: value / total if total else 0.0 for pointer, value in ordered}

@@ -144,7 +144,6 @@ class SearchSpace:
         """Return the values that a base specification gives to the active parameters; None where it has none.
 
         Args:
-            base: The requested specification.
             resolved: The specification with its defaults.
         """
 

@@ -77,7 +77,6 @@ class StudySpec:
         Args:
             training: Complete `{"loss", "hyperparameters"}` of the trial, and `scorer` if it has one.
             best_iteration: Median of the best iterations of the trial's folds.
-            number: Number of the trial.
         """
         return {
             **self.base,

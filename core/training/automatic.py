@@ -48,7 +48,6 @@ class AutomaticChoice:
     """Hyperparameters chosen by the size of the dataset of a training.
 
     Attributes:
-        size: The size of the training dataset.
         chosen: Chosen values by name, without the hyperparameters that the request gives.
     """
 

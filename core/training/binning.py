@@ -49,7 +49,6 @@ class CachedBins:
     """Cached bins of earlier trainings on the same features.
 
     Attributes:
-        cache: The cache.
         training: Key of the training features, unique for their matrix and names.
         validation: Key of the validation features, unique in the same way.
     """

@@ -14,11 +14,10 @@ from core.training.checkpoint import Checkpoint
 from core.training.findings import Growth
 from core.training.grower import Grower, lightgbm_parameters, portable_text
 from core.training.growth import growth_of
-from core.training.history import History
+from core.training.history import METRICS, History
 from core.training.measure import Measure
 from core.training.models import EndTraining, IterationReport, TrainingCheckpoint
 from core.training.spec import TrainingSpec
-from core.training.stopwatch import METRICS
 from core.types import Float64Array, OnProgress
 
 Snapshot = Callable[[], TrainingCheckpoint]
@@ -33,7 +32,6 @@ class TrainedRanker:
         model_text: Model in LightGBM's text format, truncated after the best iteration.
         best_iteration: Number of trees kept, without the trees of the initial model.
         feature_names: Names of the features in column order.
-        history: One report for each iteration.
         growth: Details of a suspiciously early end or of trees with one leaf, else None.
         base_trees: Trees of the initial model, 0 without one.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
@@ -76,7 +74,6 @@ def train(
     after any number of interruptions.
 
     Args:
-        spec: The specification.
         train_dataset: The training data.
         validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
             `dart`.

@@ -14,7 +14,6 @@ def by_column(
     """Return LightGBM's parameters for the hyperparameters by feature name.
 
     Args:
-        hyperparameters: Hyperparameters of the training.
         feature_names: Names of the columns of the dataset.
         categorical: Names of the categorical features, whose values have no order.
 

@@ -36,8 +36,6 @@ class FoldResult:
 
     Attributes:
         fold: Name of the fold.
-        queries: Number of queries in the fold.
-        documents: Number of documents in the fold.
         best_iteration: Best iteration by the selection metric on the fold; the last where it is undefined.
         means: Mean over its queries by metric, None where no query defines it.
         history: The measured iterations with their values by data and metric, see `IterationReport.values`.
@@ -58,7 +56,6 @@ class FoldInterval:
     """A mean over folds and its confidence interval.
 
     Attributes:
-        mean: Mean of the folds' means.
         lower: Lower end of its 95% interval by Student's t; None for one fold.
         upper: Upper end.
     """
@@ -166,11 +163,8 @@ class CrossValidation:
         """Return the state after the next fold.
 
         Args:
-            best_iteration: Best iteration of the fold.
-            documents: Number of documents in the fold.
             values: (n_queries of the fold,) values by metric, in the order of the queries.
             metrics: The metrics by spelling.
-            history: Reports of the fold's training.
             is_defined: Whether the selection metric is defined on the fold.
         """
         number = len(self.folds)

@@ -29,7 +29,6 @@ class TreeDerivatives:
     Args:
         hyperparameters: `query_fraction`, `data_sample_strategy` and quantisation.
         query_boundaries: Query boundaries of the training data, or of a shard of consecutive queries.
-        seed: The seed of the training.
         first_query: Position of the shard's first query in the whole training data.
         n_queries: Queries of the whole training data; None without shards.
     """

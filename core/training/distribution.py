@@ -1,15 +1,18 @@
-"""Distributed trainings: options of the ranks, and the trainings that cannot be distributed."""
+"""Distributed trainings: options, trainings that cannot be distributed, and shards of queries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from core.errors import InputProblem, InvalidInput
 from core.scorers import Trees
 from core.stored import entry, read_entries
 from core.training.hyperparameters import Hyperparameters
 from core.training.spec import TrainingSpec
+from core.types import Int64Array
 
 # A training with one rank is not distributed.
 MIN_RANKS = 2
@@ -71,7 +74,6 @@ def distribution_problems(spec: TrainingSpec, *, has_folds: bool) -> list[InputP
     """Return a problem for each part of a specification that several ranks cannot train reproducibly.
 
     Args:
-        spec: Specification of the training.
         has_folds: Whether the job cross-validates.
 
     Returns:
@@ -168,3 +170,42 @@ def _number_problems(pointer: str, value: Any, least: int, most: int) -> Iterato
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:
         yield InputProblem(pointer, f"must be a whole number from {least} to {most}")
+
+
+def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
+    """Cut queries into ranges of about equal cost; range r is `cuts[r]:cuts[r + 1]`.
+
+    The cost of a query is its number of documents: most of the time is for histograms of trees, and grows
+    with the documents. Pairs take a smaller part of the time, see `make bench-training`.
+
+    Args:
+        query_boundaries: (n_queries + 1,) offsets of the documents.
+        n_ranks: Number of ranges, each with at least one query.
+
+    Returns:
+        (n_ranks + 1,) positions of queries, rising from 0 to n_queries.
+
+    Raises:
+        InvalidInput: There are fewer queries than ranks.
+
+    Example:
+        >>> shards(np.array([0, 90, 100, 110, 120]), 2).tolist()
+        [0, 1, 4]
+    """
+    n_queries = len(query_boundaries) - 1
+    if n_queries < n_ranks:
+        raise InvalidInput.at(
+            "/distribution/ranks",
+            f"each of {n_ranks} ranks needs at least one query, but there are only {n_queries}",
+        )
+    ideal = query_boundaries[-1] * np.arange(n_ranks + 1) / n_ranks
+    after = np.searchsorted(query_boundaries, ideal)
+    before = np.maximum(after - 1, 0)
+    is_before_nearer = ideal - query_boundaries[before] < query_boundaries[after] - ideal
+    cuts = np.where(is_before_nearer, before, after)
+    cuts[-1] = n_queries  # includes trailing queries without documents
+    # Give each range a query: move cuts right as far as needed, then left.
+    ranks = np.arange(n_ranks + 1)
+    cuts = np.maximum.accumulate(np.maximum(cuts, ranks) - ranks) + ranks
+    cuts = np.minimum(cuts, n_queries - ranks[::-1])
+    return np.asarray(cuts, np.int64)

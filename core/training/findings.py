@@ -19,11 +19,9 @@ class Growth:
     Attributes:
         trees: Number of kept trees.
         single_leaf_trees: Number of kept trees with one leaf, which score all documents equally.
-        iterations: Requested iterations.
         end_reason: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
             first tree.
-        queries: Number of training queries.
     """
 
     trees: int
@@ -135,7 +133,6 @@ def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Fin
     """Report a seed without effect.
 
     Args:
-        spec: The training.
         parts_are_random: Whether queries are drawn for validation or test.
 
     Example:

@@ -17,10 +17,10 @@ from core.training.binning import Bins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.derivatives import TreeDerivatives, on_common_grid
+from core.training.history import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
 from core.training.measure import current_scores
 from core.training.sampling import Sampling, drop_seed, fixed_seeds
 from core.training.spec import TrainingSpec
-from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array, FloatArray
 
 # Hyperparameters that may prevent every split, most likely first, with the value that disables each.
@@ -58,7 +58,6 @@ def lightgbm_parameters(
     """Return LightGBM's parameters of a training.
 
     Args:
-        spec: The specification.
         dataset: Dataset with the feature names and categorical features.
         threads: Threads of LightGBM.
         shard: The shard of the dataset, None for the whole.
@@ -83,7 +82,6 @@ class Grower:
     """A booster, its objective and all random choices of a training.
 
     Args:
-        spec: The specification.
         training: The training data.
         validation: The validation data, or None.
         threads: Threads of LightGBM and of the loss.

@@ -41,11 +41,7 @@ def growth_of(
     """Return the growth of a training that ended suspiciously early or has trees of one leaf, else None.
 
     Args:
-        spec: The specification.
-        model_text: The model.
         trees: Kept trees of this training.
-        n_queries: Number of training queries.
-        training: The finished training.
         base_trees: Trees of the initial model, which come first in the model.
     """
     total = spec.hyperparameters.num_iterations

@@ -20,7 +20,6 @@ def check_labels(
         label_range: The range of the labels after the label map of the job.
         loss: The loss, or None where nothing is trained on these labels.
         metrics: Spellings of the metrics, `ndcg@10`.
-        conventions: The conventions of the metrics.
 
     Raises:
         InvalidInput: At `/label_map` for labels that no loss or metric can use; else at each loss

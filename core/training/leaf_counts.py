@@ -13,7 +13,7 @@ import numpy as np
 
 from core.ranges import read_only, use_threads
 from core.scoring.arrivals import count_arrivals
-from core.scoring.flat_forest import flatten
+from core.scoring.forest import flatten
 from core.scoring.model_text import END, ModelText
 from core.scoring.tree import Tree
 from core.types import Float32Array, Int64Array
@@ -35,7 +35,6 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
     Args:
         model_text: Model in LightGBM's text format.
         features: (n_documents, n_features) in the model's order, read a block of rows at a time.
-        threads: Threads to use.
 
     Returns:
         (n_leaves,) documents of the leaves of all trees, one tree after the other. Counts of several parts of

@@ -59,7 +59,6 @@ class Sampling:
 
     Args:
         hyperparameters: Hyperparameters, which determine the random choices.
-        seed: The seed of the training.
     """
 
     def __init__(self, hyperparameters: Hyperparameters, seed: int) -> None:

@@ -19,7 +19,6 @@ def tree_findings(
     """Report trees that break `monotone_constraints`, and leaves below `min_data_in_leaf`.
 
     Args:
-        hyperparameters: The hyperparameters of the training.
         model: The trained model: trees, or the sum of a model and of trees on its residuals.
         feature_names: Names of the model's features in the training data.
         base_trees: Number of the model's first trees that belong to the initial model.

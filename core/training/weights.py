@@ -53,7 +53,6 @@ def fit_weights(
         scores: (n_documents,) of each model.
         dataset: Judged documents that no model was trained on.
         metric: Spelling of the metric.
-        conventions: Conventions of the metric.
     """
     search = _Search(scores, dataset, metric, conventions)
     n_queries, equal = dataset.n_queries, search.equal

@@ -33,7 +33,6 @@ class Progress:
 
     Attributes:
         compiled: Number of compiled parts.
-        parts: Number of all parts.
     """
 
     compiled: int

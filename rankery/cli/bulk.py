@@ -9,25 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from rankery.cli import options
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, WrongUsage
-from rankery.cli.options import (
-    CreatedBefore,
-    DryRun,
-    Everything,
-    OfJobStatus,
-    OfKind,
-    OfModel,
-    OfName,
-    OfPaper,
-    OfProject,
-    OfStatus,
-    OlderThan,
-    OnDataset,
-    Permanently,
-    WithTag,
-    Yes,
-)
 from rankery.cli.printing import moment, plain, show, size, table
 from rankery.cli.service_options import on_service, with_options
 
@@ -52,28 +36,28 @@ class Filter:
 
 
 _COMMON_FILTERS = {
-    "older_than": Filter(OlderThan, "older_than_days"),
-    "created_before": Filter(CreatedBefore, "created_before"),
-    "project": Filter(OfProject, "project"),
-    "everything": Filter(Everything, "all"),
+    "older_than": Filter(options.OlderThan, "older_than_days"),
+    "created_before": Filter(options.CreatedBefore, "created_before"),
+    "project": Filter(options.OfProject, "project"),
+    "everything": Filter(options.Everything, "all"),
 }
-_ON_DATASET = Filter(OnDataset, "dataset_id")
-_OF_MODEL = Filter(OfModel, "model_id")
+_ON_DATASET = Filter(options.OnDataset, "dataset_id")
+_OF_MODEL = Filter(options.OfModel, "model_id")
 # Filters of each noun, in addition to the common ones.
 _FILTERS: Mapping[str, Mapping[str, Filter]] = {
     "jobs": {
-        "status": Filter(OfJobStatus, "status"),
-        "kind": Filter(OfKind, "kind"),
-        "dataset": Filter(OnDataset, "dataset"),
-        "tag": Filter(WithTag, "tag"),
+        "status": Filter(options.OfJobStatus, "status"),
+        "kind": Filter(options.OfKind, "kind"),
+        "dataset": Filter(options.OnDataset, "dataset"),
+        "tag": Filter(options.WithTag, "tag"),
     },
-    "models": {"name": Filter(OfName, "name"), "tag": Filter(WithTag, "tag")},
+    "models": {"name": Filter(options.OfName, "name"), "tag": Filter(options.WithTag, "tag")},
     "evaluations": {"model": _OF_MODEL, "dataset": _ON_DATASET},
     "comparisons": {"dataset": _ON_DATASET},
     "rankings": {"dataset": _ON_DATASET},
     "inspections": {"model": _OF_MODEL, "dataset": _ON_DATASET},
-    "studies": {"status": Filter(OfStatus, "status"), "dataset": _ON_DATASET},
-    "experiments": {"status": Filter(OfStatus, "status"), "paper": Filter(OfPaper, "paper")},
+    "studies": {"status": Filter(options.OfStatus, "status"), "dataset": _ON_DATASET},
+    "experiments": {"status": Filter(options.OfStatus, "status"), "paper": Filter(options.OfPaper, "paper")},
 }
 
 
@@ -135,9 +119,9 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
         with_results: Annotated[
             bool, typer.Option("--with-results", help="Also delete their results: models, evaluations, …")
         ] = False,
-        permanently: Permanently = False,
-        dry_run: DryRun = False,
-        yes: Yes = False,
+        permanently: options.Permanently = False,
+        dry_run: options.DryRun = False,
+        yes: options.Yes = False,
         **filters: Any,
     ) -> None:
         chosen = selection(noun, ids, filters)
@@ -172,7 +156,6 @@ def delete_after_confirmation(
     """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object is not deleted.
 
     Args:
-        session: Connection to the service.
         run: Deletes, or previews the deletion with `dry_run`.
         dry_run: Whether only to preview.
         yes: Whether to delete without a confirmation.

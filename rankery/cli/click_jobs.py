@@ -6,18 +6,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.click_logs import LogReference, click_logs, log_of, show_log
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 __all__ = ["click_logs"]  # with the commands of this module
 
 
-@click_logs.command("propensities")
-@on_service
+@service_command(click_logs, "propensities")
 def estimate_propensities(
     session: ServiceConnection,
     log: LogReference,
@@ -65,8 +64,7 @@ def estimate_propensities(
     session.show(result, shown)
 
 
-@click_logs.command("simulate")
-@on_service
+@service_command(click_logs, "simulate")
 def simulate_clicks(
     session: ServiceConnection,
     dataset: Annotated[

@@ -15,7 +15,7 @@ from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import NameUnclear
 from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.cli.texts import json_object
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ _Actions = Annotated[
 ]
 
 
-@click_logs.command("upload")
-@on_service
+@service_command(click_logs, "upload")
 def upload_click_log(
     session: ServiceConnection,
     data: Annotated[
@@ -85,8 +84,7 @@ def upload_click_log(
     _show_when_read(session, log)
 
 
-@click_logs.command("served")
-@on_service
+@service_command(click_logs, "served")
 def make_served_log(
     session: ServiceConnection,
     model: Annotated[str, typer.Argument(help="A model's name for all versions, or name:version.")],
@@ -118,8 +116,7 @@ def make_served_log(
     _show_when_read(session, log)
 
 
-@click_logs.command("interleaved")
-@on_service
+@service_command(click_logs, "interleaved")
 def make_interleaved_log(
     session: ServiceConnection,
     interleaving: Annotated[str, typer.Argument(help="Id of the interleaving.")],
@@ -136,8 +133,7 @@ def make_interleaved_log(
     _show_when_read(session, log)
 
 
-@click_logs.command("send-events")
-@on_service
+@service_command(click_logs, "send-events")
 def send_events(session: ServiceConnection, file: EventsFile) -> None:
     """Send events of users on rankings that `rankery rank --keep` or the API stored.
 
@@ -155,8 +151,7 @@ def send_events(session: ServiceConnection, file: EventsFile) -> None:
     session.show(total, format_event_counts(total))
 
 
-@click_logs.command("list")
-@on_service
+@service_command(click_logs, "list")
 def list_click_logs(
     session: ServiceConnection,
     status: Annotated[
@@ -184,8 +179,7 @@ def list_click_logs(
     session.show(logs, shown)
 
 
-@click_logs.command("show")
-@on_service
+@service_command(click_logs, "show")
 def show_click_log(session: ServiceConnection, log: LogReference) -> None:
     """Show the counts of a click log and the findings of its check, or why it could not be read.
 
@@ -194,8 +188,7 @@ def show_click_log(session: ServiceConnection, log: LogReference) -> None:
     show_log(session, log_of(session, log))
 
 
-@click_logs.command("delete")
-@on_service
+@service_command(click_logs, "delete")
 def delete_click_logs(
     session: ServiceConnection,
     logs: Annotated[

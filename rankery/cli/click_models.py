@@ -7,12 +7,12 @@ from rich.table import Table
 
 from rankery.cli.click_jobs import click_logs
 from rankery.cli.click_logs import LogReference, log_of
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import facts, number, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.cli.texts import json_object
 
 __all__ = ["click_logs"]  # with the commands of this module
@@ -23,8 +23,7 @@ Options = Annotated[
 ]
 
 
-@click_logs.command("fit")
-@on_service
+@service_command(click_logs, "fit")
 def fit_click_models(
     session: ServiceConnection,
     log: LogReference,
@@ -59,8 +58,7 @@ def fit_click_models(
     session.show(result, _comparison(result), "", *_parameters(result["click_model"]))
 
 
-@click_logs.command("judge")
-@on_service
+@service_command(click_logs, "judge")
 def judge_by_clicks(
     session: ServiceConnection,
     log: LogReference,

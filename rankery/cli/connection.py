@@ -254,7 +254,7 @@ class ServiceConnection:
 
     def _start_embedded_service(self) -> str:
         from rankery.embedded.lock import DataFolderInUse
-        from rankery.embedded.signals import terminable
+        from rankery.embedded.process import terminable
         from rankery.embedded.stack import EmbeddedStack
 
         stack = EmbeddedStack(self._data_dir)

@@ -5,20 +5,18 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.datasets import DatasetReference, datasets, show_all
 from rankery.cli.exit_codes import WrongUsage
-from rankery.cli.options import FormatOption, QuerySizesOption
+from rankery.cli.options import ColumnsOption, FormatOption, QuerySizesOption, columns_of
 from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 __all__ = ["datasets"]  # with the commands of this module
 
 
-@datasets.command("upload")
-@on_service
+@service_command(datasets, "upload")
 def upload_datasets(
     session: ServiceConnection,
     files: Annotated[
@@ -56,8 +54,7 @@ def upload_datasets(
     )
 
 
-@datasets.command("read")
-@on_service
+@service_command(datasets, "read")
 def read_folder(
     session: ServiceConnection,
     folder: Annotated[
@@ -105,8 +102,7 @@ def read_folder(
     show_all(session, datasets)
 
 
-@datasets.command("import")
-@on_service
+@service_command(datasets, "import")
 def import_datasets(
     session: ServiceConnection,
     urls: Annotated[
@@ -157,8 +153,7 @@ def import_datasets(
     show_all(session, [wait_until_ready(session, session.client.dataset(one)) for one in ids])
 
 
-@datasets.command("download")
-@on_service
+@service_command(datasets, "download")
 def download_dataset(
     session: ServiceConnection,
     dataset: DatasetReference,
@@ -178,8 +173,7 @@ def download_dataset(
     session.show({"dataset": resource.id, "path": str(target), "format": format})
 
 
-@datasets.command("generate")
-@on_service
+@service_command(datasets, "generate")
 def generate_dataset(
     session: ServiceConnection,
     queries: Annotated[int, typer.Option(min=1, max=200_000, help="Number of queries.")] = 1_000,

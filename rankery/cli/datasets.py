@@ -13,7 +13,7 @@ from rankery.cli.labels import Project, describe_object
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, wait_until_ready
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 if TYPE_CHECKING:
     from rankery.client import Dataset
@@ -25,8 +25,7 @@ DatasetReference = Annotated[
 ]
 
 
-@datasets.command("list")
-@on_service
+@service_command(datasets, "list")
 def list_datasets(
     session: ServiceConnection,
     status: Annotated[
@@ -54,8 +53,7 @@ def list_datasets(
     session.show(datasets, shown)
 
 
-@datasets.command("show")
-@on_service
+@service_command(datasets, "show")
 def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     """Show the properties of a dataset, or why it could not be read.
 
@@ -67,8 +65,7 @@ def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     session.show(resource, _properties(session, resource), *errors)
 
 
-@datasets.command("folders")
-@on_service
+@service_command(datasets, "folders")
 def list_folders(
     session: ServiceConnection,
     folder: Annotated[str, typer.Argument(help="Folder below the service's RANKERY_DATA_ROOTS.")] = ".",
@@ -86,8 +83,7 @@ def list_folders(
     session.show(listing, shown)
 
 
-@datasets.command("doctor")
-@on_service
+@service_command(datasets, "doctor")
 def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     """Show the data check of a dataset, with advice; `rankery doctor` checks local files.
 
@@ -98,8 +94,7 @@ def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> Non
     session.show(findings, f"{_heading(resource)}\n", findings_table(findings))
 
 
-@datasets.command("queries")
-@on_service
+@service_command(datasets, "queries")
 def list_queries(
     session: ServiceConnection,
     dataset: DatasetReference,
@@ -136,8 +131,7 @@ def list_queries(
     session.show(entries, shown)
 
 
-@datasets.command("read-again")
-@on_service
+@service_command(datasets, "read-again")
 def read_again(
     session: ServiceConnection,
     dataset: DatasetReference,
@@ -153,8 +147,7 @@ def read_again(
     show_all(session, [wait_until_ready(session, resource.read_again(ignore or ()))])
 
 
-@datasets.command("describe")
-@on_service
+@service_command(datasets, "describe")
 def describe_dataset(
     session: ServiceConnection,
     dataset: DatasetReference,
@@ -169,8 +162,7 @@ def describe_dataset(
     describe_object(session, f"/v1/datasets/{resource.id}", name=name, project=project)
 
 
-@datasets.command("delete")
-@on_service
+@service_command(datasets, "delete")
 def delete_datasets(
     session: ServiceConnection,
     datasets: Annotated[

@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.findings import counts, findings_table, reading_errors
-from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, FormatOption, Json, QuerySizesOption, file_option
+from rankery.cli.options import (
+    DEFAULT_DATA_DIR,
+    ColumnsOption,
+    DataDir,
+    FormatOption,
+    Json,
+    QuerySizesOption,
+    columns_of,
+    file_option,
+)
 from rankery.cli.printing import plain, show, show_json, table
 from rankery.cli.shown_errors import problem_as_json
 from rankery.errors import FileUnreadable

@@ -11,7 +11,7 @@ from rankery.cli.exit_codes import FAILED
 from rankery.cli.models import Reference
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 drift = typer.Typer(
     help="Compare logged requests with the training data and with the requests of the period before.",
@@ -22,8 +22,7 @@ _REPORTS = "/v1/drift-reports"
 _DRIFTED = "drift"
 
 
-@drift.command("check")
-@on_service
+@service_command(drift, "check")
 def check_drift(
     session: ServiceConnection,
     model: Reference,
@@ -73,8 +72,7 @@ def check_drift(
         raise typer.Exit(FAILED)
 
 
-@drift.command("list")
-@on_service
+@service_command(drift, "list")
 def list_reports(
     session: ServiceConnection,
     model: Annotated[str | None, typer.Option(help="Show only reports of this model.")] = None,
@@ -95,8 +93,7 @@ def list_reports(
     session.show(reports, shown)
 
 
-@drift.command("show")
-@on_service
+@service_command(drift, "show")
 def show_report(
     session: ServiceConnection, report: Annotated[str, typer.Argument(help="Id of the report, drf_…")]
 ) -> None:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.findings import findings_below
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import JudgedOnly, MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
-from rankery.cli.options import file_option
+from rankery.cli.options import ColumnsOption, LabelMapOption, columns_of, file_option, label_map_of
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 

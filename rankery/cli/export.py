@@ -17,7 +17,7 @@ from rankery.cli.names import EXPORT_FORMATS
 from rankery.cli.options import file_option
 from rankery.cli.printing import facts, plain, say
 from rankery.cli.references import dataset_of
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import on_service, service_command
 from rankery.cli.texts import object_of_file, tags_of
 
 if TYPE_CHECKING:
@@ -175,8 +175,7 @@ mlflow = typer.Typer(
 )
 
 
-@mlflow.command("export")
-@on_service
+@service_command(mlflow, "export")
 def export_model(
     session: ServiceConnection,
     model: Reference,
@@ -221,8 +220,7 @@ def export_model(
     )
 
 
-@mlflow.command("import")
-@on_service
+@service_command(mlflow, "import")
 def import_model(
     session: ServiceConnection,
     folder: Annotated[

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
-from rankery.cli.options import Limit
+from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, columns_of, label_map_of
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.cli.texts import json_object
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ GuardedAlias = Annotated[
 ]
 
 
-@gates.command("list")
-@on_service
+@service_command(gates, "list")
 def list_gates(
     session: ServiceConnection,
     name: Annotated[
@@ -59,8 +57,7 @@ def list_gates(
     session.show(gates, shown)
 
 
-@gates.command("show")
-@on_service
+@service_command(gates, "show")
 def show_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """Show the gate of an alias, the checks of a version before the alias moves to it.
 
@@ -70,8 +67,7 @@ def show_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     session.show(gate, facts((key.replace("_", " "), value) for key, value in _properties(gate).items()))
 
 
-@gates.command("set")
-@on_service
+@service_command(gates, "set")
 def set_gate(
     session: ServiceConnection,
     reference: GuardedAlias,
@@ -172,8 +168,7 @@ def set_gate(
     session.show(gate)
 
 
-@gates.command("delete")
-@on_service
+@service_command(gates, "delete")
 def delete_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """Delete the gate of an alias; the alias then moves without checks.
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.models import Reference, models
+from rankery.cli.options import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 if TYPE_CHECKING:
     from rankery.client.views.inspection import Inspection
@@ -24,8 +24,7 @@ Top = Annotated[int, typer.Option(min=1, help="Number of features to show.")]
 _PERMUTATION_PANEL = "Permutation importance, on a dataset"
 
 
-@models.command("inspect")
-@on_service
+@service_command(models, "inspect")
 def inspect(
     session: ServiceConnection,
     model: Reference,

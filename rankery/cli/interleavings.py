@@ -10,7 +10,7 @@ from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
 from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 interleavings = typer.Typer(help="Compare rankers by clicks on interleaved lists.", no_args_is_help=True)
 
@@ -18,8 +18,7 @@ _PATH = "/v1/interleavings"
 InterleavingId = Annotated[str, typer.Argument(help="The interleaving's id, itl_…")]
 
 
-@interleavings.command("create")
-@on_service
+@service_command(interleavings, "create")
 def create_interleaving(
     session: ServiceConnection,
     name: Annotated[str, typer.Argument(help="Display name of the interleaving.")],
@@ -51,8 +50,7 @@ def create_interleaving(
     session.show(made, plain(made["id"]))
 
 
-@interleavings.command("list")
-@on_service
+@service_command(interleavings, "list")
 def list_interleavings(session: ServiceConnection, limit: Limit = 20) -> None:
     """List interleavings, newest first.
 
@@ -67,8 +65,7 @@ def list_interleavings(session: ServiceConnection, limit: Limit = 20) -> None:
     session.show(resources, shown)
 
 
-@interleavings.command("show")
-@on_service
+@service_command(interleavings, "show")
 def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
     """Show an interleaving.
 
@@ -81,8 +78,7 @@ def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) 
     session.show(answer, shown)
 
 
-@interleavings.command("send-clicks")
-@on_service
+@service_command(interleavings, "send-clicks")
 def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: EventsFile) -> None:
     """Send clicks on lists of an interleaving; sending a click again has no effect.
 
@@ -104,8 +100,7 @@ def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: 
     session.show(total, format_event_counts(total))
 
 
-@interleavings.command("verdict")
-@on_service
+@service_command(interleavings, "verdict")
 def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> None:
     """Show which ranker users prefer; repeated checks do not raise the error rate.
 
@@ -121,8 +116,7 @@ def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> No
     session.show(answer, plain(answer["sentence"]), shown)
 
 
-@interleavings.command("delete")
-@on_service
+@service_command(interleavings, "delete")
 def delete_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
     """Delete an interleaving with its lists and clicks permanently.
 

@@ -14,10 +14,10 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, REFUSED
 from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
-from rankery.cli.leaderboard import leaderboard
+from rankery.cli.measures import leaderboard
 from rankery.cli.options import Limit, OfJobStatus, OfKind, OfProject
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 if TYPE_CHECKING:
     from rankery.client import Job
@@ -32,8 +32,7 @@ _Jobs = Annotated[
 ]
 
 
-@jobs.command("list")
-@on_service
+@service_command(jobs, "list")
 def list_jobs(
     session: ServiceConnection,
     status: OfJobStatus = None,
@@ -60,8 +59,7 @@ def list_jobs(
     session.show(resources, shown)
 
 
-@jobs.command("show")
-@on_service
+@service_command(jobs, "show")
 def show_job(session: ServiceConnection, job: _Job) -> None:
     """Show the status, the progress and the result of a job.
 
@@ -71,8 +69,7 @@ def show_job(session: ServiceConnection, job: _Job) -> None:
     session.show(resource, facts(_properties(resource)), *findings_below(resource))
 
 
-@jobs.command("wait")
-@on_service
+@service_command(jobs, "wait")
 def wait_for_jobs(
     session: ServiceConnection,
     jobs: _Jobs,
@@ -96,8 +93,7 @@ def wait_for_jobs(
         raise typer.Exit(REFUSED if endings == {"refused"} else FAILED)
 
 
-@jobs.command("cancel")
-@on_service
+@service_command(jobs, "cancel")
 def cancel_jobs(session: ServiceConnection, jobs: _Jobs) -> None:
     """Cancel jobs: queued jobs immediately, running jobs shortly after.
 
@@ -109,8 +105,7 @@ def cancel_jobs(session: ServiceConnection, jobs: _Jobs) -> None:
     session.show(cancelled)
 
 
-@jobs.command("history")
-@on_service
+@service_command(jobs, "history")
 def show_history(
     session: ServiceConnection,
     job: _Job,
@@ -134,8 +129,7 @@ def show_history(
     session.show(history, shown, *notes)
 
 
-@jobs.command("candidates")
-@on_service
+@service_command(jobs, "candidates")
 def show_candidates(session: ServiceConnection, job: _Job) -> None:
     """Show the candidates of an automatic training so far, the best first, and its conclusion.
 
@@ -147,8 +141,7 @@ def show_candidates(session: ServiceConnection, job: _Job) -> None:
     session.show(candidates, leaderboard(candidates, resource.spec["metric"]), *conclusion)
 
 
-@jobs.command("describe")
-@on_service
+@service_command(jobs, "describe")
 def describe_job(
     session: ServiceConnection,
     job: _Job,

@@ -76,8 +76,6 @@ def describe_object(session: ServiceConnection, path: str, **fields: str | None)
     """Show fields of an object, or change the given fields; an empty text clears a field.
 
     Args:
-        session: Connection to the service.
-        path: Path of the object.
         **fields: New texts by field; None leaves a field unchanged.
     """
     body = {field: text or None for field, text in fields.items() if text is not None}

@@ -10,7 +10,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import DryRun, Limit, Yes
 from rankery.cli.printing import moment, plain, say, size, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 if TYPE_CHECKING:
     from rankery.client.schemas.answers import Deletion
@@ -33,8 +33,7 @@ storage = typer.Typer(help="Show the storage that the service uses.", no_args_is
 projects = typer.Typer(help="List projects.", no_args_is_help=True)
 
 
-@trash.command("list")
-@on_service
+@service_command(trash, "list")
 def list_trash(
     session: ServiceConnection,
     kind: Annotated[TrashKind | None, typer.Option(help="Show only objects of this kind.")] = None,
@@ -55,8 +54,7 @@ def list_trash(
     session.show(items, shown)
 
 
-@trash.command("restore")
-@on_service
+@service_command(trash, "restore")
 def restore(
     session: ServiceConnection, ids: Annotated[list[str], typer.Argument(help="Ids of the objects.")]
 ) -> None:
@@ -76,8 +74,7 @@ def restore(
         raise typer.Exit(FAILED)
 
 
-@trash.command("empty")
-@on_service
+@service_command(trash, "empty")
 def empty_trash(
     session: ServiceConnection,
     ids: Annotated[
@@ -106,8 +103,7 @@ def empty_trash(
     delete_after_confirmation(session, run, dry_run=dry_run, yes=yes)
 
 
-@storage.command("show")
-@on_service
+@service_command(storage, "show")
 def show_storage(
     session: ServiceConnection,
     refresh: Annotated[
@@ -137,8 +133,7 @@ def show_storage(
     )
 
 
-@projects.command("list")
-@on_service
+@service_command(projects, "list")
 def list_projects(session: ServiceConnection) -> None:
     """List the projects with the number of their objects.
 

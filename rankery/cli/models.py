@@ -17,7 +17,7 @@ from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.options import Limit, OfName, OfProject, WithTag
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.references import dataset_of
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.cli.texts import tags_of
 from rankery.errors import JobFailed
 
@@ -41,8 +41,7 @@ _IMPORTED = "imported"
 _SUM = "sum"
 
 
-@models.command("list")
-@on_service
+@service_command(models, "list")
 def list_models(
     session: ServiceConnection,
     name: OfName = None,
@@ -75,8 +74,7 @@ def list_models(
     session.show(models, shown)
 
 
-@models.command("show")
-@on_service
+@service_command(models, "show")
 def show_model(session: ServiceConnection, model: Reference) -> None:
     """Show a version of a model: its lineage, and its metrics on the test data.
 
@@ -86,8 +84,7 @@ def show_model(session: ServiceConnection, model: Reference) -> None:
     session.show(resource, facts(model_facts(resource)), *findings_below(resource))
 
 
-@aliases.command("list")
-@on_service
+@service_command(aliases, "list")
 def list_aliases(session: ServiceConnection, name: _Name) -> None:
     """List the aliases of a model and the versions that they point at.
 
@@ -100,8 +97,7 @@ def list_aliases(session: ServiceConnection, name: _Name) -> None:
     session.show(aliases, shown)
 
 
-@models.command("promote")
-@on_service
+@service_command(models, "promote")
 def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMPION) -> None:
     """Promote a version: point an alias at it, so that name@alias selects it from then on.
 
@@ -135,8 +131,7 @@ def _wait_for_promotion(session: ServiceConnection, promotion: "Job") -> "Job":
         raise
 
 
-@models.command("rollback")
-@on_service
+@service_command(models, "rollback")
 def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION) -> None:
     """Roll back the last move of an alias, ignoring its gate; repeat the command to go further back.
 
@@ -147,8 +142,7 @@ def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION
     session.show(model)
 
 
-@aliases.command("history")
-@on_service
+@service_command(aliases, "history")
 def show_history(
     session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20
 ) -> None:
@@ -169,8 +163,7 @@ def show_history(
     session.show(moves, shown)
 
 
-@models.command("import")
-@on_service
+@service_command(models, "import")
 def import_model(
     session: ServiceConnection,
     file: Annotated[
@@ -195,8 +188,7 @@ def import_model(
     session.show(model, facts(model_facts(model)))
 
 
-@models.command("download")
-@on_service
+@service_command(models, "download")
 def download_model(
     session: ServiceConnection,
     model: Reference,
@@ -220,8 +212,7 @@ def download_model(
     session.show({"model": resource.id, "path": str(target), "format": stored})
 
 
-@models.command("describe")
-@on_service
+@service_command(models, "describe")
 def describe_model(
     session: ServiceConnection,
     model: Reference,
@@ -241,8 +232,7 @@ add_label(models, "models", "web:3 shop:1 --set team=search --remove draft", "we
 add_delete(models, "models", "--name web --older-than 30 --dry-run")
 
 
-@models.command("reproduce")
-@on_service
+@service_command(models, "reproduce")
 def reproduce(session: ServiceConnection, model: Reference) -> None:
     """Train a model again from its lineage; the exit code is 1 if the bytes differ.
 
@@ -262,8 +252,7 @@ def reproduce(session: ServiceConnection, model: Reference) -> None:
         raise typer.Exit(FAILED)
 
 
-@models.command("distil")
-@on_service
+@service_command(models, "distil")
 def distil(
     session: ServiceConnection,
     model: Reference,

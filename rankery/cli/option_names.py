@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from rankery.cli.columns import COLUMNS_OPTION, LABEL_MAP_OPTION, LIST_ROLES, ROLES
+from rankery.cli.options import COLUMNS_OPTION, LABEL_MAP_OPTION, LIST_ROLES, ROLES
 
 # Column roles as the table reader and its errors spell them.
 _ROLE_FIELD = re.compile(rf"\bcolumns\.({'|'.join((*ROLES, *LIST_ROLES))})\b(\.\d+)?")

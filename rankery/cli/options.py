@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and columns and labels of judged data."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.completion import complete_from_service
-from rankery.cli.job_names import JobKind, JobStatus
+from rankery.cli.names import JobKind, JobStatus
+from rankery.cli.texts import json_object
 
 DEFAULT_DATA_DIR = Path("rankery-data")
 
@@ -94,3 +95,47 @@ CreatedBefore = Annotated[
     ),
 ]
 Everything = Annotated[bool, _filter("--all", help="All objects.")]
+
+
+COLUMNS_OPTION = "--columns"
+LABEL_MAP_OPTION = "--label-map"
+ROLES = (
+    *("label", "query", "document", "query_weight", "document_weight"),
+    *("query_text", "document_title", "document_url", "click", "action"),
+)
+LIST_ROLES = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
+
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help="Roles of the columns of a table, if their names do not show it:"
+        ' {"label": "grade", "query": "search"}.',
+    ),
+]
+
+LabelMapOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help='Replacement of labels: {"nan": 0} for documents without a label, {"-1": 0} for the label -1.',
+    ),
+]
+
+
+def columns_of(text: str | None) -> dict[str, Any] | None:
+    """Parse the JSON of `--columns`.
+
+    Raises:
+        NotUnderstood: The text is not a JSON object.
+    """
+    return None if text is None else json_object(text, COLUMNS_OPTION)
+
+
+def label_map_of(text: str | None) -> dict[str, Any] | None:
+    """Parse the JSON of `--label-map`.
+
+    Raises:
+        NotUnderstood: The text is not a JSON object.
+    """
+    return None if text is None else json_object(text, LABEL_MAP_OPTION)

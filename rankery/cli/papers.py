@@ -16,7 +16,7 @@ from rankery.cli.options import Limit, OfPaper, OfProject, OfStatus, Watch
 from rankery.cli.paper_tables import estimate_tables, report_tables
 from rankery.cli.printing import facts, plain, say, show_text, table
 from rankery.cli.references import dataset_or_upload
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.errors import ExperimentFailed, FileUnusable, RankeryApiError
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ _FILES = {
 }
 
 
-@papers.command("list")
-@on_service
+@service_command(papers, "list")
 def list_papers(session: ServiceConnection) -> None:
     """List the papers, oldest first.
 
@@ -58,8 +57,7 @@ def list_papers(session: ServiceConnection) -> None:
     session.show(papers, shown)
 
 
-@papers.command("show")
-@on_service
+@service_command(papers, "show")
 def show_paper(session: ServiceConnection, paper: _Paper) -> None:
     """Show the tables of a paper with their trainings and the claims of the paper.
 
@@ -88,8 +86,7 @@ def show_paper(session: ServiceConnection, paper: _Paper) -> None:
     session.show(resource, *shown)
 
 
-@experiments.command("run")
-@on_service
+@service_command(experiments, "run")
 def run_paper(
     session: ServiceConnection,
     paper: _Paper,
@@ -141,8 +138,7 @@ def run_paper(
     _show(session, experiment, format)
 
 
-@experiments.command("show")
-@on_service
+@service_command(experiments, "show")
 def show_experiment(
     session: ServiceConnection,
     experiment: _Experiment,
@@ -155,8 +151,7 @@ def show_experiment(
     _show(session, session.client.experiment(experiment), format)
 
 
-@experiments.command("list")
-@on_service
+@service_command(experiments, "list")
 def list_experiments(
     session: ServiceConnection,
     paper: OfPaper = None,
@@ -176,8 +171,7 @@ def list_experiments(
     session.show(experiments, shown)
 
 
-@experiments.command("cancel")
-@on_service
+@service_command(experiments, "cancel")
 def cancel_experiment(session: ServiceConnection, experiment: _Experiment) -> None:
     """Cancel an experiment; its finished trainings stay, and the same `rankery experiments run` continues it.
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.models import Reference
+from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import json_text, number, plain, say, show_text, table
 from rankery.cli.service_options import on_service
 from rankery.errors import FileUnusable

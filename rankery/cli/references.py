@@ -57,7 +57,6 @@ def dataset_or_upload(
     it is always uploaded.
 
     Args:
-        session: Connection to the service.
         reference: Id, name or path.
         columns: Column roles of a table.
 
@@ -107,7 +106,7 @@ def upload(
     try:
         uploaded = session.client.upload_dataset(path, name, columns=chosen, **options)
     except KeyboardInterrupt:
-        from rankery.client.resumable import RESUMABLE_BYTES  # imported late: it imports the client
+        from rankery.client.uploads import RESUMABLE_BYTES  # imported late: it imports the client
 
         resumes = "; the same command resumes the upload" if path.stat().st_size > RESUMABLE_BYTES else ""
         raise Interrupted(f"stopped{resumes}") from None

@@ -14,7 +14,7 @@ from rankery.cli.inspections import Top, inspection_tables
 from rankery.cli.models import Reference
 from rankery.cli.options import Limit, OfModel, OfProject, OnDataset
 from rankery.cli.printing import age, number, plain, say, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 evaluations = typer.Typer(help="List, show and delete evaluations.", no_args_is_help=True)
 comparisons = typer.Typer(help="List, show and delete comparisons.", no_args_is_help=True)
@@ -22,8 +22,7 @@ rankings = typer.Typer(help="List, download and delete rankings.", no_args_is_he
 inspections = typer.Typer(help="List, show and delete inspections of models.", no_args_is_help=True)
 
 
-@evaluations.command("list")
-@on_service
+@service_command(evaluations, "list")
 def list_evaluations(
     session: ServiceConnection,
     model: OfModel = None,
@@ -45,8 +44,7 @@ def list_evaluations(
     session.show(evaluations, shown)
 
 
-@evaluations.command("show")
-@on_service
+@service_command(evaluations, "show")
 def show_evaluation(
     session: ServiceConnection, evaluation: Annotated[str, typer.Argument(help="Id of the evaluation, evl_…")]
 ) -> None:
@@ -58,8 +56,7 @@ def show_evaluation(
     session.show(resource, *evaluation_tables(resource))
 
 
-@comparisons.command("list")
-@on_service
+@service_command(comparisons, "list")
 def list_comparisons(
     session: ServiceConnection, dataset: OnDataset = None, project: OfProject = None, limit: Limit = 20
 ) -> None:
@@ -74,8 +71,7 @@ def list_comparisons(
     session.show(comparisons, shown)
 
 
-@comparisons.command("show")
-@on_service
+@service_command(comparisons, "show")
 def show_comparison(
     session: ServiceConnection, comparison: Annotated[str, typer.Argument(help="Id of the comparison, cmp_…")]
 ) -> None:
@@ -87,8 +83,7 @@ def show_comparison(
     session.show(resource, *comparison_tables(resource))
 
 
-@rankings.command("list")
-@on_service
+@service_command(rankings, "list")
 def list_rankings(
     session: ServiceConnection, dataset: OnDataset = None, project: OfProject = None, limit: Limit = 20
 ) -> None:
@@ -103,8 +98,7 @@ def list_rankings(
     session.show(rankings, shown)
 
 
-@rankings.command("download")
-@on_service
+@service_command(rankings, "download")
 def download_ranking(
     session: ServiceConnection,
     ranking: Annotated[str, typer.Argument(help="Id of the ranking, rnk_…")],
@@ -123,8 +117,7 @@ def download_ranking(
     session.show({"ranking": ranking, "path": str(target), "format": format})
 
 
-@inspections.command("list")
-@on_service
+@service_command(inspections, "list")
 def list_inspections(session: ServiceConnection, model: Reference, limit: Limit = 20) -> None:
     """List the inspections of a version of a model, newest first.
 
@@ -137,8 +130,7 @@ def list_inspections(session: ServiceConnection, model: Reference, limit: Limit 
     session.show(inspections, shown)
 
 
-@inspections.command("show")
-@on_service
+@service_command(inspections, "show")
 def show_inspection(
     session: ServiceConnection,
     inspection: Annotated[str, typer.Argument(help="Id of the inspection, ins_…")],

@@ -15,7 +15,7 @@ from rankery.cli.names import LOSSES
 from rankery.cli.options import Limit, file_option
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.references import NameUnclear
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 from rankery.cli.texts import object_of_file, settings
 from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
 from rankery.cli.training_options import DEFAULT_LOSS, HELD_OUT
@@ -36,8 +36,7 @@ Reference = Annotated[
 ]
 
 
-@schedules.command("list")
-@on_service
+@service_command(schedules, "list")
 def list_schedules(session: ServiceConnection, limit: Limit = 50) -> None:
     """List schedules, newest first, with their next and their last run.
 
@@ -52,8 +51,7 @@ def list_schedules(session: ServiceConnection, limit: Limit = 50) -> None:
     session.show(schedules, shown)
 
 
-@schedules.command("show")
-@on_service
+@service_command(schedules, "show")
 def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit = 10) -> None:
     """Show a schedule and its latest runs.
 
@@ -74,8 +72,7 @@ def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit 
     session.show({"schedule": resource, "runs": runs}, facts(_properties(resource)), "", shown)
 
 
-@schedules.command("create")
-@on_service
+@service_command(schedules, "create")
 def create_schedule(
     session: ServiceConnection,
     name: Annotated[str, typer.Argument(help="Display name of the schedule.")],
@@ -201,8 +198,7 @@ def _refuse_training_options(options: Mapping[str, Any]) -> None:
         raise WrongUsage(f"{', '.join(refused)}: only for a training by --model and --dataset; leave out")
 
 
-@schedules.command("pause")
-@on_service
+@service_command(schedules, "pause")
 def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
     """Pause a schedule; a run that has begun continues.
 
@@ -213,8 +209,7 @@ def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
     session.show(resource)
 
 
-@schedules.command("resume")
-@on_service
+@service_command(schedules, "resume")
 def resume_schedule(session: ServiceConnection, schedule: Reference) -> None:
     """Resume a schedule, from its next time on.
 
@@ -225,8 +220,7 @@ def resume_schedule(session: ServiceConnection, schedule: Reference) -> None:
     session.show(resource)
 
 
-@schedules.command("run")
-@on_service
+@service_command(schedules, "run")
 def run_schedule(session: ServiceConnection, schedule: Reference) -> None:
     """Queue a run of a schedule now, in addition to the scheduled ones.
 
@@ -237,8 +231,7 @@ def run_schedule(session: ServiceConnection, schedule: Reference) -> None:
     session.show(run)
 
 
-@schedules.command("delete")
-@on_service
+@service_command(schedules, "delete")
 def delete_schedules(
     session: ServiceConnection,
     schedules: Annotated[

@@ -76,6 +76,13 @@ def on_service(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def service_command(
+    group: typer.Typer, name: str, **settings: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a command that connects to a service to a group of commands."""
+    return lambda command: group.command(name, **settings)(on_service(command))
+
+
 def with_options(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replace the `**` parameter of a command by options of these names and annotations."""
 

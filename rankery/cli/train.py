@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankery.cli import training_options, trainings
 from rankery.cli.click_logs import log_of
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.declared_options import TRAINING_OPTIONS
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
-from rankery.cli.options import Watch, file_option
+from rankery.cli.options import ColumnsOption, LabelMapOption, Watch, columns_of, file_option, label_map_of
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_unused_columns
 from rankery.cli.service_options import on_service, with_options
@@ -29,28 +29,7 @@ from rankery.cli.train_best import (
     refuse_options,
     train_best,
 )
-from rankery.cli.training_options import (
-    DEFAULT_LOSS,
-    HELD_OUT,
-    TRAINING_DATA,
-    EpochsOption,
-    HiddenOption,
-    LossOptions,
-    RanksOption,
-    ScorerChoice,
-    ScorerOption,
-    ThreadsPerRankOption,
-    distribution_of,
-)
 from rankery.cli.training_results import show_grid, show_submitted, show_training
-from rankery.cli.trainings import (
-    Sources,
-    check_hyperparameters,
-    check_losses,
-    early_stopping_of,
-    job_of_file,
-    model_name_of,
-)
 from rankery.grids import points
 
 if TYPE_CHECKING:
@@ -69,17 +48,19 @@ class RepeatBy(StrEnum):
 @with_options(TRAINING_OPTIONS)
 def train(
     session: ServiceConnection,
-    data: Annotated[str | None, TRAINING_DATA] = None,
+    data: Annotated[str | None, training_options.TRAINING_DATA] = None,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=DEFAULT_LOSS
+            help="Loss to minimise.",
+            autocompletion=complete_from(LOSSES),
+            show_default=training_options.DEFAULT_LOSS,
         ),
     ] = None,
-    loss_option: LossOptions = None,
-    scorer: ScorerOption = None,
-    hidden: HiddenOption = None,
-    epochs: EpochsOption = None,
+    loss_option: training_options.LossOptions = None,
+    scorer: training_options.ScorerOption = None,
+    hidden: training_options.HiddenOption = None,
+    epochs: training_options.EpochsOption = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,7 +99,7 @@ def train(
             help="Data that select the best iteration: a share of the queries, a judged file, a dataset's id"
             " or name, or none.",
             autocompletion=complete_from_service("datasets"),
-            show_default=HELD_OUT,
+            show_default=training_options.HELD_OUT,
         ),
     ] = None,
     folds: Annotated[
@@ -194,8 +175,8 @@ def train(
             help="Effect of the seeds: train on bootstrap samples of the queries, or change only the seed."
         ),
     ] = RepeatBy.BOOTSTRAP,
-    ranks: RanksOption = None,
-    threads_per_rank: ThreadsPerRankOption = None,
+    ranks: training_options.RanksOption = None,
+    threads_per_rank: training_options.ThreadsPerRankOption = None,
     best: BestOption = False,
     budget: BudgetOption = None,
     prefer: PreferOption = None,
@@ -284,21 +265,24 @@ def train(
             raise WrongUsage(
                 "--from-json holds the whole job: combine it only with --grid, --repeats and --watch"
             )
-        request, sources = job_of_file(from_json), None
+        request, sources = trainings.job_of_file(from_json), None
     elif data is not None:
         cross_validation = _cross_validation(folds, fold_column, validation)
-        sources = Sources(
-            data, None if cross_validation else validation or HELD_OUT, test, columns_of(columns)
+        sources = trainings.Sources(
+            data,
+            None if cross_validation else validation or training_options.HELD_OUT,
+            test,
+            columns_of(columns),
         )
         refuse_unused_columns(sources.columns, data, validation, test)
-        choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
-        distribution = distribution_of(ranks, threads_per_rank)
+        choice = training_options.ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
+        distribution = training_options.distribution_of(ranks, threads_per_rank)
         if distribution and (choice.scorer or cross_validation):
             raise WrongUsage("--ranks applies only to trees without folds; leave it out")
         request = {
             "kind": "train",
-            "model_name": name or model_name_of(data),
-            "loss": {"name": loss or DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
+            "model_name": name or trainings.model_name_of(data),
+            "loss": {"name": loss or training_options.DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
             "hyperparameters": _auto_hyperparameter(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,
@@ -308,7 +292,7 @@ def train(
             "label_map": label_map_of(label_map),
             "metrics": metric,
             "contract": preset,
-            "early_stopping": early_stopping_of(early_stopping, metric, validation),
+            "early_stopping": trainings.early_stopping_of(early_stopping, metric, validation),
             "seed": seed,
             "distribution": distribution,
             **declared,
@@ -321,9 +305,9 @@ def train(
     requests = list(points(request, varied))
     if watch and sources is not None and Path(sources.data).is_file():
         session.allow_embedded_service()
-    check_losses(session, [one["loss"] for one in requests])
+    trainings.check_losses(session, [one["loss"] for one in requests])
     for one in requests:
-        check_hyperparameters(session, one.get("hyperparameters") or {}, one.get("scorer"))
+        trainings.check_hyperparameters(session, one.get("hyperparameters") or {}, one.get("scorer"))
     repetition: RepeatsRequest | None = None
     if repeats is not None:
         repetition = {"count": repeats, "by": repeat_by.value}
@@ -331,7 +315,7 @@ def train(
     _show_results(session, jobs, list(varied), watch=watch, repeated=repetition is not None)
 
 
-def _auto_hyperparameter(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
+def _auto_hyperparameter(auto: bool | None, choice: training_options.ScorerChoice) -> dict[str, Any]:
     if choice.scorer is None:
         return {} if auto is False else {"auto": True}
     if auto:
@@ -362,7 +346,7 @@ def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, l
 def _submit(
     session: ServiceConnection,
     requests: list[dict[str, Any]],
-    sources: Sources | None,
+    sources: trainings.Sources | None,
     repeats: "RepeatsRequest | None",
 ) -> "list[Job]":
     datasets = {} if sources is None else sources.fields(session)

@@ -13,7 +13,7 @@ from rankery.cli.evaluate import evaluation_tables
 from rankery.cli.exit_codes import FAILED
 from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
-from rankery.cli.leaderboard import leaderboard
+from rankery.cli.measures import leaderboard
 from rankery.cli.printing import number, plain, say, table, titled
 from rankery.errors import RankeryApiError
 
@@ -35,7 +35,6 @@ class TrainingResult:
     """A submitted or finished training, with its model and evaluation.
 
     Attributes:
-        job: The training.
         model: Model of the training; None unless it succeeded.
         evaluation: Evaluation of the model on the test data; None without test data.
         candidates: Candidates of an automatic training, the best first.
@@ -120,7 +119,6 @@ def show_grid(
     For repeated trainings, print means and spreads and name no best model, which would be a chance result.
 
     Args:
-        session: Connection to the service.
         jobs: The ended trainings.
         varied: Parameters that the grid varies.
         repeated: Whether each point of the grid was trained several times.

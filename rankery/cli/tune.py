@@ -7,24 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from rankery.cli import training_options
 from rankery.cli.bulk import add_delete
-from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
-from rankery.cli.options import Limit, OfStatus
+from rankery.cli.options import ColumnsOption, LabelMapOption, Limit, OfStatus, columns_of, label_map_of
 from rankery.cli.printing import age, number, plain, say, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import on_service, service_command
 from rankery.cli.texts import NotUnderstood, grid, settings
-from rankery.cli.training_options import (
-    HELD_OUT,
-    TRAINING_DATA,
-    EpochsOption,
-    HiddenOption,
-    LossOptions,
-    ScorerChoice,
-    ScorerOption,
-)
 from rankery.cli.trainings import Sources, check_hyperparameters, check_losses, model_name_of
 from rankery.grids import TREES, pointer_of, searched_value
 
@@ -53,7 +44,7 @@ _SPACES = {
 @on_service
 def tune(
     session: ServiceConnection,
-    data: Annotated[str, TRAINING_DATA],
+    data: Annotated[str, training_options.TRAINING_DATA],
     space: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,14 +64,14 @@ def tune(
             help="Loss of the trials, unless --space varies it.", autocompletion=complete_from(LOSSES)
         ),
     ] = _LOSS,
-    loss_option: LossOptions = None,
+    loss_option: training_options.LossOptions = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameter with the same value in all trials."),
     ] = None,
-    scorer: ScorerOption = None,
-    hidden: HiddenOption = None,
-    epochs: EpochsOption = None,
+    scorer: training_options.ScorerOption = None,
+    hidden: training_options.HiddenOption = None,
+    epochs: training_options.EpochsOption = None,
     folds: Annotated[int, typer.Option(min=2, max=100, help="Cross-validation folds of each trial.")] = 5,
     test: Annotated[
         str,
@@ -88,7 +79,7 @@ def tune(
             help="Held-out queries of the conclusion: a share of the queries, a judged file, or a dataset.",
             autocompletion=complete_from_service("datasets"),
         ),
-    ] = HELD_OUT,
+    ] = training_options.HELD_OUT,
     metric: Annotated[str, typer.Option(help="Metric to optimise.")] = "ndcg@10",
     sampler: Annotated[str, typer.Option(help="Sampler of trials: tpe, random, grid or qmc.")] = "tpe",
     pruner: Annotated[
@@ -132,7 +123,7 @@ def tune(
     Example: `rankery tune train.txt --trials 50 --space num_leaves=4..64:log --space max_depth=3,5,8`
     """
     loss_spec = {"name": loss, **settings(loss_option, "--loss-option")}
-    choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
+    choice = training_options.ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
     default_space = _SPACES[TREES if choice.scorer is None else choice.scorer["kind"]]
     body = {
         "name": f"tune {name or model_name_of(data)}",
@@ -258,8 +249,7 @@ studies = typer.Typer(help="List, stop and delete studies.", no_args_is_help=Tru
 _Study = Annotated[str, typer.Argument(help="The study's id, std_…")]
 
 
-@studies.command("list")
-@on_service
+@service_command(studies, "list")
 def list_studies(session: ServiceConnection, status: OfStatus = None, limit: Limit = 20) -> None:
     """List studies, newest first; `rankery tune` starts one.
 
@@ -273,8 +263,7 @@ def list_studies(session: ServiceConnection, status: OfStatus = None, limit: Lim
     session.show(studies, shown)
 
 
-@studies.command("show")
-@on_service
+@service_command(studies, "show")
 def show_study(session: ServiceConnection, study: _Study) -> None:
     """Show the best trials of a study, and its conclusion.
 
@@ -284,8 +273,7 @@ def show_study(session: ServiceConnection, study: _Study) -> None:
     session.show(study_as_json(resource), *study_tables(resource))
 
 
-@studies.command("pause")
-@on_service
+@service_command(studies, "pause")
 def pause_study(session: ServiceConnection, study: _Study) -> None:
     """Pause a study: start no further trials; running trials continue.
 
@@ -296,8 +284,7 @@ def pause_study(session: ServiceConnection, study: _Study) -> None:
     session.show(resource)
 
 
-@studies.command("resume")
-@on_service
+@service_command(studies, "resume")
 def resume_study(session: ServiceConnection, study: _Study) -> None:
     """Resume a paused study.
 
@@ -308,8 +295,7 @@ def resume_study(session: ServiceConnection, study: _Study) -> None:
     session.show(resource)
 
 
-@studies.command("cancel")
-@on_service
+@service_command(studies, "cancel")
 def cancel_study(session: ServiceConnection, study: _Study) -> None:
     """Cancel a study and its running trials, without a conclusion.
 

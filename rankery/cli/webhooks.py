@@ -10,7 +10,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import facts, json_line, moment, number, plain, say, show_text, table
-from rankery.cli.service_options import on_service
+from rankery.cli.service_options import service_command
 
 if TYPE_CHECKING:
     from rankery.client.views.webhook import EventView
@@ -32,8 +32,7 @@ NewEvents = Annotated[
 ]
 
 
-@webhooks.command("list")
-@on_service
+@service_command(webhooks, "list")
 def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
     """List webhooks with the number of their pending deliveries.
 
@@ -55,8 +54,7 @@ def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
     session.show(webhooks, shown)
 
 
-@webhooks.command("show")
-@on_service
+@service_command(webhooks, "show")
 def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 10) -> None:
     """Show a webhook and its latest deliveries, with the responses of the receiver.
 
@@ -73,8 +71,7 @@ def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 
     session.show({"webhook": found, "deliveries": deliveries}, facts(_properties(found)), "", shown)
 
 
-@webhooks.command("create")
-@on_service
+@service_command(webhooks, "create")
 def create_webhook(
     session: ServiceConnection,
     receiver: Annotated[str, typer.Argument(metavar="URL", help="URL that receives the events, https://…")],
@@ -96,8 +93,7 @@ def create_webhook(
     )
 
 
-@webhooks.command("change")
-@on_service
+@service_command(webhooks, "change")
 def change_webhook(
     session: ServiceConnection,
     webhook: Reference,
@@ -120,8 +116,7 @@ def change_webhook(
     session.show(answer, facts(_properties(answer)))
 
 
-@webhooks.command("test")
-@on_service
+@service_command(webhooks, "test")
 def test_webhook(session: ServiceConnection, webhook: Reference) -> None:
     """Post a test event now and show the response; the exit code is 1 if it was not delivered.
 
@@ -135,8 +130,7 @@ def test_webhook(session: ServiceConnection, webhook: Reference) -> None:
         raise typer.Exit(FAILED)
 
 
-@webhooks.command("redeliver")
-@on_service
+@service_command(webhooks, "redeliver")
 def redeliver(
     session: ServiceConnection,
     webhook: Reference,
@@ -151,8 +145,7 @@ def redeliver(
     session.show(redelivered)
 
 
-@webhooks.command("rotate")
-@on_service
+@service_command(webhooks, "rotate")
 def rotate(session: ServiceConnection, webhook: Reference) -> None:
     """Rotate the signing secret and print the new one, once; the old secret also signs for a day.
 
@@ -162,8 +155,7 @@ def rotate(session: ServiceConnection, webhook: Reference) -> None:
     session.show(answer, facts([("id", answer["id"]), ("secret", answer["secret"])]))
 
 
-@webhooks.command("delete")
-@on_service
+@service_command(webhooks, "delete")
 def delete_webhooks(
     session: ServiceConnection, webhooks: Annotated[list[str], typer.Argument(help="Ids, whk_…")]
 ) -> None:
@@ -210,8 +202,7 @@ events = typer.Typer(help="List or follow events.", no_args_is_help=True)
 audit = typer.Typer(help="List the audit log; needs the scope admin.", no_args_is_help=True)
 
 
-@events.command("list")
-@on_service
+@service_command(events, "list")
 def list_events(
     session: ServiceConnection,
     follow: Annotated[
@@ -251,8 +242,7 @@ def list_events(
     session.show(events, shown)
 
 
-@audit.command("list")
-@on_service
+@service_command(audit, "list")
 def list_audit(
     session: ServiceConnection,
     key: Annotated[str | None, typer.Option(help="Show only requests with this API key, key_…")] = None,

@@ -4,15 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from rankery.client.references import HasId, described, id_of, mapping_of
-from rankery.client.schemas.requests import (
-    DistributionRequest,
-    EarlyStoppingRequest,
-    HoldOut,
-    Loss,
-    Scorer,
-    TrainingOptions,
-    Validation,
-)
+from rankery.client.schemas import requests
 from rankery.errors import InvalidArgument, WrongType
 from rankery.grids import pointer_of, searched_value
 from rankery.json_text import plain_value
@@ -75,7 +67,7 @@ class TrainingLabels(TypedDict, total=False):
     """Project of the job"""
 
 
-class TrainingFields(TrainingOptions, TrainingLabels, total=False):
+class TrainingFields(requests.TrainingOptions, TrainingLabels, total=False):
     """Declared options of a training, and labels of its job."""
 
     clicks: Mapping[str, Any]
@@ -107,14 +99,14 @@ class ExportOptions(TypedDict, total=False):
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 
 
-def loss_field(loss: "str | Loss") -> dict[str, Any] | None:
+def loss_field(loss: "str | requests.Loss") -> dict[str, Any] | None:
     """Return the `loss` of a request: a name selects its defaults; None for a sum of models."""
     if loss is None:
         return None
     return {"name": loss} if isinstance(loss, str) else mapping_of(loss, "the name of a loss or a dictionary")
 
 
-def scorer_field(scorer: "str | Scorer | None") -> dict[str, Any] | None:
+def scorer_field(scorer: "str | requests.Scorer | None") -> dict[str, Any] | None:
     """Return the `scorer` of a request: a kind selects its defaults."""
     if scorer is None:
         return None
@@ -125,7 +117,9 @@ def scorer_field(scorer: "str | Scorer | None") -> dict[str, Any] | None:
     )
 
 
-def hold_out_field(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
+def hold_out_field(
+    held: "str | HasId | float | requests.Validation | requests.HoldOut | None",
+) -> dict[str, Any] | None:
     """Return a hold-out of a request: a dataset, or a share of the queries if it is a number."""
     if held is None:
         return None
@@ -138,7 +132,7 @@ def hold_out_field(held: "str | HasId | float | Validation | HoldOut | None") ->
 
 
 def validation_field(
-    validation: "str | HasId | float | Validation | None", folds: "int | str | None"
+    validation: "str | HasId | float | requests.Validation | None", folds: "int | str | None"
 ) -> dict[str, Any] | None:
     """Return the `validation` of a request: folds by their number or their column, or a hold-out.
 
@@ -152,7 +146,7 @@ def validation_field(
     return {"fold_column": folds} if isinstance(folds, str) else {"folds": folds}
 
 
-def test_fields(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
+def test_fields(test: "str | HasId | float | requests.HoldOut | None") -> dict[str, Any]:
     """Return the test fields of a training request."""
     held = hold_out_field(test)
     if held is None:
@@ -169,7 +163,7 @@ def clicks_field(clicks: "Mapping[str, Any] | None") -> dict[str, Any] | None:
     return fields | ids
 
 
-def distribution_field(distribution: "int | DistributionRequest | None") -> dict[str, Any] | None:
+def distribution_field(distribution: "int | requests.DistributionRequest | None") -> dict[str, Any] | None:
     """Return the `distribution` of a request; a number is the maximum number of ranks."""
     if distribution is None:
         return None
@@ -231,7 +225,7 @@ def texts_field(texts: "str | Sequence[str] | None") -> list[str] | None:
 
 
 def early_stopping_field(
-    early_stopping: "int | EarlyStoppingRequest | None", metrics: Sequence[str] | None
+    early_stopping: "int | requests.EarlyStoppingRequest | None", metrics: Sequence[str] | None
 ) -> dict[str, Any] | None:
     """Return the `early_stopping` of a request; a number is the iterations without a better first metric."""
     if early_stopping is None:

@@ -88,7 +88,6 @@ def with_locations(
 
     Args:
         error: Error of the service.
-        queries: Queries of the request.
         feature_names: Features of the model.
     """
     sentences = []

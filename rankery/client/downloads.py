@@ -25,9 +25,6 @@ class PartialFile:
     If the service cannot be reached or the process ends, received bytes stay in a file whose name has the
     entity tag, if the tag is strong. The next download into the same file continues from these bytes.
 
-    Args:
-        target: The file.
-
     Attributes:
         size_bytes: Received bytes.
 

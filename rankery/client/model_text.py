@@ -56,7 +56,6 @@ def with_feature_names(text: str, feature_names: Sequence[str]) -> str:
     """Return the text of a model with other names of its features.
 
     Args:
-        text: The model.
         feature_names: New names, in the order of the features.
 
     Raises:

@@ -63,7 +63,6 @@ def mapping_of(thing: Any, accepted: str) -> dict[Any, Any]:
     """Return a mapping as a dictionary.
 
     Args:
-        thing: A mapping.
         accepted: Accepted types, for the message.
 
     Raises:

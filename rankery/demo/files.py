@@ -16,7 +16,6 @@ class FirstQuery:
     """One query and its candidate documents.
 
     Attributes:
-        id: The query.
         features: Values in the model's feature order, by document.
         labels: Graded relevance by document, where judged.
     """

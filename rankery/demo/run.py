@@ -12,7 +12,7 @@ from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
 from rankery.demo.screen import Mean, Screen
 from rankery.embedded.compilation_progress import compilation_progress
-from rankery.embedded.signals import terminable
+from rankery.embedded.process import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
 from rankery.processes import compile_demo_kernels
@@ -32,7 +32,6 @@ class DemoFiles:
     """The user's judged files; `train` is None for synthetic data.
 
     Attributes:
-        train: Training file.
         validation: Validation file, to select the best iteration; a fifth of the training queries if None.
         test: Test file, to compare the models; the validation data are used if None.
     """

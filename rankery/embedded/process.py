@@ -1,4 +1,4 @@
-"""One process of the embedded service, with its log file."""
+"""One process of the embedded service, with its log file; signals that end the service."""
 
 import os
 import signal
@@ -6,10 +6,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 _POLL_SECONDS = 0.02
@@ -147,3 +148,19 @@ def _copy_lines(output: IO[bytes], log_path: Path, format_line: Callable[[str], 
             # The disk may be full; a process whose output is not read would block.
             with suppress(OSError):
                 log.write(f"{format_line(line.decode(errors='replace').rstrip())}\n".encode())
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that the block ends with all cleanup."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

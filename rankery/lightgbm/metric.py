@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankery.invalid_arguments import convert_invalid_input
+from rankery.errors import convert_invalid_input
 from rankery.lightgbm.boosters import StateByBooster
 from rankery.lightgbm.judged_queries import JudgedQueries, LightGBMCall
 from rankery.server_package import require_server_package

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import convert_invalid_input
+from rankery.errors import InvalidArgument, convert_invalid_input
 from rankery.lightgbm.boosters import StateByBooster
 from rankery.lightgbm.judged_queries import JudgedQueries, LightGBMCall
 from rankery.server_package import require_server_package

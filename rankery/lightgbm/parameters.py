@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import convert_invalid_input
+from rankery.errors import InvalidArgument, convert_invalid_input
 from rankery.server_package import require_server_package
 
 _BY_FEATURE_NAME = ("monotone_constraints", "interaction_constraints", "feature_contri")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import convert_invalid_input
+from rankery.errors import InvalidArgument, convert_invalid_input
 from rankery.server_package import require_server_package
 from rankery.sklearn.estimator import Groups, RankingEstimator, python_number
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankery.array_inputs import check_same_order, with_nan
 from rankery.client.frames.cells import row_text
 from rankery.client.frames.incoming import collected, is_frame
 from rankery.client.frames.judged import declared_categories, declared_times
-from rankery.errors import InvalidArgument, WrongType
-from rankery.invalid_arguments import convert_invalid_input
-from rankery.masked_arrays import with_nan
-from rankery.pandas_index import check_same_order
+from rankery.errors import InvalidArgument, WrongType, convert_invalid_input
 from rankery.query_groups import QueryGroups, check_one_per_document, group_by_ids, group_by_sizes
 
 if TYPE_CHECKING:

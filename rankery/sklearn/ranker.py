@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import convert_invalid_input
+from rankery.errors import InvalidArgument, convert_invalid_input
 from rankery.server_package import require_server_package
 from rankery.sklearn.estimator import Groups, RankingEstimator, python_number
 

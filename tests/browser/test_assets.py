@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import dashboard
-from app.dashboard import versioned_files
+from app.dashboard import assets
 
 FOLDER = Path(dashboard.__file__).parent
 MAX_BYTES = 110_000
@@ -95,12 +95,12 @@ def test_old_urls_of_lists_of_jobs_redirect(client: Pages) -> None:
 
 def test_the_pages_have_every_style_sheet(client: Pages) -> None:
     """One response has all style sheets except those of the docs and sign-in pages, compressed on request."""
-    answer = client.get(f"{versioned_files.files_url()}/styles.css", headers={"accept-encoding": "gzip"})
+    answer = client.get(f"{assets.files_url()}/styles.css", headers={"accept-encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     for sheet in (FOLDER / "static/styles").glob("*.css"):
         alone = sheet.name in {"docs.css", "sign_in.css"}
         assert (sheet.read_text() in answer.text) != alone, sheet.name
-    plain = client.get(f"{versioned_files.files_url()}/styles.css", headers={"accept-encoding": "identity"})
+    plain = client.get(f"{assets.files_url()}/styles.css", headers={"accept-encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.text == answer.text
 
@@ -137,7 +137,7 @@ def _style_rules(sheet: str) -> Iterator[tuple[tuple[str, ...], str, frozenset[s
 def test_pages_name_files_of_their_version(client: Pages) -> None:
     """Browsers may cache the files of a page for ever, since their URL changes with their content."""
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/models").text)
-    assert {name.split("/")[2] for name in named} == {versioned_files.files_url().split("/")[2]}
+    assert {name.split("/")[2] for name in named} == {assets.files_url().split("/")[2]}
     for name in named:
         assert "immutable" in client.get(name).headers["cache-control"]
     assert client.get(f"/static/{'0' * 16}/page/api.js").status_code == 404
@@ -154,7 +154,7 @@ def test_pages_name_every_imported_script(page: str) -> None:
             if path not in imported:
                 imported.add(path)
                 waiting.append(path)
-    assert {FOLDER / "static" / name for name in versioned_files.modules_of(page)} == imported
+    assert {FOLDER / "static" / name for name in assets.modules_of(page)} == imported
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
@@ -165,10 +165,10 @@ def test_a_first_visit_transfers_at_most_110_kb(client: Pages, page: str) -> Non
         "page/theme.js",
         f"views/{page}.js",
         "styles.css",
-        *versioned_files.modules_of(page),
+        *assets.modules_of(page),
     }
     packed = {"accept-encoding": "gzip"}
-    answers = [client.get(f"{versioned_files.files_url()}/{name}", headers=packed) for name in names]
+    answers = [client.get(f"{assets.files_url()}/{name}", headers=packed) for name in names]
     bytes_sent = sum(int(answer.headers["content-length"]) + HEADER_BYTES for answer in answers)
     assert bytes_sent <= MAX_BYTES, f"{bytes_sent} bytes"
 
@@ -177,7 +177,7 @@ def test_a_first_visit_transfers_at_most_110_kb(client: Pages, page: str) -> Non
 def test_only_comments_are_left_out_of_scripts(script: Path) -> None:
     """Scripts are sent without JSDoc comments and types; numbers of lines stay correct."""
     own = script.read_text().split("\n")
-    sent = versioned_files.without_jsdoc(script.read_text()).split("\n")
+    sent = assets.without_jsdoc(script.read_text()).split("\n")
     assert len(sent) == len(own)
     for line, original in zip(sent, own, strict=True):
         code = re.sub(r"/\*\* .*?\*/ ?", "", original)

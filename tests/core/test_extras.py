@@ -66,7 +66,7 @@ CASES = [
 # An environment without extras; one process for all cases, since its imports take seconds.
 _RUN = """
 import json, sys
-from core.unused_packages import leave_out_unused
+from core.process_start import leave_out_unused
 leave_out_unused()
 cases = json.load(sys.stdin)
 for package, _ in cases:

@@ -20,7 +20,7 @@ _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 BEGIN = """
 import gc, os, signal, sys, time
 from pathlib import Path
-from core.unused_packages import leave_out_unused
+from core.process_start import leave_out_unused
 leave_out_unused()
 from numba.core.dispatcher import Dispatcher
 from core.errors import KernelsNotReady

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import event
 from sqlalchemy.orm import ORMExecuteState, Session
 
-from core.jobs.status import QUEUED
+from core.jobs.base import QUEUED
 from core.store import Store
 from core.store.tables import AliasMove, Job, JobAttempt, JobIteration, Model, ScheduleRun
 from worker import WorkerSettings

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from rankery.client import Client
-from rankery.client.resumable import RESUMABLE_BYTES
+from rankery.client.uploads import RESUMABLE_BYTES
 from tests.integration.api_process import ApiProcess
 from tests.integration.waiting import LIMIT_SECONDS, wait_for
 from tests.requirements import skip_without

@@ -8,7 +8,7 @@ from app.models.promotion import gate_rule
 from app.schedules.schemas import ScheduleRequest
 from app.schedules.submission import job_spec, requested_job
 from core.data import synthetic_dataset
-from core.jobs.status import QUEUED
+from core.jobs.base import QUEUED
 from core.store import Schedule, ScheduleRun
 from tests.worker.inline_worker import SMALL, InlineWorker
 from worker.process.schedules import advance_all

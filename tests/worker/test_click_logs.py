@@ -11,7 +11,7 @@ from core.store import ClickLog
 from core.store.artifacts.keys import click_log_upload_key
 from tests.checksums import checksums_under
 from tests.worker.inline_worker import InlineWorker
-from worker.job.click_logs import load_click_log
+from worker.job.datasets import load_click_log
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_job

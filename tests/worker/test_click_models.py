@@ -16,8 +16,7 @@ from tests.core.clicks.models.sessions import draw_sessions
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.test_click_logs import ingested
 from worker.job.caches import Caches
-from worker.job.click_logs import load_click_log
-from worker.job.datasets import load_dataset
+from worker.job.datasets import load_click_log, load_dataset
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_job

@@ -11,11 +11,10 @@ from core.data import synthetic_dataset
 from core.doctor.corpora import Counts, recognise
 from core.errors import WrongState
 from core.experiments import RunResult, plan
-from core.jobs.status import ACTIVE
+from core.jobs.base import ACTIVE
 from core.store import Experiment
 from tests.worker.inline_worker import InlineWorker
-from worker.job.experiment_results import merge_folds
-from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs
+from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs, merge_folds
 from worker.process.experiments import MAX_ACTIVE_TRAININGS, advance_all
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs

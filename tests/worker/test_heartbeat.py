@@ -102,7 +102,7 @@ def test_a_limit_interrupts_the_job(claim_job: Claim, limits: dict[str, Any], ti
 
 STUBBORN_JOB = """
 import pathlib, sys, time
-from core.unused_packages import leave_out_unused
+from core.process_start import leave_out_unused
 leave_out_unused()
 from core.errors import JobCancelled
 from core.store import Store

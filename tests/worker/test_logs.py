@@ -12,9 +12,9 @@ import structlog
 from core.store import Store
 from tests.integration.waiting import wait_for
 from worker import WorkerSettings
+from worker.application import configure_logging
 from worker.job.run import JobRun
 from worker.process.heartbeat import Heartbeat
-from worker.process.logs import configure_logging
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import record_outcome, run_job
 

@@ -9,7 +9,7 @@ from core.store import new_id
 from core.store.clock import utc_now
 from core.store.served_logs import InterleavedLists, ServedPeriod, queue_served_log
 from tests.worker.inline_worker import InlineWorker
-from worker.job.click_logs import load_click_log
+from worker.job.datasets import load_click_log
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_job

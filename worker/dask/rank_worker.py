@@ -12,8 +12,7 @@ import structlog
 from core.errors import ClusterUnavailable, InvalidInput
 from rankery.loopback import is_loopback
 from worker.dask.cluster import CONNECT_SECONDS, security_of
-from worker.dask.settings import DaskSettings
-from worker.ports import ANY_PORT
+from worker.dask.settings import ANY_PORT, DaskSettings
 
 if TYPE_CHECKING:
     from distributed import Security, Worker

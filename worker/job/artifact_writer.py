@@ -20,7 +20,6 @@ class ArtifactWriter:
 
     Args:
         artifacts: Artifact storage.
-        job_id: Job, for the log.
     """
 
     def __init__(self, artifacts: Artifacts, job_id: str) -> None:

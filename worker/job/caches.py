@@ -9,7 +9,7 @@ import structlog
 from core.data import RankingDataset
 from core.data.arrays import load_arrays, save_arrays
 from core.store.artifacts.local_cache import LocalCache
-from core.store.repositories.counters import (
+from core.store.repositories.statistics import (
     CACHE_HITS,
     CACHE_MISSES,
     TRAINING_ITERATIONS,

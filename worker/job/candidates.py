@@ -331,7 +331,6 @@ def _fold_counts(rows: Sequence[CandidateRow], planned: int = 0) -> tuple[int, i
     """Return the completed folds of all candidates, and their sum with the folds still planned.
 
     Args:
-        rows: The candidates.
         planned: Planned folds of each candidate that has not ended.
     """
     tried = [row for row in rows if row.status != NOT_TRIED]

@@ -22,7 +22,6 @@ class Checkpoints:
     """Checkpoints of one training; only the latest is kept, and is deleted when the job ends.
 
     Args:
-        run: Job.
         interval_seconds: Time between two checkpoints.
     """
 

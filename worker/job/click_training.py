@@ -129,7 +129,6 @@ def compare_with_naive(
     """Train the naive model and compare it with the corrected model; return findings on weights, too.
 
     Args:
-        run: Job.
         job: Specification of the corrected training.
         data: Datasets, with the features of the training data.
         model: The corrected model.

@@ -14,15 +14,8 @@ from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core import errors
 from core.data.part_files.part import Part
-from core.errors import (
-    ClusterUnavailable,
-    DatasetError,
-    DatasetProblem,
-    InputProblem,
-    InvalidInput,
-    ProblemCause,
-)
 from core.store import StoreSettings
 from core.store.data_files import DataFiles
 from worker.job.part_reading import OnFraction, PartTask, TakePart
@@ -43,10 +36,10 @@ _LOST = "the Dask scheduler was lost"
 class Refusal:
     """Problems of a file as plain fields, since a pickled exception would lose them."""
 
-    problems: tuple[DatasetProblem, ...] = ()
+    problems: tuple[errors.DatasetProblem, ...] = ()
     more: bool = False
-    causes: tuple[ProblemCause, ...] = ()
-    options: tuple[InputProblem, ...] = ()
+    causes: tuple[errors.ProblemCause, ...] = ()
+    options: tuple[errors.InputProblem, ...] = ()
 
     def raise_error(self) -> None:
         """Raise the exception of these problems.
@@ -56,8 +49,8 @@ class Refusal:
             InvalidInput: The options are invalid for the file.
         """
         if self.options:
-            raise InvalidInput(*self.options)
-        raise DatasetError(*self.problems, more=self.more, causes=self.causes)
+            raise errors.InvalidInput(*self.options)
+        raise errors.DatasetError(*self.problems, more=self.more, causes=self.causes)
 
 
 class _JobEnded(Exception):
@@ -95,9 +88,9 @@ def read_on_dask_worker(task: PartTask, index: int, topic: str) -> Part | Refusa
     files = DataFiles(settings.data_roots, settings.storage_patience_seconds)
     try:
         return task.read(files, dask_worker.state.nthreads, report)
-    except DatasetError as error:
+    except errors.DatasetError as error:
         return Refusal(error.problems, error.more, error.causes)
-    except InvalidInput as error:
+    except errors.InvalidInput as error:
         return Refusal(options=tuple(error.problems))
 
 
@@ -162,12 +155,12 @@ class DaskReader:
         except TimeoutError:  # a suspended scheduler keeps its connections
             self._workers = 0
         except OSError as error:
-            raise ClusterUnavailable(_LOST) from error
+            raise errors.ClusterUnavailable(_LOST) from error
         self._counted_at = time.monotonic()
         if self._workers:
             self._connected_at = self._counted_at
         elif self._counted_at - self._connected_at > self._patience_seconds:
-            raise ClusterUnavailable("no Dask worker is connected to the scheduler")
+            raise errors.ClusterUnavailable("no Dask worker is connected to the scheduler")
 
     def _next_ended(self, on_fraction: OnFraction) -> "Future[Any] | None":
         """Wait briefly for a task to end, and report the progress of all."""
@@ -186,17 +179,17 @@ class DaskReader:
         from distributed import KilledWorker
 
         if future.status not in ("finished", "error"):
-            raise ClusterUnavailable(_LOST)
+            raise errors.ClusterUnavailable(_LOST)
         try:
             result = self._fetch_result(future)
         except KilledWorker as error:
-            raise DatasetError.at(
+            raise errors.DatasetError.at(
                 "expected a file that a Dask worker can read, but several workers ended while reading it,"
                 " perhaps because of insufficient memory",
                 file=task.name,
             ) from error
         except (CancelledError, OSError) as error:
-            raise ClusterUnavailable(_LOST) from error
+            raise errors.ClusterUnavailable(_LOST) from error
         if isinstance(result, Refusal):
             result.raise_error()
         part: Part = result

@@ -27,7 +27,6 @@ def label_by_teacher(
     """Return training data labelled by a teacher, and the findings on the teacher for this data.
 
     Args:
-        run: Job.
         job: Specification with the reference of the teacher.
         all_features: Training queries with all features that the teacher may use.
         training: The same queries with the features of the model to train.
@@ -59,8 +58,6 @@ def compare_with_teacher(
     """Compare a student with its teacher on test queries, by the first metric of the job.
 
     Args:
-        run: Job.
-        job: Specification of the job.
         test: Test queries with all their features.
         scores: (n_documents,) of the student.
 

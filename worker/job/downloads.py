@@ -46,7 +46,6 @@ class Downloads:
         max_bytes: Bytes left of the key's quota, or None.
 
     Attributes:
-        folder: Folder of the files.
         names: Names of the files in order.
     """
 

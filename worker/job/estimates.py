@@ -9,9 +9,8 @@ from core.experiments.plan import sizes_in_words
 from core.scorers import Trees
 from core.store import JobAttempt, JobIteration
 from core.store.repositories.experiments import TrainingState
-from core.training.stopwatch import DIAGNOSTICS
-from worker.job.experiment_results import failure_of
-from worker.job.experiments import MEASURED_ITERATIONS, leaves_of, measured_runs
+from core.training.history import DIAGNOSTICS
+from worker.job.experiments import MEASURED_ITERATIONS, failure_of, leaves_of, measured_runs
 from worker.job.run import JobRun
 
 # The phase whose time grows with the trees or epochs.
@@ -62,7 +61,6 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
 
     Args:
         run: The job that reports.
-        planned: The plan.
         states: The trainings of the dry run.
         folds: Folds of the experiment, 1 without folds.
 

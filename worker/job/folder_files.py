@@ -7,8 +7,7 @@ from typing import Any
 
 from core.data.options import Limits, reading_options
 from core.data.part_files.joining import join_parts
-from core.data.part_files.part import Part
-from core.data.part_files.spool import PartSpool
+from core.data.part_files.part import Part, PartSpool
 from core.data.reading import FileForm, JudgedFile, form_of_file
 from core.data.result import Reading
 from core.store import Dataset

@@ -18,14 +18,10 @@ class Lease:
     The heartbeat thread renews the lease and requests interruptions; the job's thread raises them in `check`.
 
     Args:
-        store: Store.
-        job_id: Job.
         token: Fencing token of the claim; a later claim has a greater one.
         settings: Durations of the lease and of the grace periods.
 
     Attributes:
-        store: Store.
-        job_id: Job.
         token: Fencing token.
     """
 

@@ -30,9 +30,7 @@ class Bounds:
         memory_bytes: Memory limit, or None.
 
     Args:
-        kind: Kind of the job.
         requested: Limits that the job requested, or None; the stricter of the job's and the worker's applies.
-        settings: Limits of the worker.
         spent_seconds: Running time of earlier attempts.
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.base_training import BaseTrainingJob
-from core.jobs.imports import ImportModelJob
+from core.jobs.ingest import ImportModelJob
 from core.kernel_cache import processor
 from core.scorers import WeightedSum
 from core.store import Model, Transaction
@@ -27,8 +27,6 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 
     Args:
         tx: Transaction that reads the datasets and models.
-        run: Job.
-        spec: Specification of the job.
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",

@@ -26,7 +26,6 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
     Args:
         sha256: Checksum of the file.
         query_sizes_sha256: Checksum of the file of query sizes, or None.
-        options: Reading options.
     """
     columns = asdict(options.columns)
     for name in ("categorical_features", "document_columns", *TEXT_ROLES):
@@ -49,7 +48,6 @@ def files_digest(sha256s: Sequence[str], options: ReadingOptions) -> str:
 
     Args:
         sha256s: Checksums of the files, in the order of their rows; their names do not matter.
-        options: Reading options.
     """
     if len(sha256s) == 1:
         return upload_digest(sha256s[0], None, options)
@@ -77,10 +75,8 @@ class PartTask:
 
     Attributes:
         folder: Folder of the file, as a name that `DataFiles` resolves.
-        name: Name of the file.
         form: Format and columns of the first file.
         options: Reading options of all files, as JSON.
-        limits: Limits of each file.
     """
 
     folder: str
@@ -94,7 +90,6 @@ class PartTask:
 
         Args:
             files: The files that this process may read.
-            threads: Threads to use.
             on_progress: Called with the bytes read and the total, in each pass; may raise to stop.
 
         Raises:
@@ -140,7 +135,6 @@ class LocalReader:
 
     Args:
         files: The files that this process may read.
-        threads: Threads to use.
     """
 
     def __init__(self, files: DataFiles, threads: int) -> None:

@@ -26,14 +26,12 @@ class Reporter:
     The reporter writes a new phase immediately, and progress at most once per interval.
 
     Args:
-        lease: Lease of the job.
         checkpoint: Checkpoint of an earlier attempt, or None.
         phases: Phases of this attempt.
         counters: Counts that the job adds to the service's totals.
         interval_seconds: Shortest time between two writes of progress.
 
     Attributes:
-        lease: Lease of the job.
         checkpoint: Checkpoint of an earlier attempt, as for `core.store.Jobs.keep_checkpoint`, or None.
         phases: Phases of this attempt, with their times and memory.
         counters: Counts that the job adds to the service's totals.
@@ -67,7 +65,6 @@ class Reporter:
         """Enter the next phase, write all reports immediately, and check for interruptions.
 
         Args:
-            name: Name of the phase.
             reset_count: Drop the count of the previous phase. A resumed job then shows the count of its
                 checkpoint.
 
@@ -208,8 +205,6 @@ def counting(reporter: Reporter, phase: str, steps: int | None = None) -> OnProg
     """Return a callback that reports completed and total steps as progress with the remaining time.
 
     Args:
-        reporter: Reporter of the job.
-        phase: Phase of the job.
         steps: Total to scale the progress to; None for the total of the count.
     """
     started_at = time.monotonic()

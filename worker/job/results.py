@@ -29,13 +29,7 @@ from core.jobs import System
 from core.jobs.measuring import Measures
 from core.metrics import parse_metric
 from core.store import Transaction, new_id
-from core.store.artifacts.keys import (
-    evaluation_key,
-    evaluation_segments_key,
-    folds_key,
-    ranking_key,
-    validation_key,
-)
+from core.store.artifacts import keys
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
 from worker.job.reporter import Values
@@ -50,7 +44,6 @@ class StoredEvaluation:
     """An evaluation whose per-query values are stored, but whose row is not added yet.
 
     Attributes:
-        id: Id of the evaluation.
         means: Mean over queries by metric.
         columns: Columns of the row, without its id, job, system, dataset and diagnostics.
         baseline_findings: Findings of the comparison with baselines, also included in the row.
@@ -85,8 +78,6 @@ class StoredRanking:
     """A ranking whose documents are stored, but whose row is not added yet.
 
     Attributes:
-        id: Id of the ranking.
-        queries: Number of queries.
         documents: Number of documents of all queries.
         findings: Findings on the model for this dataset, or None.
     """
@@ -146,9 +137,9 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: ScoredDataset, sys
         "findings": [*(ranked.findings_json or ()), *against_baselines] or None,
     }
     stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns, against_baselines)
-    with run.artifacts.writing(evaluation_key(stored.id)) as file:
+    with run.artifacts.writing(keys.evaluation_key(stored.id)) as file:
         evaluation.to_parquet(file, ranked.judgments.query_ids)
-    with run.artifacts.writing(evaluation_segments_key(stored.id)) as file:
+    with run.artifacts.writing(keys.evaluation_segments_key(stored.id)) as file:
         write_segments(segments, len(ranked.judgments.query_ids), file)
     return stored
 
@@ -181,7 +172,7 @@ def store_cross_validation(
     """Store the held-out values of every query; return the column `validation` of the model's row."""
     run.reporter.phase("evaluating")
     stored = _store_validation_values(run, measures, query_ids, validated.per_query, model_id)
-    with run.artifacts.writing(folds_key(model_id)) as file:
+    with run.artifacts.writing(keys.folds_key(model_id)) as file:
         names = np.array(validated.assignment.names, object)[validated.fold_of]
         pq.write_table(pa.table({"query_id": list(query_ids), "fold": list(names)}), file)
     return stored | {"cross_validation": validated.to_json()}
@@ -194,7 +185,7 @@ def _store_validation_values(
     values: Mapping[str, Float64Array],
     model_id: str,
 ) -> Values:
-    with run.artifacts.writing(validation_key(model_id)) as file:
+    with run.artifacts.writing(keys.validation_key(model_id)) as file:
         write_query_values(file, query_ids, values)
     return {
         "metrics": _intervals(run, values, measures.seed),
@@ -213,7 +204,7 @@ def store_ranking(run: JobRun, ranked: ScoredDataset) -> StoredRanking:
 def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
     """Store a ranking in the table format of `rank_documents`."""
     stored = StoredRanking(new_id("rnk_"), queries, table.num_rows)
-    with run.artifacts.writing(ranking_key(stored.id)) as file:
+    with run.artifacts.writing(keys.ranking_key(stored.id)) as file:
         pq.write_table(table, file)
     return stored
 

@@ -27,15 +27,12 @@ class JobRun:
     """One attempt at a claimed job, whose writes are guarded by the fencing token of its lease.
 
     Attributes:
-        id: Job.
         kind: Kind of the job, see `core.jobs.JobKind`.
         spec: Stored specification as JSON; runners get the parsed one.
         key_id: API key that submitted the job, or None.
         attempt: Number of this attempt; attempts that ended by `release` do not count.
         worker: Worker name.
         trace_context: Span of the request that submitted the job, as headers, or None.
-        settings: Settings of the worker.
-        store: Store.
         threads: Threads that the job may use.
         caches: Disk caches of the worker.
         bounds: Time and memory limits.

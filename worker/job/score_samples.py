@@ -33,7 +33,6 @@ class Window:
     """Time window of requests to the versions of a model.
 
     Attributes:
-        name: Name of the model.
         since: Start of the window.
         until: End of the window, exclusive.
     """
@@ -49,7 +48,6 @@ class RequestSample:
 
     Attributes:
         sample: Sample of the queries, with features and a last column of scores.
-        requests: Number of requests.
         queries: Number of distinct queries in the requests.
     """
 
@@ -73,12 +71,9 @@ def read_samples(
     versions of the name count, if they have all features of the model.
 
     Args:
-        store: Store of the requests.
         model: Model that computes the scores again.
         window: Time window of the requests.
         queries_by: `id`: equal ids name one query; `request`: all queries are different.
-        seed: Seed of the sample.
-        threads: Threads of the scoring.
 
     Raises:
         ArtifactDamaged: The checksum of stored requests does not match.
@@ -148,7 +143,6 @@ class _LoggedFeatures:
 
     Attributes:
         columns: Position of each feature of the model in the documents.
-        model: Model.
     """
 
     columns: Sequence[int]

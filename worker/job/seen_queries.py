@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.data.hold_out import HoldOut
+from core.data.folds import HoldOut
 from core.doctor.report import Finding
 from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
 from core.store import Model, Transaction
@@ -15,7 +15,6 @@ class MeasuredQueries:
     """Queries on which models are measured.
 
     Attributes:
-        dataset_id: Dataset of the queries.
         held_out_by: Stored fields of a training, with their values, that hold these queries out of the
             dataset; none for all queries of the dataset.
     """
@@ -82,8 +81,6 @@ def seen_findings(
 
     Args:
         tx: Transaction that reads models and datasets.
-        models: The models.
-        queries: The queries.
         part: Name of the queries in the title, as `this dataset`.
     """
     for model in models:

@@ -95,8 +95,6 @@ class DatasetSource(Protocol):
         """Read or generate the dataset.
 
         Args:
-            limits: Limits of the dataset.
-            threads: Threads to use.
             on_progress: Called with the bytes read and the total; may raise to stop.
 
         Raises:
@@ -110,7 +108,6 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
     """Open the source of a stored dataset.
 
     Args:
-        row: Dataset.
         run: Job that reads it.
         max_bytes: Limit of the download, or None.
     """

@@ -26,7 +26,6 @@ class BaseModel:
     """A model that a training continues.
 
     Attributes:
-        member: Model, with its file.
         categories: Values of categorical features by name.
     """
 

@@ -1,12 +1,22 @@
-"""Load stored models and rankings, and score datasets with them."""
+"""Load stored models and rankings, score datasets with them, and estimate metrics from clicks."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import cast
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from core.clicks.counterfactual import (
+    CounterfactualResult,
+    Estimator,
+    NewRanking,
+    counterfactual_result,
+    evaluate_rankings,
+    join_scores,
+    rank_weights,
+)
 from core.data import RankingDataset
 from core.data.categories import Categories
 from core.data.feature_alignment import AbsentFeatures, align_features
@@ -14,12 +24,14 @@ from core.data.trec import Run, join_run
 from core.doctor.agreement import absent_feature_findings, run_findings, unseen_category_findings
 from core.doctor.report import Finding
 from core.errors import ArtifactDamaged, ScoreNotFinite
-from core.evaluation import Judgments
+from core.evaluation import CounterfactualRule, Judgments
 from core.jobs import JobSpec, SubmittedJob, System
+from core.jobs.clicks import CounterfactualJob
 from core.scorers import ScoringModel, categories_by_name, read_model
 from core.store import Store
 from core.store.artifacts.keys import model_key, ranking_key
 from core.types import Float64Array
+from worker.job.datasets import load_click_log, load_dataset
 from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.seen_queries import MeasuredQueries, seen_findings
@@ -30,7 +42,6 @@ class LoadedModel:
     """A model to score with.
 
     Attributes:
-        scorer: Scoring model.
         feature_names: Names of the features in column order, as in the training data.
         reference: Name and version.
     """
@@ -124,7 +135,6 @@ class ScoredDataset:
         judgments: Judgments for the metrics: the dataset, or its documents together with those that the
             ranking retrieved.
         scores: (n_documents,) in the order of the judgments; NaN for a document that was not retrieved.
-        findings: Findings on the system for this dataset.
     """
 
     dataset: RankingDataset
@@ -144,10 +154,7 @@ def score_system(
     """Score a dataset by a stored model or ranking.
 
     Args:
-        run: Job.
-        spec: Specification of the job.
         system: Model or ranking.
-        dataset: Dataset to score.
         measured_on: Id of the dataset if the model is measured on its judgments: then a model that was
             trained on it has a finding.
 
@@ -201,3 +208,45 @@ def ranked_queries(store: Store, ranking_id: str) -> set[str]:
     with store.verified.open(ranking_key(ranking_id)) as file:
         table = pq.read_table(file, columns=["query_id"])
     return {str(query_id) for query_id in table.column("query_id").unique().to_pylist()}
+
+
+# Both have the options of an estimate.
+_Estimation = CounterfactualJob | CounterfactualRule
+
+
+def estimate_systems(
+    run: JobRun, spec: JobSpec, systems: Sequence[System], estimation: _Estimation, seed: int
+) -> tuple[CounterfactualResult, list[Values]]:
+    """Rank a dataset by every system and estimate the metric of the rankings; return findings, too.
+
+    Raises:
+        InvalidInput: The log lacks data that the estimator needs, or has no query that all systems rank.
+        NotFound: The log, the dataset or a system was deleted.
+        FeaturesAbsent: The dataset lacks most features that a model uses.
+    """
+    run.reporter.phase("loading")
+    log = load_click_log(run, estimation.click_log_id)
+    dataset = load_dataset(run.store, run.caches, str(estimation.dataset_id)).dataset
+    rankings: list[NewRanking] = []
+    findings: list[Values] = []
+    for system in systems:
+        run.reporter.phase(f"scoring by {system.name}")
+        ranked = score_system(run, spec, system, dataset)
+        judged = ranked.judgments
+        ids = (judged.query_ids, judged.document_ids)
+        rankings.append(join_scores(system.name, log, *ids, judged.query_boundaries, ranked.scores))
+        findings += ranked.findings_json or ()
+    run.reporter.phase("estimating")
+    estimates = evaluate_rankings(
+        log,
+        rankings,
+        rank_weights(estimation.metric),
+        cast("Estimator", estimation.estimator),
+        normalised=estimation.normalised,
+        clip=estimation.clip,
+        examination=estimation.examination,
+        examination_errors=estimation.examination_errors,
+        seed=seed,
+        threads=run.threads,
+    )
+    return counterfactual_result(estimation.metric, estimation.estimator, estimates), findings

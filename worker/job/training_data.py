@@ -7,8 +7,7 @@ import numpy as np
 from core.clicks.training_data import query_of_list
 from core.data import RankingDataset
 from core.data.feature_alignment import AbsentFeatures
-from core.data.folds import FoldAssignment, FoldColumn, Folds, RandomFolds
-from core.data.hold_out import HoldOut
+from core.data.folds import FoldAssignment, FoldColumn, Folds, HoldOut, RandomFolds
 from core.data.labels import LabelRange, label_map, map_labels
 from core.doctor import compare
 from core.doctor.columns import measure_columns
@@ -23,8 +22,7 @@ from core.store.artifacts.local_cache import LocalCache
 from core.training import CachedBins, Checkpoint, TrainedModel
 from core.training.labels import check_labels
 from core.training.memory import memory_need
-from worker.job.click_logs import lists_as_training_data
-from worker.job.datasets import KeyedDataset, load_dataset
+from worker.job.datasets import KeyedDataset, lists_as_training_data, load_dataset
 from worker.job.distillation import label_by_teacher
 from worker.job.reporter import Values
 from worker.job.run import JobRun
@@ -46,8 +44,6 @@ def apply_label_map(measures: Measures, dataset: RankingDataset, loss: Loss | No
     """Return a dataset with the label map of a job applied.
 
     Args:
-        measures: Metrics, and the label map.
-        dataset: Dataset with its stored labels.
         loss: Loss that trains on it, or None.
 
     Raises:
@@ -63,7 +59,6 @@ class TrainingData:
     """The datasets of one training job.
 
     Attributes:
-        training: Training data.
         validation: Data that select the best iteration, or None.
         test: Test data, or None.
         base: Model that the training continues, or None.
@@ -229,7 +224,6 @@ class TrainingData:
         """Return findings from comparing the training data with the other datasets, and on the labels.
 
         Args:
-            threads: Threads to use.
             job: The job, None for an automatic training. If it learns from clicks, labels of other datasets
                 are judgments. Held-out lists of its click log share the documents of their queries.
         """

@@ -25,7 +25,6 @@ class TrainingWatch:
     """Reports of training iterations as progress, metrics and learning curves.
 
     Args:
-        reporter: Reporter of the job.
         checkpoints: Storage of checkpoints; None if an interrupted training restarts from the beginning.
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.

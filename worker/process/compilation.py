@@ -43,7 +43,6 @@ class CompilationReport:
     """Progress of the compilation, reported to the log, the health files and the database.
 
     Args:
-        settings: Settings of the worker.
         lanes: Lanes that wait for the compilation.
     """
 

@@ -10,9 +10,9 @@ from core.experiments import Plan, Run
 from core.experiments.datasets import check_datasets, with_label_map
 from core.experiments.plan import spec_digest
 from core.jobs import System
+from core.jobs.base import ACTIVE, SUCCEEDED
 from core.jobs.measuring import EvaluateJob, Measures
-from core.jobs.report import ReportJob
-from core.jobs.status import ACTIVE, SUCCEEDED
+from core.jobs.study import ReportJob
 from core.jobs.train import GRID_TAG, TrainJob
 from core.losses import loss_values
 from core.metrics import conventions

@@ -32,7 +32,6 @@ class Heartbeat:
     The thread runs while kernels compile and run, because these release Python's global interpreter lock.
 
     Args:
-        run: The job.
         stop: Set when the worker shuts down.
         interval_seconds: Time from one renewal to the next.
         record_outcome: Records the outcome of a job that ignores an interruption.

@@ -27,10 +27,8 @@ class PoolProcess:
     """State of a pool process: store, worker name and inherited stop flag.
 
     Args:
-        settings: Settings of the worker.
         stop: Set when the worker shuts down.
         worker: Worker name, to which the id of the pool process is added.
-        lane: Lane of the jobs.
     """
 
     def __init__(self, settings: WorkerSettings, stop: StopFlag, worker: str, lane: str) -> None:

@@ -8,43 +8,26 @@ from typing import Any
 
 import structlog
 
-from core.errors import (
-    AddressRefused,
-    ArtifactDamaged,
-    ClusterUnavailable,
-    DatasetError,
-    ExtraMissing,
-    FeaturesAbsent,
-    InvalidInput,
-    ModelError,
-    NotFound,
-    RankeryError,
-    RanksLost,
-    RunError,
-    ScoreNotFinite,
-    StoreFull,
-    StoreUnavailable,
-    WrongState,
-)
+from core import errors
 
-TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
+TITLES: Mapping[type[errors.RankeryError], str] = MappingProxyType(
     {
-        DatasetError: "Dataset cannot be read",
-        AddressRefused: "Address refused",
-        RunError: "Run cannot be read",
-        InvalidInput: "Invalid specification",
-        FeaturesAbsent: "Features absent",
-        ModelError: "Model cannot be used",
-        ScoreNotFinite: "Model has no score for a document",
-        NotFound: "Not found",
-        WrongState: "Wrong state",
-        ExtraMissing: "Package not installed",
-        ArtifactDamaged: "Stored bytes damaged",
-        RanksLost: "Ranks lost",
-        StoreFull: "Storage full",
-        ClusterUnavailable: "Cluster unavailable",
-        StoreUnavailable: "Storage unavailable",
-        RankeryError: "Job failed",
+        errors.DatasetError: "Dataset cannot be read",
+        errors.AddressRefused: "Address refused",
+        errors.RunError: "Run cannot be read",
+        errors.InvalidInput: "Invalid specification",
+        errors.FeaturesAbsent: "Features absent",
+        errors.ModelError: "Model cannot be used",
+        errors.ScoreNotFinite: "Model has no score for a document",
+        errors.NotFound: "Not found",
+        errors.WrongState: "Wrong state",
+        errors.ExtraMissing: "Package not installed",
+        errors.ArtifactDamaged: "Stored bytes damaged",
+        errors.RanksLost: "Ranks lost",
+        errors.StoreFull: "Storage full",
+        errors.ClusterUnavailable: "Cluster unavailable",
+        errors.StoreUnavailable: "Storage unavailable",
+        errors.RankeryError: "Job failed",
     }
 )
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -56,7 +39,7 @@ def problem_of(error: Exception) -> dict[str, Any]:
     The text of an unexpected error may be confidential: it is only logged, with a reference that the user
     can quote.
     """
-    if isinstance(error, RankeryError):
+    if isinstance(error, errors.RankeryError):
         title = next(TITLES[kind] for kind in type(error).__mro__ if kind in TITLES)
         return {"title": title, "detail": str(error), **_places(error)}
     reference = secrets.token_hex(4)
@@ -72,10 +55,10 @@ def problem_of(error: Exception) -> dict[str, Any]:
     }
 
 
-def _places(error: RankeryError) -> dict[str, Any]:
-    if isinstance(error, InvalidInput):
+def _places(error: errors.RankeryError) -> dict[str, Any]:
+    if isinstance(error, errors.InvalidInput):
         return {"errors": [{"pointer": p.pointer, "detail": p.detail} for p in error.problems]}
-    if isinstance(error, DatasetError):
+    if isinstance(error, errors.DatasetError):
         causes = {"causes": [asdict(cause) for cause in error.causes]} if error.causes else {}
         return {"errors": [asdict(problem) for problem in error.problems], "more": error.more, **causes}
     return {}

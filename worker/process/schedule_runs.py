@@ -9,10 +9,10 @@ import structlog
 from core.errors import JobQuotaExceeded, NotFound, WrongState
 from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
 from core.jobs import JobSpec, System
+from core.jobs.base import FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.jobs.drift import DriftJob
 from core.jobs.ingest import IngestClicksJob
 from core.jobs.promote import PromoteJob
-from core.jobs.status import FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.schedules import STUDY, TRAININGS, dataset_names, study_of_run, training_of_run
 from core.store import Job, Model, Schedule, ScheduleRun, Transaction
 from core.store.clock import utc_now

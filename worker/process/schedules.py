@@ -20,7 +20,6 @@ def advance_all(store: Store, max_active_jobs: int, now: datetime | None = None)
     """Advance all schedules that are due or have an active run; return the queued jobs.
 
     Args:
-        store: Store.
         max_active_jobs: Default limit of active jobs per API key.
         now: Current time; None for the time of this machine.
     """

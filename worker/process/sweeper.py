@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from core.errors import RankeryError, StoreUnavailable
-from core.jobs.status import QUEUED
+from core.jobs.base import QUEUED
 from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
@@ -42,9 +42,7 @@ class Sweeper:
     a sweep.
 
     Args:
-        settings: Settings of the worker.
         worker: Worker name, without the id of a pool process.
-        lane: Lane of the worker.
         clock: Monotonic clock, in seconds.
     """
 

@@ -1,8 +1,7 @@
 """Run the process of one rank: `python -m worker.ranks`, with its invitation on the standard input."""
 
-from core.garbage_collection import garbage_collection_paused
 from core.logs import capture_output
-from core.unused_packages import leave_out_unused
+from core.process_start import garbage_collection_paused, leave_out_unused
 
 if __name__ == "__main__":
     leave_out_unused()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from lightgbm import basic
 
-from core.training.stopwatch import EXCHANGE, Stopwatch
+from core.training.history import EXCHANGE, Stopwatch
 from core.types import Float64Array
 
 # Takes the bytes for each other rank, and returns the bytes from each of them.
@@ -71,8 +71,6 @@ class Collectives:
     LightGBM registers the functions for the thread that calls `attach`, so the booster must run in it.
 
     Args:
-        rank: Rank of this process.
-        n_ranks: Number of ranks.
         swap: Sends bytes to every other rank and returns theirs; does not return after a failure.
 
     Attributes:

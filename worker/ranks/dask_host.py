@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, cast
 from distributed import WorkerPlugin
 from distributed.comm.addressing import get_address_host
 
-from worker.ranks.local_placement import RankSubprocess
-from worker.ranks.placement import Invitation
+from worker.ranks.placement import Invitation, RankSubprocess
 
 if TYPE_CHECKING:
     from distributed import Worker

@@ -19,7 +19,7 @@ import structlog
 from distributed.comm.addressing import get_address_host
 
 from core.errors import ClusterUnavailable
-from worker.ports import ANY_PORT
+from worker.dask.settings import ANY_PORT
 from worker.ranks.dask_host import TOPIC, HostReport, describe_host, end_rank, packages, start_rank
 from worker.ranks.placement import Invitation
 from worker.ranks.team import RankLost
@@ -41,7 +41,6 @@ class _Host:
     """A Dask worker that can run a rank.
 
     Attributes:
-        address: Dask address.
         report: State reported by the Dask worker.
     """
 
@@ -200,7 +199,6 @@ class DaskRank:
 
     Args:
         placement: Placement that started the rank.
-        address: Dask address of the worker.
         key: Dask key of the value that keeps the rank alive.
     """
 

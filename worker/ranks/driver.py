@@ -33,8 +33,6 @@ class DistributedTraining:
     """A training on ranks; all restart from the last checkpoint when a rank is lost.
 
     Args:
-        run: Job.
-        spec: Specification of the training.
         distribution: Number of ranks, and their threads.
         data: Datasets, with the features of the training data.
         placement: Starts the ranks.

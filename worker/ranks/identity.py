@@ -20,7 +20,6 @@ class Identity:
     """Credentials shared by the processes of one attempt at a training.
 
     Attributes:
-        job_id: Job.
         token: Fencing token of the claim.
         secret: Key of the proofs, in hexadecimal digits.
         certificate: Self-signed certificate of all processes, PEM.

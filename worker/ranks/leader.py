@@ -8,7 +8,7 @@ import numpy as np
 from core.metrics import parse_metric
 from core.training import TrainingSpec
 from core.types import Float64Array
-from worker.ranks.arrays import unpacked
+from worker.ranks.parts import unpacked
 from worker.ranks.team import Team
 
 Answers = list[dict[str, Any]]
@@ -88,7 +88,6 @@ def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float 
     """Return the means over the queries of all ranks, equal to the means of one process.
 
     Args:
-        spec: Specification of the training.
         answers: Answers of `Leader.grow`.
     """
     return {

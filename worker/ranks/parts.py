@@ -1,10 +1,11 @@
-"""Part of a dataset for one rank: judgments, and the URL of the features."""
+"""Part of a dataset for one rank, and its arrays, as messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.data import RankingDataset
 from core.data.categories import categories_of
@@ -12,7 +13,6 @@ from core.data.features import SelectedFeatures
 from core.data.stored_features import StoredFeatures
 from core.data.texts import Texts
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
-from worker.ranks.arrays import packed, packed_texts, unpacked, unpacked_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,6 @@ class Part:
         Args:
             dataset: Whole dataset.
             features: Features of the dataset as rows and columns of the stored file.
-            url: URL of the file.
             queries: Range of queries.
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
@@ -116,3 +115,33 @@ def sample_within(sample: Int32Array, first: int, last: int) -> Int64Array:
     """Return the positions, relative to `first`, of the sampled documents in first:last."""
     begin, end = np.searchsorted(sample, [first, last])
     return sample[begin:end].astype(np.int64) - first
+
+
+def packed(array: npt.NDArray[Any] | None) -> dict[str, Any] | None:
+    """Return an array of one or two dimensions as part of a message; return None for None."""
+    if array is None:
+        return None
+    return {
+        "dtype": array.dtype.str,
+        "shape": list(array.shape),
+        "data": np.ascontiguousarray(array).tobytes(),
+    }
+
+
+def unpacked(message: Mapping[str, Any] | None) -> Any:
+    """Return the array of a message that `packed` returned, None for None."""
+    if message is None:
+        return None
+    # A copy, which is writable and does not keep the message alive.
+    return np.frombuffer(message["data"], message["dtype"]).reshape(message["shape"]).copy()
+
+
+def packed_texts(texts: Texts) -> dict[str, Any]:
+    """Return texts as part of a message."""
+    offsets, data = texts.buffers()
+    return {"offsets": packed(offsets), "data": packed(data)}
+
+
+def unpacked_texts(message: Mapping[str, Any]) -> Texts:
+    """Return the texts of a message that `packed_texts` returned."""
+    return Texts.of_buffers(unpacked(message["offsets"]), unpacked(message["data"]))

@@ -24,13 +24,11 @@ from core.stored import read_as
 from core.subprocesses import die_with_parent
 from core.training.memory import memory_need
 from core.training.spec import training_spec
-from worker.ports import PortSettings
-from worker.ranks.arrays import packed, unpacked
+from worker.dask.settings import PortSettings
 from worker.ranks.collectives import Collectives, Traffic
-from worker.ranks.connections import Endpoint, Refused
+from worker.ranks.connections import Endpoint, Mesh, PeerLost, Refused
 from worker.ranks.identity import DRIVER
-from worker.ranks.mesh import Mesh, PeerLost
-from worker.ranks.parts import Part
+from worker.ranks.parts import Part, packed, unpacked
 from worker.ranks.placement import BEATS, Invitation
 from worker.ranks.shard_training import ShardTraining
 

@@ -9,15 +9,14 @@ import numpy as np
 from core.data import RankingDataset
 from core.machine import release_heap
 from core.ranges import use_threads
-from core.training.bin_edges import FeatureBlocks, progress_from
+from core.training.bin_edges import FeatureBlocks, edges_from_bytes, progress_from
 from core.training.binning import writable_names
 from core.training.checkpoint import Checkpoint
 from core.training.grower import Grower, lightgbm_parameters
+from core.training.history import METRICS
 from core.training.leaf_counts import leaf_counts
 from core.training.measure import Measure
-from core.training.shared_bins import edges_from_bytes
 from core.training.spec import TrainingSpec
-from core.training.stopwatch import METRICS
 from core.types import Float32Array, Float64Array, Int64Array, OnProgress
 from worker.ranks.collectives import Collectives
 from worker.ranks.parts import Part
@@ -29,11 +28,9 @@ class ShardTraining:
     """Training state of a rank, from loading to the last tree.
 
     Args:
-        spec: Specification of the training.
         parts: Queries of the rank by dataset, "train" and optionally "validation".
         feature_names: Names of the columns.
         categories: Values of categorical features by name.
-        threads: Threads to use.
     """
 
     def __init__(
@@ -60,7 +57,7 @@ class ShardTraining:
         """Read all features block by block, and bin them by edges common to all ranks.
 
         Args:
-            edges: Edges of the bins, see `core.training.shared_bins`.
+            edges: Edges of the bins, see `core.training.bin_edges`.
             on_progress: Called with the number of documents read and the total.
         """
         parameters = lightgbm_parameters(self._spec, self._datasets[TRAIN], self._threads)

@@ -10,18 +10,15 @@ from core.data.features import SelectedFeatures
 from core.errors import InvalidInput
 from core.store import Store
 from core.training import Checkpoint, TrainingSpec
-from core.training.bin_edges import SampledRows, bin_edges, sampled_documents
-from core.training.distribution import Distribution
+from core.training.bin_edges import SampledRows, bin_edges, edges_to_bytes, sampled_documents
+from core.training.distribution import Distribution, shards
 from core.training.grower import lightgbm_parameters
-from core.training.shards import shards
-from core.training.shared_bins import edges_to_bytes
 from core.types import Int64Array
 from worker.job.datasets import KeyedDataset
 from worker.job.limits import LimitReached
 from worker.job.reporter import Values, counting_percent
 from worker.job.run import JobRun
-from worker.ranks.arrays import packed, unpacked
-from worker.ranks.parts import Part, sample_within
+from worker.ranks.parts import Part, packed, sample_within, unpacked
 from worker.ranks.team import Member, Team
 from worker.settings import MEMORY_SHARE
 
@@ -33,8 +30,6 @@ class Sharing:
     """Distribution of the data that ranks need before the first tree.
 
     Args:
-        run: Job.
-        spec: Specification of the training.
         distribution: Requested bounds on the number of ranks.
         datasets: "train", and optionally "validation", with the features of the training data.
     """

@@ -19,11 +19,7 @@ _POLL_SECONDS = 0.1
 
 
 class RankLost(Exception):
-    """A rank has ended, is silent, or cannot be reached by another rank.
-
-    Attributes:
-        rank: Number of the lost rank.
-    """
+    """A rank has ended, is silent, or cannot be reached by another rank."""
 
     def __init__(self, rank: int, host: str, why: str) -> None:
         self.rank = rank
@@ -39,8 +35,6 @@ class Member:
     """One rank.
 
     Attributes:
-        rank: Number of the rank.
-        process: Process of the rank.
         last_message_at: Time of the rank's last message.
         host: Name of the rank's machine, empty until the rank connects.
         address: Address at which the other ranks reach it.
@@ -70,7 +64,6 @@ class Team:
     Args:
         placement: Starts the ranks.
         identity: Credentials of the training.
-        n_ranks: Number of ranks.
         threads: Threads of each rank.
         silence_seconds: Timeout without a message, after which a rank counts as lost.
         on_wait: Called several times a second while the driver waits for ranks; may raise to stop.

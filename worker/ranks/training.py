@@ -10,8 +10,7 @@ from worker.job.run import JobRun
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
 from worker.ranks.driver import DistributedTraining
-from worker.ranks.local_placement import LocalPlacement
-from worker.ranks.placement import Placement
+from worker.ranks.placement import LocalPlacement, Placement
 from worker.settings import WorkerSettings
 
 
@@ -28,8 +27,6 @@ def train_on_ranks(
     The bytes of the model do not depend on the number of ranks.
 
     Args:
-        run: Job.
-        spec: Specification of the training.
         distribution: Number of ranks, and their threads.
         data: Datasets, with the features of the training data.
         watch: Reports each iteration.

@@ -28,8 +28,7 @@ from core.jobs.clicks import ClickModelJob, JudgeJob, PropensityJob, Ranker, Sim
 from core.jobs.folders import claims_folders
 from core.parameters import values_of
 from core.types import Float32Array, Float64Array
-from worker.job.click_logs import load_click_log, log_folder, store_click_log
-from worker.job.datasets import load_dataset
+from worker.job.datasets import load_click_log, load_dataset, log_folder, store_click_log
 from worker.job.reporter import Values, counting, counting_percent
 from worker.job.run import JobRun
 from worker.job.systems import load_model

@@ -45,8 +45,6 @@ class FoldedTraining:
     """Trainings of a cross-validation, on one binned dataset.
 
     Args:
-        run: Job.
-        job: Specification.
         data: Datasets of the job, with the features of the training data.
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.
@@ -158,7 +156,6 @@ class _FoldCheckpoints:
     """Checkpoints of a training together with the completed folds.
 
     Args:
-        checkpoints: Checkpoints of the job.
         iterations: Most iterations of one fold.
         total: Iterations of all trainings of the job.
         reader: Reads the checkpoint of one training.
@@ -216,12 +213,9 @@ class _FoldWatch(TrainingWatch):
     """Reports of the iterations of one training of a cross-validation.
 
     Args:
-        reporter: Reporter of the job.
-        checkpoints: Checkpoints of the cross-validation.
         keeps: Whether the training can be resumed from a checkpoint.
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.
-        phase: Phase of the job.
         fold: Name of the held-out fold, None in the training on all folds.
         so_far: Completed folds.
         metrics: Metrics by name.

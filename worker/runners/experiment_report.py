@@ -6,14 +6,13 @@ from typing import Any
 
 from core.experiments import Plan, report
 from core.experiments.paper import EpochTiming
-from core.jobs.report import ReportJob
+from core.jobs.study import ReportJob
 from core.store import Experiment
 from core.store.artifacts.keys import data_folder, experiment_report_key
 from core.store.repositories.experiments import ExperimentStatus, TrainingState
 from core.store.tables.base import serialize_json
 from worker.job.estimates import estimate_of
-from worker.job.experiment_results import failure_of, load_results
-from worker.job.experiments import corpus_notes, plan_of, recognitions
+from worker.job.experiments import corpus_notes, failure_of, load_results, plan_of, recognitions
 from worker.job.run import JobRun
 
 _MAX_LISTED_FAILURES = 5

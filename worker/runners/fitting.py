@@ -48,8 +48,6 @@ def fit_model(
     """Train a model of a job.
 
     Args:
-        run: Job.
-        spec: Specification of the training.
         data: Datasets, with the features of the training data.
         watch: Reports each iteration.
         resume: Checkpoint of an earlier attempt, or None.

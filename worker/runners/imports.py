@@ -16,7 +16,7 @@ from core.errors import ArtifactDamaged, DatasetError, InvalidInput, ModelError,
 from core.evaluation import rank_documents
 from core.jobs import System
 from core.jobs.folders import model_upload_folder, run_folder
-from core.jobs.imports import ImportModelJob, ImportRunJob
+from core.jobs.ingest import ImportModelJob, ImportRunJob
 from core.scorers import with_line_feeds
 from core.scorers.trial import TriedModel
 from core.scoring.trial import check_names
@@ -42,7 +42,6 @@ def try_model(run: JobRun, path: Path, base_seconds: int = 60) -> TriedModel:
 
     Args:
         run: Job, whose interruptions end the process.
-        path: File of the model.
         base_seconds: Limit of CPU time for an empty file; each MiB of the file adds one second.
 
     Raises:

@@ -24,7 +24,7 @@ from core.store.artifacts.keys import (
 )
 from core.store.tables.base import serialize_json
 from core.store.tables.datasets import INTERLEAVED, SERVED
-from worker.job.click_logs import log_folder, store_click_log
+from worker.job.datasets import log_folder, store_click_log
 from worker.job.downloads import Downloads
 from worker.job.reporter import Values, counting_percent
 from worker.job.run import JobRun
@@ -87,7 +87,6 @@ def share_stored_content(run: JobRun, dataset_id: str, digest: str, result: Valu
 
     Args:
         run: The job that makes the dataset.
-        dataset_id: Id of the dataset.
         digest: Digest that determines the content.
         result: Result of the job; by default the id of the dataset.
     """
@@ -113,7 +112,6 @@ def store_reading(
 
     Args:
         run: The job that makes the dataset.
-        dataset_id: Id of the dataset.
         digest: Digest that determines the content.
         reading: Dataset, and properties of its file.
         damaged_key: Key of a damaged copy to replace, or None.

@@ -18,12 +18,11 @@ from core.jobs.measuring import EvaluateJob, InspectJob, RankJob
 from core.metrics import parse_metric
 from core.store import new_id
 from core.stored import write_entries
-from worker.job.counterfactual import estimate_systems
 from worker.job.datasets import load_dataset
 from worker.job.reporter import counting
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import ScoredDataset, alignment_findings, load_model, score_system
+from worker.job.systems import ScoredDataset, alignment_findings, estimate_systems, load_model, score_system
 from worker.job.training_data import apply_label_map, load_with_label_map
 
 

@@ -20,11 +20,10 @@ from core.jobs.promote import PromoteJob
 from core.metrics import parse_metric
 from core.store import Promotion
 from core.store.clock import utc_now
-from worker.job.counterfactual import estimate_systems
 from worker.job.reporter import Values
 from worker.job.results import measure_baselines
 from worker.job.run import JobRun
-from worker.job.systems import score_system
+from worker.job.systems import estimate_systems, score_system
 from worker.job.training_data import load_with_label_map
 
 

@@ -31,19 +31,12 @@ from core.training.findings import (
 )
 from core.training.measure import check_early_stopping
 from core.training.tree_findings import tree_findings
+from worker.job import results
 from worker.job.checkpoints import Checkpoints
 from worker.job.click_training import NaiveComparison, compare_with_naive, comparison_json
 from worker.job.distillation import compare_with_teacher
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
-from worker.job.results import (
-    StoredEvaluation,
-    StoredRanking,
-    store_cross_validation,
-    store_evaluation,
-    store_ranking,
-    store_validation,
-)
 from worker.job.run import JobRun
 from worker.job.seen_queries import seen_findings, test_queries, validation_queries
 from worker.job.sums import TrainedSum, sum_values
@@ -246,8 +239,8 @@ def _scorer(spec: TrainingSpec, trained: CompletedTraining) -> dict[str, Any] | 
 class _TestResult:
     """Evaluation and ranking of the test data."""
 
-    evaluation: StoredEvaluation
-    ranking: StoredRanking
+    evaluation: results.StoredEvaluation
+    ranking: results.StoredRanking
     teacher_findings: list[Values]
 
     @property
@@ -275,24 +268,24 @@ def _metrics_at_best(training_result: TrainedModel) -> dict[str, Any]:
 def _validate(run: JobRun, job: TrainJob, trained: CompletedTraining, model_id: str) -> Values | None:
     """Store the metrics of validation queries, so that trainings can be compared without test data."""
     if trained.cross_validation is not None:
-        return store_cross_validation(
+        return results.store_cross_validation(
             run, job.measures, trained.aligned.training.dataset.query_ids, trained.cross_validation, model_id
         )
     if trained.aligned.validation is None:
         return None
     dataset = trained.aligned.validation.dataset
     scores = scores_of(trained.model, "the model", dataset, run.threads)
-    return store_validation(
+    return results.store_validation(
         run, job.measures, ScoredDataset(dataset, judgments=dataset, scores=scores), model_id
     )
 
 
-def _rank_by_folds(run: JobRun, trained: CompletedTraining) -> StoredRanking | None:
+def _rank_by_folds(run: JobRun, trained: CompletedTraining) -> results.StoredRanking | None:
     """Store the ranking of held-out queries by the models of the folds, None without a cross-validation."""
     if trained.cross_validation is None or trained.cross_validation.scores is None:
         return None
     dataset = trained.aligned.training.dataset
-    return store_ranking(
+    return results.store_ranking(
         run, ScoredDataset(dataset, judgments=dataset, scores=trained.cross_validation.scores)
     )
 
@@ -318,12 +311,12 @@ def _test(run: JobRun, job: TrainJob, trained: CompletedTraining) -> _TestResult
     )
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = ScoredDataset(test, judgments=test, scores=scores, findings=(*findings, *unseen))
-    evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
+    evaluation = results.store_evaluation(run, job.measures, ranked, job.model_name)
     teacher_findings = [
         asdict(each) for each in compare_with_teacher(run, job, trained.loaded.test.dataset, scores)
     ]
     _report_test_findings(run, trained, [*reported, *teacher_findings, *evaluation.baseline_findings])
-    return _TestResult(evaluation, store_ranking(run, ranked), teacher_findings)
+    return _TestResult(evaluation, results.store_ranking(run, ranked), teacher_findings)
 
 
 def _report_test_findings(run: JobRun, trained: CompletedTraining, findings: list[Values]) -> None:

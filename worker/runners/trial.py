@@ -17,8 +17,7 @@ from core.store import Study, Transaction, Trial
 from core.store.artifacts.keys import trial_key
 from core.store.repositories.studies import TrialResult
 from core.studies import StudySpec
-from core.studies.history import past_trials
-from core.studies.pruning import is_worse_than_best, is_worse_than_median
+from core.studies.pruning import is_worse_than_best, is_worse_than_median, past_trials
 from core.studies.sampling import TrialPosition, sample
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
@@ -69,9 +68,7 @@ class SampledTrial:
     """A trial with its sampled parameters.
 
     Attributes:
-        study: Study.
         number: Number of the trial in the study.
-        job: Specification of the trial's training.
         curves: Curves of the first fold of earlier successful trials; empty unless the pruner uses them.
     """
 
@@ -156,7 +153,6 @@ class _TrialWatch:
     """Recorder of the curve and folds of a trial, which also prunes the trial.
 
     Args:
-        run: The job.
         sampled: The trial with its parameters.
     """
 

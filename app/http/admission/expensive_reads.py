@@ -131,7 +131,6 @@ class Download(StreamingResponse):
     Args:
         blocks: Blocks of the body.
         source: File that the blocks are read from, closed at the end.
-        media_type: Media type of the file.
         filename: Name under which browsers save the file.
         status: Status of the response.
         headers: Further headers of the response.

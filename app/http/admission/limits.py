@@ -1,7 +1,16 @@
-"""The table of limits of requests: concurrency, rates and timeouts."""
+"""Limits of requests: the table of concurrency, rates and timeouts, and the limit of admitted requests.
 
+Requests are mostly Python code, which one thread runs at a time (GIL). Among thirty concurrent requests a
+scoring request waits for all others; if two are admitted at a time, it waits for two.
+"""
+
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.http.middleware import HttpMiddleware
 from app.http.thread_pools import POOLS
 from app.settings import ApiSettings
 from core.store.sqlite_write_lock import PAUSE_SECONDS
@@ -17,7 +26,6 @@ class Limit:
     """A limit that each API process applies to its requests.
 
     Attributes:
-        name: Name of the limit.
         bounds: Description of the limited quantity, with its unit.
         default: Default value.
         setting: Field of `ApiSettings` that changes the value, None for a constant.
@@ -63,3 +71,34 @@ LIMITS: tuple[Limit, ...] = (
     Limit("pause of SQLite writers", "Seconds that a writer waits after the previous writer", PAUSE_SECONDS),
     Limit("wait for SQLite", "Seconds after which a write is refused", WRITE_LOCK_SECONDS),
 )
+
+
+class AdmissionLimiter(HttpMiddleware):
+    """ASGI middleware that admits a request when another has ended, or has held its slot long enough.
+
+    A request that waits for a lock or reads a long body delays others by `SLOT_SECONDS`, not longer.
+
+    Args:
+        app: The application to call.
+        is_exempt: Whether a request of this scope needs no slot.
+    """
+
+    def __init__(self, app: ASGIApp, is_exempt: Callable[[Scope], bool]) -> None:
+        super().__init__(app)
+        self._is_exempt = is_exempt
+        self._slots = asyncio.Semaphore(ADMITTED_REQUESTS)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if self._is_exempt(scope):
+            await self.app(scope, receive, send)
+            return
+        await self._slots.acquire()
+        loop = asyncio.get_running_loop()
+        release = loop.call_later(SLOT_SECONDS, self._slots.release)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            if release.when() > loop.time():
+                release.cancel()
+                self._slots.release()

@@ -18,10 +18,10 @@ from typing import BinaryIO, TypeVar, cast
 
 from core.errors import RankeryError
 from core.logs import capture_output
+from core.process_start import leave_out_unused
 from core.store import Store, StoreSettings
 from core.store.visibility import limited_to, visible_projects
 from core.subprocesses import module_command, module_environment
-from core.unused_packages import leave_out_unused
 
 _NICE = 19
 

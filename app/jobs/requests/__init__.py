@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.http.schemas import RequestModel
-from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.clicks import (
     ClickModelRequest,
     CounterfactualRequest,
@@ -20,7 +19,7 @@ from app.jobs.requests.measuring import (
     InspectRequest,
     RankDatasetRequest,
 )
-from app.jobs.requests.training import TrainRequest
+from app.jobs.requests.training import AutoTrainRequest, TrainRequest
 
 AnyRequest = (
     TrainRequest

@@ -8,15 +8,7 @@ from app.datasets.hold_out_schemas import LabelMap
 from app.http.schemas import Id, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import FeatureName, LossRequest
-from app.jobs.requests.fields import (
-    DEFAULT_METRICS,
-    AllowAbsentFeatures,
-    MetricName,
-    MetricNames,
-    Permutations,
-    QueuedRequest,
-    Seed,
-)
+from app.jobs.requests import fields
 
 
 class LossDiagnosticsRequest(RequestModel):
@@ -26,7 +18,7 @@ class LossDiagnosticsRequest(RequestModel):
     cutoff: int = Field(10, ge=1, le=10_000, description="Number of top documents to examine, k")
 
 
-class EvaluateRequest(QueuedRequest):
+class EvaluateRequest(fields.QueuedRequest):
     """Evaluate a model or a stored ranking on a dataset."""
 
     kind: Literal["evaluate"]
@@ -35,23 +27,23 @@ class EvaluateRequest(QueuedRequest):
         None, description="A stored ranking, joined with the dataset by query and document ids"
     )
     dataset_id: Id = Field(description="A ready dataset")
-    metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
+    metrics: fields.MetricNames = Field(default_factory=lambda: list(fields.DEFAULT_METRICS))
     contract: Contract = "default"
     diagnostics: LossDiagnosticsRequest | None = Field(
         None, description="Diagnostics of a loss; requires `model`"
     )
     label_map: LabelMap = Field(default_factory=dict)
-    seed: Seed = 42
-    allow_absent_features: AllowAbsentFeatures = False
+    seed: fields.Seed = 42
+    allow_absent_features: fields.AllowAbsentFeatures = False
 
 
-class RankDatasetRequest(QueuedRequest):
+class RankDatasetRequest(fields.QueuedRequest):
     """Order a dataset's documents by a model."""
 
     kind: Literal["rank"]
     model: ModelReference
     dataset_id: Id = Field(description="A ready dataset")
-    allow_absent_features: AllowAbsentFeatures = False
+    allow_absent_features: fields.AllowAbsentFeatures = False
 
 
 class ModelSystem(RequestModel):
@@ -83,7 +75,7 @@ SystemRequest = Annotated[
 ]
 
 
-class CompareRequest(QueuedRequest):
+class CompareRequest(fields.QueuedRequest):
     """Compare models and rankings, query by query, on one dataset."""
 
     kind: Literal["compare"]
@@ -110,15 +102,15 @@ class CompareRequest(QueuedRequest):
         description="Rank each query by the fold model that was not trained on the query. Models must"
         " have been cross-validated on this dataset; rankings are compared as they are",
     )
-    metrics: MetricNames = Field(
-        default_factory=lambda: list(DEFAULT_METRICS),
+    metrics: fields.MetricNames = Field(
+        default_factory=lambda: list(fields.DEFAULT_METRICS),
         description="Metrics to compare by; the first one decides",
     )
     contract: Contract = "default"
-    permutations: Permutations = 100_000
+    permutations: fields.Permutations = 100_000
     label_map: LabelMap = Field(default_factory=dict)
-    seed: Seed = 42
-    allow_absent_features: AllowAbsentFeatures = False
+    seed: fields.Seed = 42
+    allow_absent_features: fields.AllowAbsentFeatures = False
 
 
 class PartialDependenceRequest(RequestModel):
@@ -134,13 +126,13 @@ class PartialDependenceRequest(RequestModel):
     sample: int = Field(2_000, ge=1, le=100_000, description="Number of documents to average over")
 
 
-class InspectRequest(QueuedRequest):
+class InspectRequest(fields.QueuedRequest):
     """Measure permutation importance and partial dependence of a model on a dataset."""
 
     kind: Literal["inspect"]
     model: ModelReference
     dataset_id: Id = Field(description="A ready dataset")
-    metric: MetricName = Field(
+    metric: fields.MetricName = Field(
         "ndcg@10", description="Metric whose decrease is the importance of a shuffled feature"
     )
     contract: Contract = "default"
@@ -152,8 +144,8 @@ class InspectRequest(QueuedRequest):
         " importance to features that are constant within queries",
     )
     partial_dependence: PartialDependenceRequest = Field(default_factory=PartialDependenceRequest)
-    seed: Seed = 42
-    allow_absent_features: AllowAbsentFeatures = False
+    seed: fields.Seed = 42
+    allow_absent_features: fields.AllowAbsentFeatures = False
 
 
 class DriftThresholdsRequest(RequestModel):
@@ -171,7 +163,7 @@ class DriftThresholdsRequest(RequestModel):
     )
 
 
-class DriftRequest(QueuedRequest):
+class DriftRequest(fields.QueuedRequest):
     """Compare the score samples of a model with its training data, and with earlier samples."""
 
     kind: Literal["drift"]
@@ -189,4 +181,4 @@ class DriftRequest(QueuedRequest):
         " each sample is a separate query",
     )
     thresholds: DriftThresholdsRequest = Field(default_factory=DriftThresholdsRequest)
-    seed: Seed = 42
+    seed: fields.Seed = 42

@@ -1,4 +1,4 @@
-"""Requests to train a model."""
+"""Requests to train a model, with chosen hyperparameters or automatically."""
 
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -18,15 +18,8 @@ from pydantic_core.core_schema import ErrorType
 from app.datasets.hold_out_schemas import HoldOut, LabelMap, Validation
 from app.http.labels import Tags
 from app.http.schemas import Id, ModelName, ModelReference, RequestModel
+from app.jobs import parameter_schemas
 from app.jobs.contract_schemas import Contract
-from app.jobs.distribution_schemas import DistributionRequest
-from app.jobs.parameter_schemas import (
-    FeatureName,
-    LossRequest,
-    ScorerRequest,
-    declared_fields,
-    request_model,
-)
 from app.jobs.requests.fields import (
     DEFAULT_METRICS,
     AllowAbsentFeatures,
@@ -36,6 +29,7 @@ from app.jobs.requests.fields import (
     Seed,
 )
 from core.clicks.correction import ClickCorrection
+from core.jobs.auto_train import AutoTrainJob, Preference
 from core.parameters import parameters_of
 from core.scorers import WeightedSum
 from core.training import Hyperparameters
@@ -45,7 +39,7 @@ MAX_ROUNDS = 100_000
 _HYPERPARAMETERS = {name: p.name for p in parameters_of(Hyperparameters) for name in (p.name, *p.aliases)}
 _PYDANTIC_TYPES = frozenset(get_args(ErrorType))
 
-HyperparametersRequest: Any = request_model(
+HyperparametersRequest: Any = parameter_schemas.request_model(
     "Hyperparameters",
     Hyperparameters,
     "Hyperparameters of trees, with LightGBM's names.",
@@ -71,7 +65,7 @@ HyperparametersOrAuto = Annotated[
 ]
 
 FeatureNames = Annotated[
-    list[FeatureName],
+    list[parameter_schemas.FeatureName],
     Field(min_length=1, max_length=100_000),
 ]
 
@@ -102,7 +96,7 @@ class FeatureChoiceRequest(RequestModel):
     leave_out: FeatureNames | None = Field(None, description="Use all features except these")
 
 
-ClickCorrectionRequest: Any = request_model(
+ClickCorrectionRequest: Any = parameter_schemas.request_model(
     "ClickCorrection",
     ClickCorrection,
     "Correction of the position bias in a training on clicks.",
@@ -118,7 +112,9 @@ ClickCorrectionRequest: Any = request_model(
 )
 
 # The fields of `TrainingOptions`; after the checks, code reads them from the `TrainingSpec`.
-_OptionsRequest = create_model("_OptionsRequest", __base__=QueuedRequest, **declared_fields(TrainingOptions))
+_OptionsRequest = create_model(
+    "_OptionsRequest", __base__=QueuedRequest, **parameter_schemas.declared_fields(TrainingOptions)
+)
 
 
 def _is_hyperparameter(problem: ErrorDetails) -> bool:
@@ -164,12 +160,12 @@ class TrainingRequest(_OptionsRequest):
         " queries; validation and test queries keep their judgments",
         examples=["model:web@champion"],
     )
-    scorer: ScorerRequest | None = Field(
+    scorer: parameter_schemas.ScorerRequest | None = Field(
         None,
         description="Kind of model to train, with its hyperparameters; trees when null, with"
         " `hyperparameters`",
     )
-    loss: LossRequest | None = Field(
+    loss: parameter_schemas.LossRequest | None = Field(
         None,
         validate_default=True,
         description="Loss to minimise; required unless `scorer` is a sum",
@@ -178,7 +174,7 @@ class TrainingRequest(_OptionsRequest):
         default_factory=HyperparametersRequest,
         description='Hyperparameters of trees; `"auto"` is short for `{"auto": true}`',
     )
-    categorical_feature: list[FeatureName] = Field(
+    categorical_feature: list[parameter_schemas.FeatureName] = Field(
         default_factory=list,
         max_length=100_000,
         description="Integer features to treat as categories; text features always are categories",
@@ -199,7 +195,7 @@ class TrainingRequest(_OptionsRequest):
     )
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False
-    distribution: DistributionRequest | None = Field(
+    distribution: parameter_schemas.DistributionRequest | None = Field(
         None,
         description="Train trees on several ranks; in one process when null. Not available with folds,"
         " `clicks`, `diagnostics` and some hyperparameters",
@@ -238,3 +234,54 @@ class TrainRequest(TrainingRequest):
         " other, and the model is then trained on all of them",
     )
     test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
+
+
+CandidateName = Annotated[str, Field(max_length=100)]
+
+
+class AutomaticTrainingRequest(QueuedRequest):
+    """Fields of all requests for automatic trainings, except for their datasets."""
+
+    kind: Literal["auto-train"]
+    model_name: ModelName
+    tags: Tags = Field(
+        default_factory=dict,
+        description="Tags of the job and of the model that it makes",
+        examples=[{"team": "search"}],
+    )
+    metric: MetricName = Field("ndcg@10", description="Metric to select candidates by")
+    contract: Contract = "default"
+    label_map: LabelMap = Field(default_factory=dict)
+    budget_seconds: float = Field(
+        AutoTrainJob.budget_seconds,
+        ge=10,
+        le=86_400,
+        description="Planned running time of the search; use `limits` to stop the job",
+        examples=[300],
+    )
+    prefer: Preference = Field(
+        AutoTrainJob.prefer,
+        description="`best`: the weighted sum of candidates that is selected on held-out queries;"
+        " `simple`: the simplest candidate that is not significantly worse than the best, or the sum if that"
+        " is significantly better",
+    )
+    candidates: list[CandidateName] | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        description="Names of the candidates to try, as the leaderboard of a job lists them; all when null",
+        examples=[["trees by lambdarank", "linear by ranknet"]],
+    )
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class AutoTrainRequest(AutomaticTrainingRequest):
+    """Find the best model for a dataset automatically, and train it as a new version."""
+
+    dataset_id: Id = Field(description="A ready dataset to train on, with at least two queries")
+    test_dataset_id: Id | None = Field(
+        None,
+        description="Another ready dataset, on which the final model is evaluated once, and whose documents"
+        " it ranks",
+    )

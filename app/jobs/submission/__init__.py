@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import Any
 
 from app.jobs.requests import AnyRequest, JobBatchRequest
-from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.clicks import (
     ClickModelRequest,
     CounterfactualRequest,
@@ -20,7 +19,7 @@ from app.jobs.requests.measuring import (
     InspectRequest,
     RankDatasetRequest,
 )
-from app.jobs.requests.training import TrainRequest
+from app.jobs.requests.training import AutoTrainRequest, TrainRequest
 from app.jobs.submission.automatic import resolve_automatic_training
 from app.jobs.submission.clicks import (
     resolve_click_model,

@@ -2,15 +2,8 @@
 
 from collections.abc import Iterable
 
-from app.jobs.requests.automatic import AutoTrainRequest
-from app.jobs.submission.checks import (
-    check_dataset_labels,
-    conventions_of,
-    has_no_features,
-    label_map_problems,
-    metric_problems,
-    require_ready,
-)
+from app.jobs.requests.training import AutoTrainRequest
+from app.jobs.submission import checks
 from core.autotrain.portfolio import portfolio
 from core.errors import InputProblem, InvalidInput
 from core.jobs.auto_train import AutoTrainJob
@@ -26,22 +19,22 @@ def resolve_automatic_training(tx: Transaction, request: AutoTrainRequest) -> Au
         WrongState: A dataset is not ready.
     """
     problems = [
-        *metric_problems("/metric", request.metric),
-        *label_map_problems(request.label_map),
+        *checks.metric_problems("/metric", request.metric),
+        *checks.label_map_problems(request.label_map),
         *_candidate_problems(request),
     ]
-    contract = conventions_of(request.contract, problems)
+    contract = checks.conventions_of(request.contract, problems)
     if request.test_dataset_id == request.dataset_id:
         problems.append(
             InputProblem("/test_dataset_id", "is the training dataset; test on data the model has not seen")
         )
     if problems:
         raise InvalidInput(*problems)
-    dataset, *test = require_ready(tx, filter(None, [request.dataset_id, request.test_dataset_id]))
+    dataset, *test = checks.require_ready(tx, filter(None, [request.dataset_id, request.test_dataset_id]))
     _check_trainable(dataset)
     for each in (dataset, *test):
         try:
-            check_dataset_labels(each, request.label_map, None, [request.metric], contract)
+            checks.check_dataset_labels(each, request.label_map, None, [request.metric], contract)
         except InvalidInput as invalid:
             raise InvalidInput(*(_at_metric_field(problem) for problem in invalid.problems)) from invalid
     return AutoTrainJob.from_json(request.model_dump(mode="json") | {"contract": contract.to_json()})
@@ -56,7 +49,7 @@ def _candidate_problems(request: AutoTrainRequest) -> Iterable[InputProblem]:
 
 
 def _check_trainable(dataset: Dataset) -> None:
-    if has_no_features(dataset):
+    if checks.has_no_features(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features; no model can be trained on it")
     if (dataset.statistics or {}).get("queries") == 1:
         raise InvalidInput.at(

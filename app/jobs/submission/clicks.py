@@ -1,13 +1,6 @@
 """Check requests on clicks: click models, judgments, propensities, evaluation and simulation."""
 
-from app.jobs.requests.clicks import (
-    ClickModelRequest,
-    CounterfactualRequest,
-    EstimationRequest,
-    JudgeRequest,
-    PropensityRequest,
-    SimulateClicksRequest,
-)
+from app.jobs.requests import clicks as requests
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
 from app.jobs.submission.measuring import check_features, resolve_systems
@@ -15,20 +8,13 @@ from core.clicks.counterfactual import rank_weights
 from core.clicks.propensities import FEATURE_METHODS, relative_errors
 from core.clicks.users import PRESETS
 from core.errors import InputProblem, InvalidInput
-from core.jobs.clicks import (
-    ClickModelJob,
-    CounterfactualJob,
-    JudgeJob,
-    PropensityJob,
-    SimulateClicksJob,
-    judgment_options,
-)
+from core.jobs import clicks as click_jobs
 from core.parameters import values_of
 from core.store import Transaction
 from core.stored import Json
 
 
-def resolve_click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
+def resolve_click_model(tx: Transaction, request: requests.ClickModelRequest) -> click_jobs.ClickModelJob:
     """Check a request to estimate click models, and return its job specification.
 
     Raises:
@@ -39,10 +25,10 @@ def resolve_click_model(tx: Transaction, request: ClickModelRequest) -> ClickMod
     if len(set(request.models)) < len(request.models):
         raise InvalidInput.at("/models", "lists a model twice")
     log = tx.click_logs.ready(request.click_log_id)
-    return ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
+    return click_jobs.ClickModelJob.from_json({**request.model_dump(mode="json"), "log_name": log.name})
 
 
-def resolve_judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
+def resolve_judging(tx: Transaction, request: requests.JudgeRequest) -> click_jobs.JudgeJob:
     """Check a request for judgments, record the pending dataset, and return the job specification.
 
     Raises:
@@ -51,7 +37,7 @@ def resolve_judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
         WrongState: The log or a dataset is not ready.
     """
     values = request.model_dump(mode="json")
-    judgment_options(values["judgments"])
+    click_jobs.judgment_options(values["judgments"])
     log = tx.click_logs.ready(request.click_log_id)
     dataset_ids = filter(None, [request.features_dataset_id, request.judged_dataset_id])
     features, *_ = require_ready(tx, dataset_ids)
@@ -63,10 +49,10 @@ def resolve_judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
         {"kind": "clicks", **{name: values[name] for name in source_fields}},
         project=request.project,
     )
-    return JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
+    return click_jobs.JudgeJob.from_json({**values, "dataset_id": dataset.id, "name": dataset.name})
 
 
-def resolve_propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
+def resolve_propensity(tx: Transaction, request: requests.PropensityRequest) -> click_jobs.PropensityJob:
     """Check a request to estimate propensities, and return its job specification.
 
     Raises:
@@ -84,10 +70,12 @@ def resolve_propensity(tx: Transaction, request: PropensityRequest) -> Propensit
             raise InvalidInput.at("/dataset_id", "has judgments without features")
     else:
         values["dataset_id"] = None
-    return PropensityJob.from_json(values)
+    return click_jobs.PropensityJob.from_json(values)
 
 
-def resolve_simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
+def resolve_simulation(
+    tx: Transaction, request: requests.SimulateClicksRequest
+) -> click_jobs.SimulateClicksJob:
     """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
@@ -116,7 +104,7 @@ def resolve_simulation(tx: Transaction, request: SimulateClicksRequest) -> Simul
     values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users
     source = {"kind": "simulation", "dataset_id": request.dataset_id, "user_model": users}
     log = tx.click_logs.add(request.log_name, source, project=request.project)
-    return SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
+    return click_jobs.SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
 
 
 def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
@@ -158,7 +146,9 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})
 
 
-def resolve_counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
+def resolve_counterfactual(
+    tx: Transaction, request: requests.CounterfactualRequest
+) -> click_jobs.CounterfactualJob:
     """Check a request for a counterfactual evaluation, and return its job specification.
 
     Raises:
@@ -170,10 +160,10 @@ def resolve_counterfactual(tx: Transaction, request: CounterfactualRequest) -> C
     systems = resolve_systems(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
-    return CounterfactualJob.from_json({**estimation, "systems": systems})
+    return click_jobs.CounterfactualJob.from_json({**estimation, "systems": systems})
 
 
-def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
+def checked_estimation(tx: Transaction, request: requests.EstimationRequest) -> Json:
     """Check an estimate from clicks, and return its options with the examination of the named job.
 
     Raises:
@@ -202,7 +192,7 @@ def checked_estimation(tx: Transaction, request: EstimationRequest) -> Json:
 
 
 def _check_examination(
-    request: EstimationRequest, examination: list[float] | None, errors: list[float] | None
+    request: requests.EstimationRequest, examination: list[float] | None, errors: list[float] | None
 ) -> None:
     needed = request.estimator == "examination"
     if needed != (examination is not None):
@@ -214,7 +204,7 @@ def _check_examination(
 
 
 def _check_clicked_ranks(
-    request: EstimationRequest, examination: list[float] | None, statistics: Json
+    request: requests.EstimationRequest, examination: list[float] | None, statistics: Json
 ) -> None:
     """Refuse examination without the lowest clicked rank; the statistics have at most 20 ranks."""
     clicked = [each["rank"] for each in statistics.get("ranks", ()) if each["clicks"]]

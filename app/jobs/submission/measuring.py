@@ -12,17 +12,7 @@ from app.jobs.requests.measuring import (
     RankDatasetRequest,
     RankingSystem,
 )
-from app.jobs.submission.checks import (
-    check_dataset_labels,
-    compared_metric_problems,
-    conventions_of,
-    has_no_features,
-    ineffective_parameter_problems,
-    label_map_problems,
-    metrics_problems,
-    repeated_metric_problems,
-    require_ready,
-)
+from app.jobs.submission import checks
 from core.drift import smallest_p
 from core.errors import InputProblem, InvalidInput
 from core.jobs.drift import DriftJob
@@ -68,7 +58,7 @@ def resolve_ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
         WrongState: The dataset is not ready.
     """
     system = resolve_model(tx, request.model)
-    (dataset,) = require_ready(tx, [request.dataset_id])
+    (dataset,) = checks.require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
     return RankJob.from_json({**request.model_dump(mode="json"), **system})
 
@@ -84,7 +74,7 @@ def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     problems: list[InputProblem] = []
     contract = _checked_contract(request, problems)
     for i, metric in enumerate(request.metrics):
-        problems += compared_metric_problems(f"/metrics/{i}", metric)
+        problems += checks.compared_metric_problems(f"/metrics/{i}", metric)
     if request.reference is not None and request.reference >= len(request.systems):
         problems.append(
             InputProblem("/reference", f"must be below {len(request.systems)}, the number of systems")
@@ -104,11 +94,11 @@ def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
 
 
 def _checked_contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
-    contract = conventions_of(request.contract, problems)
+    contract = checks.conventions_of(request.contract, problems)
     problems += [
-        *repeated_metric_problems(request.metrics),
-        *metrics_problems(request.metrics),
-        *label_map_problems(request.label_map),
+        *checks.repeated_metric_problems(request.metrics),
+        *checks.metrics_problems(request.metrics),
+        *checks.label_map_problems(request.label_map),
     ]
     if problems:
         raise InvalidInput(*problems)
@@ -118,9 +108,9 @@ def _checked_contract(request: EvaluateRequest | CompareRequest, problems: list[
 def _check_data(
     tx: Transaction, request: EvaluateRequest | CompareRequest, contract: Conventions, systems: list[Json]
 ) -> None:
-    (dataset,) = require_ready(tx, [request.dataset_id])
+    (dataset,) = checks.require_ready(tx, [request.dataset_id])
     check_features(dataset, systems)
-    check_dataset_labels(dataset, request.label_map, None, request.metrics, contract)
+    checks.check_dataset_labels(dataset, request.label_map, None, request.metrics, contract)
 
 
 def check_features(dataset: Dataset, systems: list[Json]) -> None:
@@ -129,7 +119,7 @@ def check_features(dataset: Dataset, systems: list[Json]) -> None:
     Raises:
         InvalidInput: The dataset has no features.
     """
-    if has_no_features(dataset) and any("model_id" in system for system in systems):
+    if checks.has_no_features(dataset) and any("model_id" in system for system in systems):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features; pass existing rankings instead of models"
         )
@@ -140,7 +130,7 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
         loss_function = make_loss(**loss)
     except InvalidInput as invalid:
         return invalid.below("/diagnostics/loss").problems
-    return ineffective_parameter_problems(loss_function, "/diagnostics/loss")
+    return checks.ineffective_parameter_problems(loss_function, "/diagnostics/loss")
 
 
 def resolve_systems(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
@@ -217,19 +207,19 @@ def resolve_inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
         NotFound: The dataset or model does not exist.
         WrongState: The dataset is not ready.
     """
-    problems = [*compared_metric_problems("/metric", request.metric)]
-    contract = conventions_of(request.contract, problems)
+    problems = [*checks.compared_metric_problems("/metric", request.metric)]
+    contract = checks.conventions_of(request.contract, problems)
     system = resolve_model(tx, request.model)
     model_features = tx.models.get(system["model_id"]).feature_names
     problems += [
-        *label_map_problems(request.label_map),
+        *checks.label_map_problems(request.label_map),
         *_feature_problems(request.partial_dependence.features or [], model_features),
     ]
     if problems:
         raise InvalidInput(*problems)
-    (dataset,) = require_ready(tx, [request.dataset_id])
+    (dataset,) = checks.require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
-    check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    checks.check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
     return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.to_json()})
 
 
@@ -259,8 +249,8 @@ def resolve_drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     datasets = DriftJob.reference_datasets(
         request.dataset_id, model.dataset_id, model.lineage, tx.datasets.exists
     )
-    (dataset,) = require_ready(tx, [datasets["dataset_id"]])
-    if has_no_features(dataset):
+    (dataset,) = checks.require_ready(tx, [datasets["dataset_id"]])
+    if checks.has_no_features(dataset):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features, but drift is measured on features"
         )

@@ -5,15 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from app.datasets.hold_out_schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
 from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
-from app.jobs.submission.checks import (
-    check_dataset_labels,
-    conventions_of,
-    has_no_features,
-    ineffective_parameter_problems,
-    label_map_problems,
-    repeated_metric_problems,
-    require_ready,
-)
+from app.jobs.submission import checks
 from app.jobs.submission.clicks import with_propensities
 from core.data.feature_choice import FeatureChoice
 from core.errors import InputProblem, InvalidInput
@@ -43,8 +35,8 @@ def resolve_training(tx: Transaction, request: TrainRequest) -> TrainJob:
     parsed, contract = _parse_request(request)
     if parsed.clicks is not None and parsed.clicks.log is not None:
         tx.click_logs.ready(parsed.clicks.log)
-    training_dataset, *other_datasets = require_ready(tx, _dataset_ids(request))
-    if has_no_features(training_dataset):
+    training_dataset, *other_datasets = checks.require_ready(tx, _dataset_ids(request))
+    if checks.has_no_features(training_dataset):
         raise InvalidInput.at(
             "/dataset_id",
             "has judgments without features; it can evaluate rankings, but no model can be trained on it",
@@ -54,9 +46,11 @@ def resolve_training(tx: Transaction, request: TrainRequest) -> TrainJob:
     # A teacher replaces the labels of the training dataset, so that they matter for held-out queries only.
     if request.labels_from is None or _holds_out_own_queries(request):
         loss = parsed.loss if parsed.learns and request.labels_from is None else None
-        check_dataset_labels(training_dataset, request.label_map, loss, parsed.followed_metrics, contract)
+        checks.check_dataset_labels(
+            training_dataset, request.label_map, loss, parsed.followed_metrics, contract
+        )
     for dataset in other_datasets:
-        check_dataset_labels(dataset, request.label_map, None, parsed.followed_metrics, contract)
+        checks.check_dataset_labels(dataset, request.label_map, None, parsed.followed_metrics, contract)
     automatic = _automatic_choice(request, training_dataset) if isinstance(parsed.scorer, Trees) else None
     spec = {
         **request.model_dump(mode="json"),
@@ -141,22 +135,22 @@ def _categorical_features(tx: Transaction, model: Model) -> set[str] | None:
 
 def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     problems = [
-        *repeated_metric_problems(request.metrics),
+        *checks.repeated_metric_problems(request.metrics),
         *_data_problems(request),
-        *label_map_problems(request.label_map),
+        *checks.label_map_problems(request.label_map),
         *_feature_problems(request),
         *_tree_option_problems(request),
         *_sum_problems(request),
         *_teacher_problems(request),
     ]
-    contract = conventions_of(request.contract, problems)
+    contract = checks.conventions_of(request.contract, problems)
     if request.early_stopping and request.validation is None:
         problems.append(InputProblem("/early_stopping", "needs validation data to watch; set validation"))
     try:
         parsed = training_spec({**training_values(request), "contract": contract.to_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
-    problems += ineffective_parameter_problems(parsed.loss, "/loss") if parsed.learns else ()
+    problems += checks.ineffective_parameter_problems(parsed.loss, "/loss") if parsed.learns else ()
     problems += _distribution_problems(request, parsed)
     if problems:
         raise InvalidInput(*problems)

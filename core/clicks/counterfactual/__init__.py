@@ -8,7 +8,7 @@ from core.clicks.counterfactual.estimates import (
     evaluate_rankings,
 )
 from core.clicks.counterfactual.held_out import HeldOutClicks
-from core.clicks.counterfactual.rank_weights import rank_weights
+from core.clicks.counterfactual.importance import rank_weights
 from core.clicks.counterfactual.rows import NewRanking, join_scores
 from core.clicks.counterfactual.verdicts import (
     CounterfactualResult,

@@ -86,7 +86,6 @@ class ResampledEstimate:
     """An estimate with its bootstrap replicates; all estimates of the same lists use the same samples.
 
     Attributes:
-        estimate: The estimate.
         resampled: The replicates.
         zeros: Share of the ranking's metric weight that counts as 0 for lack of support or by clipping, see
             `Rows`.
@@ -102,7 +101,6 @@ class Estimates:
     """Estimates of rankings on the same lists.
 
     Attributes:
-        lists: Number of lists.
         clusters: Number of bootstrap clusters, at most 20,000: users, or lists in a log without users.
         estimated: The logged ranking, then the others.
     """
@@ -134,10 +132,8 @@ def evaluate_rankings(
     propensities and estimate the metric of clicks; see `importance_weights`.
 
     Args:
-        log: Click log.
         rankings: New rankings, with different names.
         by_rank: (k,) weight of a click at each rank, see `rank_weights`.
-        estimator: Estimator.
         normalised: Whether to divide by the mean weight (self-normalisation), for each rank separately where
             weights differ by rank. It adds a small bias and lowers the variance (Swaminathan and Joachims
             2015).
@@ -147,7 +143,6 @@ def evaluate_rankings(
             intervals; None where they are exact.
         floor: Minimum support for a verdict.
         seed: Seed of the bootstrap.
-        threads: Threads to use.
 
     Raises:
         InvalidInput: The log lacks data for the estimator, no list has a query that all rankings rank, or the

@@ -30,13 +30,11 @@ def examination_changes(
     independent.
 
     Args:
-        log: Click log.
         ranking: New ranking, None for the logged one.
         by_rank: (k,) weight of a click at each rank.
         examination: Examination probability p of each rank from 1.
         errors: Standard error e of ln p of each rank.
         clip: Largest weight, None for no limit.
-        draws: Number of draws.
         seed: Seed of the draws.
     """
     normal = np.random.default_rng([seed, 1]).standard_normal((draws, len(examination)))

@@ -88,7 +88,6 @@ class NewRanking:
     """A ranking to estimate.
 
     Attributes:
-        name: Name of the ranking.
         ranks: (n_pairs,) rank from 1 of each pair of the log, 0 where it is not ranked.
         lengths: (n_queries,) number of ranked documents for each query of the log, 0 where it is not ranked.
     """
@@ -288,7 +287,6 @@ def join_scores(
 
     Args:
         name: Name of the ranking.
-        log: Click log.
         query_ids: (n_queries,) ids of queries.
         document_ids: (n_documents,) ids of documents.
         query_boundaries: (n_queries + 1,) offsets.

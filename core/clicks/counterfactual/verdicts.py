@@ -23,7 +23,6 @@ class Difference:
             as the others.
         better: Name of the better ranking, None where the interval contains 0, where support is missing, or
             where documents without support or clipped weights may reverse the difference.
-        sentence: The verdict in a sentence.
     """
 
     first: str

@@ -3,8 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.models.layout import QueryBlocks
-from core.clicks.models.sums import CLICKED, EXAMINED, SUCCESSES, TRIALS, PairSums
+from core.clicks.models.layout import CLICKED, EXAMINED, SUCCESSES, TRIALS, PairSums, QueryBlocks
 from core.jit import bare
 from core.types import Float64Array, Int32Array, Int64Array
 
@@ -40,7 +39,6 @@ def browsing_pass(
     A click at the same rank is not a click above.
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         indices: Indices of examination parameters, see `examination_indices`.
         attractiveness: (n_pairs,) α.

@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clicks.models.counting import last_click
-from core.clicks.models.layout import QueryBlocks
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums, QueryBlocks
 from core.jit import compiled, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
@@ -30,7 +29,6 @@ def chain_pass(
     probability (1−ε)α / (1−εκ). The last click satisfies with probability σ / (1−(1−σ)γκ_{r+1}).
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         attractiveness: (n_pairs,) α.
         satisfaction: (n_pairs,) σ.

@@ -42,7 +42,6 @@ def rank_movement(lists: QueryBlocks, weights: Float64Array) -> Movement:
     """Return the movement of documents between the ranks of a log, with its connected components.
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
     """
     n_pairs, n_ranks = lists.log.n_pairs, lists.max_rank
@@ -68,8 +67,6 @@ def movement_findings(spec: ClickModelSpec, lists: QueryBlocks, weights: Float64
     """Return sentences on parameters that a log does not identify.
 
     Args:
-        spec: The model.
-        lists: The lists.
         weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
     """
     if not spec.kind.needs_movement:

@@ -3,8 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.models.layout import QueryBlocks
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums, QueryBlocks
 from core.jit import bare, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
@@ -22,7 +21,6 @@ def count_clicks(
     A list without clicks counts as examined to its end (PyClick's convention; Guo 2009, section 4).
 
     Args:
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         until: Last impression of a list that counts: `ALL`, `FIRST_CLICK` or `LAST_CLICK`.
         trials_per_impression: (max_rank + 1,) trials that an impression at each rank counts as: 1, or for

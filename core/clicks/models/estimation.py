@@ -9,10 +9,9 @@ from core.clicks.models import counting
 from core.clicks.models.browsing import browsing_pass, examination_indices
 from core.clicks.models.chains import chain_pass
 from core.clicks.models.counting import RANK_CLICKS, RANK_NOT_LAST, RANK_TRIALS, count_clicks
-from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.layout import CAP, CLICKED, TRIALS, PairSums, QueryBlocks, ratio
 from core.clicks.models.model import ClickModel, Parameters
 from core.clicks.models.specification import ClickModelSpec
-from core.clicks.models.sums import CAP, CLICKED, TRIALS, PairSums, ratio
 from core.types import Float64Array
 
 Report = Callable[[str, int, int], None]
@@ -31,7 +30,6 @@ def estimate(
     """Estimate a model's parameters without intervals.
 
     Args:
-        lists: The lists.
         spec: The model and its options.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         report: See `fit_click_model`.

@@ -66,7 +66,6 @@ class ModelComparison:
         evaluations: Evaluations of each model, the best log-likelihood first.
         differences: Difference of log-likelihood of each further model to the best, and its simultaneous 95%
             interval, infinite for a single user.
-        held_out_lists: Number of held-out lists.
         unseen_share: Share of held-out impressions whose pairs do not occur in the other lists down to
             `max_rank`.
         sentence: Sentence on the best model, and on models that cannot be distinguished from it.
@@ -107,11 +106,9 @@ def evaluate_click_model(
     PyClick divides by the number of lists.
 
     Args:
-        model: The model.
         log: A log with the same pairs as the log from which the model was estimated.
         weights: (n_lists,) weights; lists of weight 0 are ignored, all others count equally. None for all
             lists.
-        threads: Threads to use.
 
     Raises:
         InvalidInput: No list with a weight other than 0 has an impression.
@@ -143,7 +140,6 @@ def held_out_list_weights(log: ClickLog, share: float, seed: int = 0) -> Float64
     """Draw held-out lists: the lists of a share of the users, or a share of lists in a log without users.
 
     Args:
-        log: The log.
         share: Share of users or lists.
         seed: Seed of the draw.
 
@@ -173,12 +169,10 @@ def compare_click_models(
     data.
 
     Args:
-        log: The log.
         models: Names of the models.
         spec: Shared options, or None for the defaults.
         held_out: Share of users, or of lists where the log has no users, to compare on.
         report: Called with a step, the number of models done and their total; may raise to stop.
-        threads: Threads to use.
 
     Raises:
         InvalidInput: The log has no clicks, the part for estimation no lists, or the held-out part no

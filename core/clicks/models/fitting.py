@@ -29,7 +29,6 @@ def fit_click_model(
     Absent ranks of a list count as not shown: chain models continue with the next impression.
 
     Args:
-        log: The log.
         spec: The model and its options, or None for the defaults.
         report: Called with a step, the number of iterations or resamples done and their total; may raise to
             stop.

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from core.clicks.models.estimation import Report, estimate
-from core.clicks.models.layout import QueryBlocks
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, QueryBlocks
 from core.clicks.models.model import ClickModel, Interval
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
 from core.evaluation.bootstrap import deviations_of_interval
 from core.types import Float64Array, Int32Array
 
@@ -29,7 +28,6 @@ def with_intervals(
 
     Args:
         model: The estimated model, with at least two resamples.
-        lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         report: Called with a step, the number of resamples done and their total; may raise to stop.
     """
@@ -62,9 +60,6 @@ def relevance_interval(model: ClickModel) -> Interval:
     The ends are quantiles of a beta distribution (gamma for `coec`). Its variance is the greater of the
     variance over bootstrap resamples and the variance of the posterior given the counts. The posterior
     variance matters where a pair has too few clicks for resamples to differ.
-
-    Args:
-        model: The model.
     """
     mean, variance = posterior(model)
     if model.relevance_variance is not None:
@@ -78,7 +73,6 @@ def posterior(
     """Return mean and variance of each pair's relevance given its counts and the shared parameters.
 
     Args:
-        model: The model.
         attraction: Pseudo-counts of attractive and other examinations; for `coec`, of clicks and expected
             clicks. None for the model's pseudo-counts, raised to at least 0.5. The mean is then the model's
             estimate, unless a pseudo-count is 0 or, for `coec`, below 0.5.

@@ -1,4 +1,4 @@
-"""Lists of a log in blocks of queries, so that only one thread adds to the sums of a pair."""
+"""Lists of a log in blocks of queries, so that only one thread adds to the sums of a pair; these sums."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,6 @@ class QueryBlocks:
     without it, each pass would read lists in random order.
 
     Attributes:
-        log: The log.
         order: (n_lists,) positions of the lists in the log, by query.
         blocks: (n_blocks + 1,) offsets of the blocks in `order`.
         boundaries: (n_lists + 1,) offsets of the lists in the copied impressions, in their order.
@@ -49,7 +48,6 @@ class QueryBlocks:
         """Copy the lists of a log.
 
         Args:
-            log: The log.
             max_rank: Greatest rank to use; impressions at greater ranks are ignored.
         """
         max_rank = min(max_rank, log.max_rank)
@@ -124,3 +122,42 @@ def _copy(
             pairs[i] = from_pairs[i + shift]
             ranks[i] = from_ranks[i + shift]
             clicks[i] = from_clicks[i + shift]
+
+
+# Columns: (expected) successes and trials of attractiveness; (expected) examinations; successes and trials of
+# satisfaction, the trials being clicks.
+SUCCESSES, TRIALS, EXAMINED, SATISFIED, CLICKED = range(5)
+CAP = 1.0 - 1e-6  # upper bound of probabilities, so that no probability of a skip is 0
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Sums by pair of a query and a document.
+
+    Attributes:
+        values: (n_pairs, 5) sums; a row per pair, because kernels update all sums of a pair together.
+    """
+
+    values: Float64Array
+
+    @classmethod
+    def zeros(cls, n_pairs: int) -> "PairSums":
+        """Return sums of 0."""
+        return cls(np.zeros((n_pairs, 5)))
+
+    def attractiveness(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
+        """Return (successes + a) / (trials + a + b) with the prior (a, b), at most `cap`, (n_pairs,)."""
+        return ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
+
+    def satisfaction(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
+        """Return (satisfied clicks + a) / (clicks + a + b) with prior (a, b), at most `cap`, (n_pairs,)."""
+        return ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
+
+
+def ratio(
+    successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float = 1.0
+) -> Float64Array:
+    """Return (successes + a) / (trials + a + b) with the prior (a, b), at most `cap`; 0 for 0 / 0."""
+    divisors = trials + (prior[0] + prior[1])
+    quotients = (successes + prior[0]) / np.where(divisors > 0.0, divisors, 1.0)
+    return np.minimum(quotients, cap, out=quotients)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from core.clicks.models.browsing import examination_indices
+from core.clicks.models.layout import PairSums
 from core.clicks.models.specification import ClickModelSpec
-from core.clicks.models.sums import PairSums
 from core.types import Float64Array
 
 

@@ -32,7 +32,6 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
     """Return the likelihoods of lists under a model.
 
     Args:
-        model: The model.
         lists: The lists, with the same pairs as the log from which the model was estimated.
         weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored, all others
             count equally.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from core.clicks.files import LogWriter
 from core.clicks.log import MAX_RANK
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.codes import IMPRESSION_ACTIONS
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
 from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, Rows
 from core.clicks.reading.times import with_written_dates
@@ -89,7 +89,6 @@ class _ShownImpressions:
     """The impressions of one part, by list and rank.
 
     Attributes:
-        rows: Rows of the impressions.
         actions: Actions on each impression as a bit set; bit i is action i + 1.
     """
 

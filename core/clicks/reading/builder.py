@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.reading.codes import Codes, IdCodes
-from core.clicks.reading.names import IMPRESSION_ACTIONS
+from core.clicks.reading.codes import IMPRESSION_ACTIONS, Codes, IdCodes
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, Spool, rows_of
 from core.types import Int32Array
 
@@ -70,7 +69,6 @@ class LogBuilder:
         users: Codes of the users; `forget_names` frees their names.
         action_counts: Number of rows by the name of the action.
         action_codes: Codes of the weighted actions by name, from 1.
-        n_lists: Number of lists.
         first_rank: Rank of the first document of lists that have no ranks.
         rank_counts: Number of events by rank, for formats whose events have ranks.
         without_document: Number of impressions and actions without a document.

@@ -10,6 +10,10 @@ from core.data.texts import Texts
 from core.types import Int32Array
 from rankery.identifiers import normalise_ids
 
+# Impressions of formats without action names are counted by the first name.
+IMPRESSION_ACTIONS = ("impression", "view", "shown", "item_impression", "product_impression")
+ONE_QUERY = "all"  # query id where the log has no queries, or a session or ranking has none
+
 
 class Codes:
     """Encodes texts as integers from 0, in the order of their first appearance."""

@@ -28,7 +28,6 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
     """Call a function with the object of each line; empty lines are skipped.
 
     Args:
-        text: The bytes of the file.
         file: Name of the file in messages.
         read: Function that reads one object; raises `InvalidLine` for an invalid object.
         on_progress: Called with the number of bytes done and their total.
@@ -117,7 +116,6 @@ def texts_in(value: Json, name: str, content: str) -> list[str]:
 
     Args:
         value: The object.
-        name: Name of the member.
         content: Name of the expected texts in messages.
 
     Raises:
@@ -137,7 +135,6 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
 
     Args:
         value: The object.
-        name: Name of the member.
         bound: Bound of the absolute value.
 
     Raises:

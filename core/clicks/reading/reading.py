@@ -11,13 +11,12 @@ from core.clicks.log import ClickLog
 from core.clicks.reading.assembly import Assembly
 from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.content import Content, content_of
+from core.clicks.reading.event_formats import MetarankReader, UbiReader
 from core.clicks.reading.json_lines import each_line
-from core.clicks.reading.metarank import MetarankReader
 from core.clicks.reading.options import LogOptions
 from core.clicks.reading.report import ReadingReport
 from core.clicks.reading.sessions import SessionReader
 from core.clicks.reading.table import OPEN_BANDIT, TableReader
-from core.clicks.reading.ubi import UbiReader
 from core.data.compression import Bytes, mapped_bytes
 from core.data.options import Limits
 from core.data.tables.delimited import DelimitedTable
@@ -36,7 +35,6 @@ class LogFile:
     """A file of a click log.
 
     Attributes:
-        path: Path of the file.
         name: Name of the file in messages.
     """
 
@@ -72,7 +70,6 @@ def read_click_log(
     Args:
         files: Files of one format, in their order.
         folder: An empty folder for the columns.
-        options: Options for reading.
         limits: Limits for compressed files.
         on_progress: Called with the number of steps done and their total; may raise to stop.
 

@@ -11,7 +11,6 @@ class Examples:
     """Number of objects, with some of their names.
 
     Attributes:
-        count: Number of objects.
         names: Different names of the first objects, at most ten.
     """
 
@@ -30,7 +29,6 @@ class ReadingReport:
     """Counts of the rows that were read, and of those that were ignored.
 
     Attributes:
-        format: Format of the files.
         rows: Number of impressions, search hits and weighted actions; a clicked row of a table counts twice.
         rank_base: Rank of the first position in the files, 0 or 1.
         rank_base_detected: Whether `rank_base` was detected.
@@ -42,7 +40,6 @@ class ReadingReport:
         weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
         moved_actions: Weighted actions with another rank than the impression of their document.
-        weighted_actions: Number of weighted actions.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
         rows_without_query: Rows of lists without a query.

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from core.clicks.reading.builder import LogBuilder
+from core.clicks.reading.codes import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.json_lines import (
     InvalidLine,
     Json,
@@ -15,7 +16,6 @@ from core.clicks.reading.json_lines import (
     texts_in,
     whole_number,
 )
-from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, TEAM_BOUND
 from core.clicks.reading.times import time_of
 
@@ -27,9 +27,6 @@ class SessionReader:
 
     A document is an id, or an object with `id`, and optionally `rank`, `click`, `actions`, `propensity` and
     `team`. `time`, `user` and `version` describe the list.
-
-    Args:
-        builder: Builder of the log.
     """
 
     def __init__(self, builder: LogBuilder) -> None:

@@ -33,7 +33,6 @@ class Spool:
         folder: An empty folder for its files.
 
     Attributes:
-        n_rows: Number of rows.
         lowest_rank: The lowest rank of an impression from 0, None without any.
     """
 

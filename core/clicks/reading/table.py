@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.clicks.reading.builder import UNKNOWN, UNWEIGHTED, LogBuilder
-from core.clicks.reading.codes import Codes
-from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
+from core.clicks.reading.codes import IMPRESSION_ACTIONS, ONE_QUERY, Codes
 from core.clicks.reading.options import ROLES, LogOptions
 from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
@@ -45,7 +44,6 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
     """Return the positions of a table's columns by role.
 
     Args:
-        table: The table.
         columns: Requested column names by role; columns of other roles are detected by name.
 
     Raises:
@@ -93,7 +91,6 @@ class TableReader:
     ranks, ranks are the order of the impressions of a list.
 
     Args:
-        builder: Builder of the log.
         options: Options for reading.
         rows_are_lists: Whether each row is a list of one document.
     """
@@ -231,7 +228,6 @@ class _Block:
 
     Args:
         cells: Arrow arrays by role.
-        table: The table.
         roles: Positions of columns by role.
         problems: Problems found so far.
         row: Index of the first row, from 0.

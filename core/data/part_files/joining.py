@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from core.data.categories import MAX_CATEGORIES, Categories
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.grouping import Grouping, group_rows
 from core.data.letor import feature_names
 from core.data.letor_comments import MAX_COLUMNS
 from core.data.options import Limits, ReadingOptions
 from core.data.parquet import read_parquet
 from core.data.part_files.part import Part
-from core.data.result import MAX_EXAMPLES, Reading
+from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows
 from core.data.tables.table import line_unit
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, DatasetProblem
@@ -58,7 +57,6 @@ class QueryValues:
         """Add the values of a part.
 
         Args:
-            part: The part.
             dataset: The dataset of the part.
             queries: (n_queries of the part,) their positions in the joined dataset.
         """
@@ -118,7 +116,6 @@ def join_parts(
 
     Args:
         parts: In the order of their rows.
-        options: Reading options of the parts.
         limits: Size limits of the dataset.
         on_progress: Called with the number of documents done and their total; may raise to stop.
 

@@ -11,12 +11,10 @@ import pyarrow.compute as pc
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.grouping import Grouping, group_codes, permute_rows
 from core.data.lightgbm import query_boundaries
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, Limits, ReadingOptions
-from core.data.result import MAX_EXAMPLES, Reading
-from core.data.tables.category_column import CategoryColumn
-from core.data.tables.cells import kind_of
+from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_codes, permute_rows
+from core.data.tables.cells import CategoryColumn, kind_of
 from core.data.tables.checked_cells import CheckedCells
 from core.data.tables.columns import SelectedColumns, feature_names, find_columns
 from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns

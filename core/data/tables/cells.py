@@ -1,5 +1,6 @@
-"""Convert cells of a table to numbers and to texts."""
+"""Convert cells of a table to numbers, lists of numbers, texts and category codes."""
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
 
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from core.types import Float64Array, Int64Array
+from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS, Categories
+from core.types import Float32Array, Float64Array, Int64Array
 
 Kind = Literal["number", "text", "list", "other"]  # list: a list of numbers
 
@@ -177,3 +179,93 @@ def _numbers_of_mixed_texts(column: Any) -> tuple[Float64Array, Int64Array]:
 def _float64(column: Any) -> Float64Array:
     values = column.to_numpy(zero_copy_only=False)
     return cast("Float64Array", values if values.flags.writeable else values.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCodes:
+    """Category codes of a block of cells.
+
+    Attributes:
+        codes: float32 (n,), NaN where a cell is empty or invalid, infinite where a text is too long.
+        invalid: Positions of cells that are neither a text nor a whole number.
+        too_long: Positions of cells whose text is too long.
+    """
+
+    codes: Float32Array
+    invalid: Int64Array
+    too_long: Int64Array
+
+
+class CategoryColumn:
+    """Assigns codes to values in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether there are more values than a feature may have."""
+        return len(self._codes) > MAX_CATEGORIES
+
+    @property
+    def categories(self) -> Categories:
+        """Values of all blocks so far."""
+        return Categories(tuple(self._codes))
+
+    def take(self, column: Any) -> CategoryCodes:
+        """Return the codes of a block's cells."""
+        values, invalid = category_texts(column)
+        encoded: Any = pc.dictionary_encode(values)
+        distinct = np.array([self._code(value) for value in encoded.dictionary.to_pylist()], np.float32)
+        codes = distinct[encoded.indices.to_numpy()]
+        return CategoryCodes(codes, invalid, np.flatnonzero(np.isinf(codes)))
+
+    def _code(self, value: str) -> float:
+        if not value:
+            return np.nan
+        if len(value) > MAX_CHARACTERS:
+            return np.inf  # refused by the reader of the column
+        return self._codes.setdefault(value, len(self._codes))
+
+
+_NULL = -1
+
+
+@dataclass(frozen=True, eq=False)
+class NumberLists:
+    """The lists of a block of rows.
+
+    Attributes:
+        values: (n_rows, width), NaN where a list or number is null, and where a list has the wrong length.
+        lengths: (n_rows,) length of each list, -1 where the list is null.
+        wrong_length: Positions of the lists of the wrong length.
+    """
+
+    values: Float64Array
+    lengths: Int64Array
+    wrong_length: Int64Array
+
+
+def read_lists(column: Any, width: int) -> NumberLists:
+    """Read a column of lists of numbers as a matrix.
+
+    Args:
+        column: Lists of any kind; see `cells.kind_of`.
+        width: Expected length of each list.
+    """
+    lengths = list_lengths(column)
+    has_width = lengths == width
+    wrong_length = np.flatnonzero(~has_width & (lengths != _NULL))
+    whole = column.filter(pa.array(has_width)) if len(wrong_length) else column
+    values, _ = numbers(pc.list_flatten(whole))  # leaves null lists out
+    rows = values.reshape(-1, width)
+    if not has_width.all():
+        rows = np.full((len(column), width), np.nan)
+        rows[has_width] = values.reshape(-1, width)
+    return NumberLists(rows, lengths, wrong_length)
+
+
+def list_lengths(column: Any) -> Int64Array:
+    """Return the length of each list, -1 where the list is null."""
+    lengths: Any = pc.fill_null(pc.list_value_length(column), _NULL)
+    return np.asarray(lengths.to_numpy(zero_copy_only=False), np.int64)

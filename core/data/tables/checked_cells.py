@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts
+from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts, read_lists
 from core.data.tables.columns import SelectedColumns
-from core.data.tables.number_lists import read_lists
 from core.data.tables.problems import MAX_PROBLEMS, Problems
 from core.data.tables.table import Table, line_unit
 from core.errors import DatasetError

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from core.data.feature_blocks import block_features
+from core.data.feature_choice import block_features
 from core.data.options import QUERY_TEXT, ReadingOptions
 from core.data.tables.cells import Kind
 from core.data.tables.problems import cause_of_columns, listed

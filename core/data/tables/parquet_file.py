@@ -14,8 +14,7 @@ import pyarrow.types as types
 from core.data.compression import Bytes
 from core.data.options import Limits
 from core.data.parquet_footer import ColumnSummary, column_summaries, read_footer
-from core.data.tables.cells import STRING_CHECKS, Kind, kind_of
-from core.data.tables.number_lists import list_lengths
+from core.data.tables.cells import STRING_CHECKS, Kind, kind_of, list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
 from core.types import OnProgress
@@ -136,7 +135,6 @@ class ParquetTable:
 
         Args:
             names: The columns.
-            rows: Number of rows.
             text_bytes: Bytes of texts of other columns, which count towards the limit.
         """
         limit = self._limits.in_memory(self.size_bytes)

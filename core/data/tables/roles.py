@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from core.data.feature_blocks import block_features, feature_blocks
+from core.data.feature_choice import block_features, feature_blocks
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, TEXT_ROLES, Columns
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table
@@ -63,7 +63,6 @@ def find_roles(
 
     Args:
         names: The columns of the table.
-        columns: Requested columns.
         file: The file, for messages.
         line: Line of the header, for messages.
         detect: Whether to detect roles by usual names.
@@ -129,11 +128,6 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     """Assign a role to every column of an unjudged table: query, document, feature or ignored.
 
     A feature of texts is read as a categorical feature, since the model has categories or refuses its texts.
-
-    Args:
-        table: The table.
-        features: The model's features.
-        columns: Requested columns.
 
     Raises:
         DatasetError: The table has none of the features, or has unknown columns but no query column.

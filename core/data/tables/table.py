@@ -17,7 +17,6 @@ class Table(Protocol):
         format: csv or parquet.
         names: Names of the columns.
         header_line: Line number of the header, None where there is none.
-        n_rows: The number of rows.
         size_bytes: The size of the file, after unpacking gzip or Zstandard data.
     """
 

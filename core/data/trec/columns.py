@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.compression import Bytes
-from core.data.file_text import FileText, Span
-from core.data.grouping import Grouping, group_codes
+from core.data.file_text import FileText, Span, span_texts
 from core.data.options import Limits
-from core.data.spans import span_texts
+from core.data.result import Grouping, group_codes
 from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
 from core.errors import DatasetError
@@ -76,7 +75,6 @@ class WordColumns:
         """Return the words of a column as ids.
 
         Args:
-            name: The column.
             spellings: Collects ids that are spelled in several ways.
 
         Raises:
@@ -95,7 +93,6 @@ class WordColumns:
         """Return the words of a column as float64.
 
         Args:
-            name: The column.
             expected: Description of the expected number, for messages.
             largest: The largest allowed magnitude.
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from core.data.compression import mapped_bytes
 from core.data.content import binary_kind
-from core.data.grouping import Grouping
 from core.data.options import Limits
+from core.data.result import Grouping
 from core.data.texts import Texts
 from core.data.trec.columns import WordColumns, group_queries
 from core.errors import DatasetError
@@ -65,7 +65,6 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     Ranks are ignored, as in trec_eval: the scores define the ranking. Words after the tag are ignored.
 
     Args:
-        path: Path of the file.
         name: Name for messages.
         limits: Size limits of the file.
 

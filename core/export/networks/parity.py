@@ -24,7 +24,6 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
     """Compare an export with its model over documents and over edge cases.
 
     Args:
-        export: The export.
         dataset: Judged documents in the model's order of features; None to compare edge cases only.
 
     Raises:

@@ -50,7 +50,6 @@ class Engine:
     """A simulation of the engine that reads a file.
 
     Attributes:
-        name: Name of the engine.
         arithmetic: Description of its arithmetic.
         single: Whether sums are computed in float32, not float64.
         finite_only: Whether the parity guarantee excludes infinite values, which the model treats as missing.

@@ -24,7 +24,6 @@ class Part:
     """A member of a sum to export.
 
     Attributes:
-        member: The member.
         columns: (n_features of the member,) columns of the member's features in the sum.
         source: Model of the member, with feature names in the engine.
     """
@@ -36,11 +35,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class SumSource(Source):
-    """A sum of models to export.
-
-    Attributes:
-        sum_model: The sum.
-    """
+    """A sum of models to export."""
 
     sum_model: Sum
 
@@ -94,7 +89,6 @@ class LoadedTrees:
     Attributes:
         source: The member.
         nodes: Trees of the member with the engine's numbers.
-        arithmetic: Arithmetic of the engine.
     """
 
     source: TreeSource

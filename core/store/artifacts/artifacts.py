@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from core.errors import NotFound, StoreFull, StoreUnavailable
-from core.store.artifacts.file_systems import FileSystem
-from core.store.artifacts.remote_files import open_ranges
+from core.store.artifacts.file_systems import FileSystem, open_ranges
 from core.store.faults import DISK_FULL, failure_reason
 
 PATIENCE_SECONDS = 5.0
@@ -138,7 +137,6 @@ class Artifacts:
         """Return a URL by which a process without credentials can read one artifact.
 
         Args:
-            key: Key of the artifact.
             seconds: Lifetime of a signed URL, at most that of the credentials that sign it.
 
         Returns:

@@ -1,29 +1,21 @@
 """Keys of artifacts: uploads, datasets, models, results and files of running jobs."""
 
-from core.jobs.folders import (
-    candidates_folder,
-    checkpoint_folder,
-    claim_folder,
-    click_log_upload_folder,
-    model_upload_folder,
-    run_folder,
-    upload_folder,
-)
+from core.jobs import folders
 
 
 def upload_key(dataset_id: str) -> str:
     """Return the key of the uploaded file of a dataset's judged documents."""
-    return f"{upload_folder(dataset_id)}/upload"
+    return f"{folders.upload_folder(dataset_id)}/upload"
 
 
 def query_sizes_key(dataset_id: str) -> str:
     """Return the key of the uploaded file of a dataset's query sizes."""
-    return f"{upload_folder(dataset_id)}/query_sizes"
+    return f"{folders.upload_folder(dataset_id)}/query_sizes"
 
 
 def click_log_upload_key(log_id: str, field: str) -> str:
     """Return the key of an uploaded file of a click log, named by its form field."""
-    return f"{click_log_upload_folder(log_id)}/{field}"
+    return f"{folders.click_log_upload_folder(log_id)}/{field}"
 
 
 def resumable_folder(upload_id: str) -> str:
@@ -41,7 +33,7 @@ def new_data_key(job_id: str, token: int) -> str:
 
     `token`: number of the claim, from 1.
     """
-    return f"{claim_folder(job_id, token)}/data.parquet"
+    return f"{folders.claim_folder(job_id, token)}/data.parquet"
 
 
 def data_folder(data_key: str) -> str:
@@ -104,7 +96,7 @@ def samples_key(samples_id: str) -> str:
 
 def run_key(upload_id: str) -> str:
     """Return the key of a run file as uploaded."""
-    return f"{run_folder(upload_id)}/upload"
+    return f"{folders.run_folder(upload_id)}/upload"
 
 
 def model_key(model_id: str) -> str:
@@ -124,7 +116,7 @@ def folds_key(model_id: str) -> str:
 
 def model_upload_key(upload_id: str) -> str:
     """Return the key of a model file that was uploaded for import."""
-    return f"{model_upload_folder(upload_id)}/upload"
+    return f"{folders.model_upload_folder(upload_id)}/upload"
 
 
 def checkpoint_key(job_id: str, token: int, number: int) -> str:
@@ -132,7 +124,7 @@ def checkpoint_key(job_id: str, token: int, number: int) -> str:
 
     `token`: number of the claim, from 1; `number`: number of the checkpoint within the claim, from 1.
     """
-    return f"{checkpoint_folder(job_id)}/{token}-{number}.npz"
+    return f"{folders.checkpoint_folder(job_id)}/{token}-{number}.npz"
 
 
 def study_folder(study_id: str) -> str:
@@ -147,4 +139,4 @@ def trial_key(study_id: str, number: int) -> str:
 
 def candidate_key(job_id: str, name: str) -> str:
     """Return the key of a file of a candidate, such as its held-out scores or its model."""
-    return f"{candidates_folder(job_id)}/{name}"
+    return f"{folders.candidates_folder(job_id)}/{name}"

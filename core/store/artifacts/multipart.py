@@ -24,7 +24,6 @@ class FileRange(io.RawIOBase):
     would be in memory.
 
     Args:
-        path: The file.
         start: Position of the range's first byte.
         size_bytes: Length of the range, which must end within the file.
     """

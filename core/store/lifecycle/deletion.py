@@ -12,7 +12,7 @@ import structlog
 
 from core.errors import RankeryError
 from core.store.clock import utc_now
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.store import Store
 from core.store.transaction import Transaction
 from core.store.trash.holders import ActiveJobs
@@ -131,7 +131,6 @@ def delete_objects(
 
     Args:
         store: Store of the objects; the service may be running.
-        kind: Kind of the objects.
         object_ids: Their ids, deleted in this order.
         mode: Options of the deletion.
         actor: The caller.
@@ -168,9 +167,6 @@ def preview(
     """Return the result that `delete_objects` would have, without deleting.
 
     Args:
-        store: Store of the objects.
-        kind: Kind of the objects.
-        object_ids: Ids of the objects.
         mode: Options of the deletion.
         deleted_ids: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.

@@ -21,23 +21,11 @@ from core.store.lifecycle.deletion import (
     empty_trash,
     preview,
 )
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.settings import StoreSettings
 from core.store.store import Store
 from core.store.transaction import Transaction
-from core.store.trash.kinds import (
-    CLICK_LOG,
-    COMPARISON,
-    EVALUATION,
-    EXPERIMENT,
-    INSPECTION,
-    JOB,
-    KINDS,
-    MODEL,
-    OWNERS_FIRST,
-    RANKING,
-    Kind,
-)
+from core.store.trash import kinds
 
 _ROWS = 1_000  # maximum number of rows that one transaction deletes
 _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
@@ -66,14 +54,14 @@ class RetentionPolicy:
         """Return the policy of the settings."""
         settings_by_kind = {
             # Dependents first, so that nothing depends on the objects of later kinds.
-            EXPERIMENT: settings.retention_experiments_days,
-            INSPECTION: settings.retention_inspections_days,
-            COMPARISON: settings.retention_comparisons_days,
-            EVALUATION: settings.retention_evaluations_days,
-            RANKING: settings.retention_rankings_days,
-            MODEL: settings.retention_models_days,
-            CLICK_LOG: settings.retention_click_logs_days,
-            JOB: settings.retention_jobs_days,
+            kinds.EXPERIMENT: settings.retention_experiments_days,
+            kinds.INSPECTION: settings.retention_inspections_days,
+            kinds.COMPARISON: settings.retention_comparisons_days,
+            kinds.EVALUATION: settings.retention_evaluations_days,
+            kinds.RANKING: settings.retention_rankings_days,
+            kinds.MODEL: settings.retention_models_days,
+            kinds.CLICK_LOG: settings.retention_click_logs_days,
+            kinds.JOB: settings.retention_jobs_days,
         }
         days = {kind: number for kind, number in settings_by_kind.items() if number is not None}
         return cls(
@@ -94,19 +82,20 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
 
     Args:
         store: Store of the objects; the service may be running.
-        policy: The retention policy.
         sizes: Sizes of folders of the same store.
     """
     deletions, deleted_ids, mode = {}, set[str](), DeletionMode(trash_days=policy.trash_days)
     for name in policy.days:
         object_ids = _too_old(store, policy, name)
-        deletions[name] = preview(store, KINDS[name], object_ids, mode, deleted_ids, sizes)
+        deletions[name] = preview(store, kinds.KINDS[name], object_ids, mode, deleted_ids, sizes)
     return deletions
 
 
 def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
     before = policy.oldest_kept(name, utc_now())
-    for page in _pages(store, lambda tx, after: tx.trash.past_retention(KINDS[name], before, after, CHUNK)):
+    for page in _pages(
+        store, lambda tx, after: tx.trash.past_retention(kinds.KINDS[name], before, after, CHUNK)
+    ):
         yield from page
 
 
@@ -119,11 +108,11 @@ def _overdue_trash(store: Store, before: datetime) -> Iterator[list[str]]:
     with store.read() as tx:
         if not tx.trash.has_overdue_trash(before):
             return
-    for kind in OWNERS_FIRST:
+    for kind in kinds.OWNERS_FIRST:
         yield from _pages(store, partial(_overdue_page, kind, before))
 
 
-def _overdue_page(kind: Kind, before: datetime, tx: Transaction, after: str) -> list[str]:
+def _overdue_page(kind: kinds.Kind, before: datetime, tx: Transaction, after: str) -> list[str]:
     return tx.trash.overdue_trash(kind, before, after, CHUNK)
 
 
@@ -143,7 +132,6 @@ class Upkeep:
     """Upkeep that frees deleted objects and applies a retention policy, in short steps.
 
     Args:
-        policy: The retention policy.
         interval_seconds: Interval between two applications of the policy.
     """
 
@@ -182,7 +170,7 @@ class Upkeep:
             seconds = deadline - time.monotonic()
             mode = DeletionMode(trash_days=self._policy.trash_days, seconds=seconds)
             try:
-                deletion = delete_objects(store, KINDS[name], object_ids, mode, _BY_RETENTION)
+                deletion = delete_objects(store, kinds.KINDS[name], object_ids, mode, _BY_RETENTION)
             except StoreUnavailable:
                 self._remaining.clear()  # the next call lists the objects again
                 raise

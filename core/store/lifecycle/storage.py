@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
+from core.store.lifecycle.inventory import CHECKPOINTS, FolderSizes
 from core.store.lifecycle.retention import RetentionPolicy, retention_preview
-from core.store.lifecycle.sizes import CHECKPOINTS, FolderSizes
 from core.store.store import Store
 from core.store.trash.kinds import BY_PLURAL, KINDS
 
@@ -65,11 +65,9 @@ class StoredKind:
         name: One of `FOLDERS`.
         objects: Number of objects, without the trash.
         size_bytes: Bytes of their artifacts, without the trash.
-        trash_objects: Number of objects in the trash.
         trash_bytes: Bytes of objects in the trash.
         retention_days: Days until they expire, None for never.
         retention_objects: Number of objects that retention would move to the trash now.
-        retention_bytes: Bytes of these objects.
     """
 
     name: str

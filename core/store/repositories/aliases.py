@@ -7,8 +7,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
+from core.jobs.base import ACTIVE
 from core.jobs.promote import PromoteJob
-from core.jobs.status import ACTIVE
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.events import Events
@@ -32,13 +32,10 @@ class Promotion:
     """A move approved by a gate.
 
     Attributes:
-        name: Name of the model.
-        alias: The alias.
         champion_id: The version that the alias pointed at during the comparison.
         challenger_id: The new version of the alias.
         job_id: The job that compared the two versions.
         key_id: The API key that requested the move, None without authentication.
-        report: The report of the job.
     """
 
     name: str

@@ -6,8 +6,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from core.jobs import orphaned_artifacts
+from core.jobs.base import ACTIVE
 from core.jobs.folders import click_log_folder, upload_folder
-from core.jobs.status import ACTIVE
 from core.store.artifacts.keys import (
     comparison_key,
     data_folder,

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
 from core.jobs.auto_train import AutoTrainJob, TryCandidatesJob
-from core.jobs.status import ACTIVE, RUNNING
+from core.jobs.base import ACTIVE, RUNNING
 from core.store.repositories.jobs import Jobs
 from core.store.tables import Candidate, Job
 
@@ -23,7 +23,6 @@ class Claim:
     """A claim of a worker on a job.
 
     Attributes:
-        job_id: The job.
         token: Its fencing token.
     """
 

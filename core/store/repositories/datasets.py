@@ -130,7 +130,6 @@ class Datasets(DataRepository[Dataset]):
         """Return the newest ready dataset of a name, or None.
 
         Args:
-            name: Name of the dataset.
             project: Only datasets of this project or without a project; None for all datasets.
         """
         rows = select(Dataset).where(Dataset.name == name, Dataset.status == "ready")
@@ -184,7 +183,6 @@ class Datasets(DataRepository[Dataset]):
         another `data_key`, and the caller may delete the artifact that it wrote.
 
         Args:
-            id: The dataset.
             statistics: See `core.data.dataset_statistics`.
             feature_names: Names of its features in their order.
             findings: Findings of the doctor.
@@ -269,7 +267,6 @@ def shared_contents(
     """Return the contents that datasets visible to the session refer to.
 
     Args:
-        session: Session of the transaction.
         contents: Values of `data_key`.
         ignored: Ids of datasets to ignore.
         lock: Whether to lock the digests of the contents until the transaction ends.
@@ -323,7 +320,6 @@ class ClickLogs(DataRepository[ClickLog]):
         """Mark a log as ready.
 
         Args:
-            id: The log.
             folder: Folder of its columns.
             statistics: Counts, see `core.clicks.statistics`.
             findings: Findings of the doctor.

@@ -27,7 +27,6 @@ class ClaimedDelivery:
         claim: Number of the claim, a fencing token.
         attempt: Number of the attempt since the delivery was created or redelivered, from 1.
         webhook: The receiver.
-        event: The event.
     """
 
     id: str

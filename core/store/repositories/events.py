@@ -19,21 +19,11 @@ from core.events import (
     WORKER_LOST,
 )
 from core.jobs import JobStatus, specification_of
+from core.store import tables
 from core.store.clock import utc_now
 from core.store.engines import advisory_lock
 from core.store.repositories.deliveries import WAITING
 from core.store.repositories.pages import Page
-from core.store.tables import (
-    AliasMove,
-    Dataset,
-    Event,
-    Job,
-    ModelName,
-    Study,
-    Webhook,
-    WebhookDelivery,
-    Worker,
-)
 from core.store.visibility import limited_to
 
 _LOCK = 0x45564E54  # namespace of advisory locks: "EVNT"
@@ -85,9 +75,7 @@ class Events:
         Args:
             kind: One of `core.events.EVENT_KINDS`.
             object_kind: Kind of its object, such as `job`.
-            object_id: Id of its object.
             data: Payload, or a function that returns it at the end of the transaction.
-            project: The project of the object.
             key_id: The API key that caused it.
 
         Raises:
@@ -113,18 +101,18 @@ class Events:
         self._added.clear()
         advisory_lock(self._session, _LOCK, "")
         now = utc_now()
-        self._session.execute(insert(Event), [{**row, "at": now} for row in rows])
+        self._session.execute(insert(tables.Event), [{**row, "at": now} for row in rows])
 
-    def job_ended(self, job: Job) -> None:
+    def job_ended(self, job: tables.Job) -> None:
         """Record the end of a job, and that the dataset it made is ready."""
         owner = {"project": job.project, "key_id": job.key_id}
         self.add(JOB_ENDED, "job", job.id, lambda: _job_payload(job), **owner)
         if job.status == JobStatus.SUCCEEDED and specification_of(job.kind).makes_dataset:
-            dataset = self._session.get(Dataset, (job.result or {}).get("dataset_id", ""))
+            dataset = self._session.get(tables.Dataset, (job.result or {}).get("dataset_id", ""))
             if dataset is not None:
                 self.add(DATASET_READY, "dataset", dataset.id, lambda: _dataset_payload(dataset), **owner)
 
-    def study_concluded(self, study: Study) -> None:
+    def study_concluded(self, study: tables.Study) -> None:
         """Record the end of a study."""
         self.add(
             STUDY_CONCLUDED,
@@ -135,15 +123,15 @@ class Events:
             key_id=study.key_id,
         )
 
-    def alias_moved(self, move: AliasMove) -> None:
+    def alias_moved(self, move: tables.AliasMove) -> None:
         """Record a move of an alias."""
         self._add_alias_event(ALIAS_MOVED, move, {"change": move.kind})
 
-    def gate_refused(self, move: AliasMove) -> None:
+    def gate_refused(self, move: tables.AliasMove) -> None:
         """Record that the gate of an alias refused a version."""
         self._add_alias_event(GATE_REFUSED, move, {"sentence": (move.report or {}).get("sentence")})
 
-    def worker_lost(self, worker: Worker) -> None:
+    def worker_lost(self, worker: tables.Worker) -> None:
         """Record that the lease of a worker has expired."""
         data = {"lane": worker.lane, "processes": worker.processes, "jobs": []}
         self.add(WORKER_LOST, "worker", worker.name, {**data, "seen_at": _moment(worker.seen_at)})
@@ -157,7 +145,7 @@ class Events:
     def latest_id(self) -> int:
         """Return the id of the newest event of all projects, 0 before the first event."""
         with limited_to(None):
-            return self._session.scalar(select(func.max(Event.id))) or 0
+            return self._session.scalar(select(func.max(tables.Event.id))) or 0
 
     def after(
         self,
@@ -167,7 +155,7 @@ class Events:
         kinds: Collection[str] = (),
         object_id: str | None = None,
         project: str | None = None,
-    ) -> list[Event]:
+    ) -> list[tables.Event]:
         """List the events after an id, the oldest first.
 
         Args:
@@ -179,13 +167,15 @@ class Events:
         """
         rows = _select_events(id, kinds, object_id)
         if project is not None:
-            rows = rows.where(Event.project == project)
-        return list(self._session.scalars(rows.order_by(Event.id).limit(limit)))
+            rows = rows.where(tables.Event.project == project)
+        return list(self._session.scalars(rows.order_by(tables.Event.id).limit(limit)))
 
     def gap(self, after: int) -> Gap | None:
         """Return the gap if events after an id may have been removed, else None."""
         with limited_to(None):
-            first, last = self._session.execute(select(func.min(Event.id), func.max(Event.id))).one()
+            first, last = self._session.execute(
+                select(func.min(tables.Event.id), func.max(tables.Event.id))
+            ).one()
         # An id between the first and the last event may never have been committed.
         complete = after == 0 if first is None else first - 1 <= after <= last
         return None if complete else Gap(after, first)
@@ -199,7 +189,7 @@ class Events:
         kinds: Collection[str] = (),
         object_id: str | None = None,
         ascending: bool = False,
-    ) -> Page[Event]:
+    ) -> Page[tables.Event]:
         """List events, newest first by default.
 
         Raises:
@@ -208,8 +198,8 @@ class Events:
         rows = _select_events(after, kinds, object_id)
         if cursor is not None:
             last = _parse_cursor(cursor)
-            rows = rows.where(Event.id > last if ascending else Event.id < last)
-        order = Event.id.asc() if ascending else Event.id.desc()
+            rows = rows.where(tables.Event.id > last if ascending else tables.Event.id < last)
+        order = tables.Event.id.asc() if ascending else tables.Event.id.desc()
         events = list(self._session.scalars(rows.order_by(order).limit(limit + 1)))
         items = events[:limit]
         return Page(items, str(items[-1].id) if len(events) > limit else None)
@@ -220,13 +210,13 @@ class Events:
         An event that waits for an enabled webhook, and later events, are kept for up to a week longer. The
         newest event is kept, so that `latest_id` never decreases.
         """
-        oldest = select(Event.id).where(Event.at < moment, Event.id < self.latest_id())
-        oldest = oldest.order_by(Event.id).limit(limit)
+        oldest = select(tables.Event.id).where(tables.Event.at < moment, tables.Event.id < self.latest_id())
+        oldest = oldest.order_by(tables.Event.id).limit(limit)
         waiting = self._first_waiting(moment - _WAIT_FOR_WEBHOOKS)
         if waiting is not None:
-            oldest = oldest.where(Event.id < waiting)  # later ones stay, since `gap` expects no holes
+            oldest = oldest.where(tables.Event.id < waiting)  # later ones stay, since `gap` expects no holes
         removed = self._session.execute(
-            delete(Event).where(Event.id.in_(oldest)).returning(Event.id),
+            delete(tables.Event).where(tables.Event.id.in_(oldest)).returning(tables.Event.id),
             execution_options={"synchronize_session": False},
         )
         return len(removed.all())
@@ -234,15 +224,15 @@ class Events:
     def _first_waiting(self, since: datetime) -> int | None:
         """Return the id of the first event since a time that waits for an enabled webhook, or None."""
         rows = (
-            select(func.min(Event.id))
-            .join(WebhookDelivery, WebhookDelivery.event_id == Event.id)
-            .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
-            .where(Webhook.enabled, WebhookDelivery.state == WAITING, Event.at >= since)
+            select(func.min(tables.Event.id))
+            .join(tables.WebhookDelivery, tables.WebhookDelivery.event_id == tables.Event.id)
+            .join(tables.Webhook, tables.Webhook.id == tables.WebhookDelivery.webhook_id)
+            .where(tables.Webhook.enabled, tables.WebhookDelivery.state == WAITING, tables.Event.at >= since)
         )
         return self._session.scalar(rows)
 
-    def _add_alias_event(self, kind: str, move: AliasMove, data: dict[str, Any]) -> None:
-        name = self._session.get(ModelName, move.name)
+    def _add_alias_event(self, kind: str, move: tables.AliasMove, data: dict[str, Any]) -> None:
+        name = self._session.get(tables.ModelName, move.name)
         versions = {"from_version": move.from_version, "to_version": move.to_version}
         self.add(
             kind,
@@ -254,11 +244,11 @@ class Events:
         )
 
 
-def _select_events(after: int, kinds: Collection[str], object_id: str | None) -> Select[Event]:
-    rows = select(Event).where(Event.id > after)
+def _select_events(after: int, kinds: Collection[str], object_id: str | None) -> Select[tables.Event]:
+    rows = select(tables.Event).where(tables.Event.id > after)
     if kinds:
-        rows = rows.where(Event.kind.in_(kinds))
-    return rows if object_id is None else rows.where(Event.object_id == object_id)
+        rows = rows.where(tables.Event.kind.in_(kinds))
+    return rows if object_id is None else rows.where(tables.Event.object_id == object_id)
 
 
 def _parse_cursor(cursor: str) -> int:
@@ -267,7 +257,7 @@ def _parse_cursor(cursor: str) -> int:
     return int(cursor)
 
 
-def _job_payload(job: Job) -> dict[str, Any]:
+def _job_payload(job: tables.Job) -> dict[str, Any]:
     return {
         "kind": job.kind,
         "title": job.title,
@@ -279,13 +269,13 @@ def _job_payload(job: Job) -> dict[str, Any]:
     }
 
 
-def _dataset_payload(dataset: Dataset) -> dict[str, Any]:
+def _dataset_payload(dataset: tables.Dataset) -> dict[str, Any]:
     statistics = dataset.statistics or {}
     counts = {name: statistics.get(name) for name in ("queries", "documents", "features")}
     return {"name": dataset.name, **counts}
 
 
-def _study_payload(study: Study) -> dict[str, Any]:
+def _study_payload(study: tables.Study) -> dict[str, Any]:
     conclusion = study.conclusion or {}
     return {
         "name": study.name,

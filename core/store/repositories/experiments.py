@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
-from core.jobs.status import ACTIVE, FAILED, SUCCEEDED, TERMINAL
+from core.jobs.base import ACTIVE, FAILED, SUCCEEDED, TERMINAL
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.jobs import Jobs
@@ -38,7 +38,6 @@ class TrainingState:
     """A training of an experiment with its jobs.
 
     Attributes:
-        row: The training.
         job: Its job, None until it is queued.
         evaluation: The evaluation of its model on the training data, or None.
     """

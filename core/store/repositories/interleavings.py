@@ -28,7 +28,6 @@ class ListCounts:
 
     Attributes:
         lists: Lists that were shown, including expired ones.
-        clicked: Lists with a click.
     """
 
     lists: int

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
 from core.jobs import main_metric_of
-from core.jobs.status import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
+from core.jobs.base import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.job_rows import CANCELLED_PROBLEM, FRESH, JobRows
@@ -116,8 +116,6 @@ class JobClaims(JobRows):
         """Record the progress of a job; omitted values stay unchanged.
 
         Args:
-            id: The job.
-            token: The token of the claim.
             progress: The whole new progress.
             metrics: The whole new metrics.
             findings: All findings of the job so far.

@@ -9,11 +9,11 @@ from sqlalchemy import ColumnElement, Select, and_, delete, false, func, insert,
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.jobs import orphaned_artifacts, specification_of
-from core.jobs.status import QUEUED, RUNNING, TERMINAL, allows
+from core.jobs.base import QUEUED, RUNNING, TERMINAL, allows
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.counters import Counters, count_attempt, count_job
 from core.store.repositories.repository import Repository, insert_row
+from core.store.repositories.statistics import Counters, count_attempt, count_job
 from core.store.tables import (
     ClickLog,
     Dataset,

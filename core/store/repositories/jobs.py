@@ -10,8 +10,8 @@ from sqlalchemy.orm import aliased
 
 from core.errors import NotFound, WrongState
 from core.jobs import JobKind, title_of
+from core.jobs.base import ACTIVE, CANCELLED, QUEUED, RUNNING
 from core.jobs.measuring import named_systems
-from core.jobs.status import ACTIVE, CANCELLED, QUEUED, RUNNING
 from core.store.repositories.job_claims import JobClaims, JobRecovery
 from core.store.repositories.job_rows import CANCELLED_PROBLEM
 from core.store.repositories.pages import (
@@ -71,7 +71,6 @@ class Jobs(JobClaims, JobRecovery):
         """Queue a job, and protect its datasets from deletion until it ends.
 
         Args:
-            kind: Kind of the job.
             spec: Specification of the job, as JSON.
             dataset_ids: The datasets that it reads or makes.
             id: Its id, None for a new one.
@@ -163,7 +162,6 @@ class Jobs(JobClaims, JobRecovery):
         """Change the labels of a job.
 
         Args:
-            id: The job.
             changes: New `name`, `notes` or `project`; a name of None restores the default title.
             tags: Tags to set; None removes a tag.
 

@@ -72,7 +72,6 @@ class Models(Repository[Model]):
 
         Args:
             id: Id under which its file is stored.
-            name: Name of the model.
             job_id: The job that made it.
             feature_names: Its features in their order.
             best_iteration: Number of its trees, or the epoch of its weights.

@@ -167,7 +167,6 @@ class PageRequest:
         """Return the selection of the first rows after the cursor, sorted by some keys.
 
         Args:
-            rows: The rows.
             keys: Sort keys.
             last_keys: Values of the keys in the row of the cursor.
             order: Direction of the sort.

@@ -12,28 +12,13 @@ from sqlalchemy.orm import Session
 from core.errors import InvalidInput
 from core.jobs import JobSpec
 from core.jobs.auto_train import AutoTrainJob
+from core.jobs.base import ACTIVE
 from core.jobs.drift import DriftJob
-from core.jobs.imports import ImportModelJob
-from core.jobs.status import ACTIVE
+from core.jobs.ingest import ImportModelJob
 from core.jobs.train import TrainJob
+from core.store import tables
 from core.store.engines import advisory_lock
 from core.store.repositories.repository import insert_row
-from core.store.tables import (
-    ClickLog,
-    Comparison,
-    Dataset,
-    DriftReport,
-    Evaluation,
-    Experiment,
-    Inspection,
-    Interleaving,
-    Job,
-    Model,
-    ModelName,
-    Ranking,
-    Schedule,
-    Study,
-)
 from core.store.visibility import limited_to, visible_projects, with_trash
 
 MAX_TAGS = 64
@@ -41,11 +26,11 @@ PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
 # Results of a job belong to the project of the job. A model belongs to the project of its name.
-_RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
-_OBJECTS_OF_JOBS: tuple[Any, ...] = (Dataset, ClickLog, DriftReport, *_RESULTS)
+_RESULTS: tuple[Any, ...] = (tables.Evaluation, tables.Comparison, tables.Ranking, tables.Inspection)
+_OBJECTS_OF_JOBS: tuple[Any, ...] = (tables.Dataset, tables.ClickLog, tables.DriftReport, *_RESULTS)
 _COUNTED: tuple[Any, ...] = (
-    *(Job, Model, Dataset, ClickLog, *_RESULTS, DriftReport),
-    *(Study, Experiment, Schedule, Interleaving),
+    *(tables.Job, tables.Model, tables.Dataset, tables.ClickLog, *_RESULTS, tables.DriftReport),
+    *(tables.Study, tables.Experiment, tables.Schedule, tables.Interleaving),
 )
 _ENDED_STUDIES = ("succeeded", "failed", "cancelled")
 _NAME_LOCKS = 0x4E414D45  # namespace of advisory locks: "NAME"
@@ -105,15 +90,15 @@ class Projects:
         Raises:
             InvalidInput: See `of_new` and `claim_name`.
         """
-        inherited = self._of_data(Dataset, spec.dataset_ids.values())
-        inherited = inherited or self._of_data(ClickLog, spec.click_log_ids.values())
+        inherited = self._of_data(tables.Dataset, spec.dataset_ids.values())
+        inherited = inherited or self._of_data(tables.ClickLog, spec.click_log_ids.values())
         if isinstance(spec, TrainJob) and spec.teacher_name is not None:
             teacher = self._model_name(spec.teacher_name)
             inherited = (teacher and teacher.project) or inherited
         if spec.made_model_name is not None:
             return self.claim_name(spec.made_model_name, requested, inherited)
         if isinstance(spec, DriftJob) and spec.system.model_id is not None:
-            model = self._session.get(Model, spec.system.model_id)
+            model = self._session.get(tables.Model, spec.system.model_id)
             inherited = (model and model.project) or inherited
         return self.of_new(requested, inherited)
 
@@ -135,7 +120,7 @@ class Projects:
             return _existing_project(row, requested)
         project = self.of_new(requested, inherited)
         if row is None:
-            insert_row(self._session, ModelName(name=name, last_version=0, project=project))
+            insert_row(self._session, tables.ModelName(name=name, last_version=0, project=project))
         else:
             row.project = project
             self._session.flush()
@@ -146,7 +131,7 @@ class Projects:
         for name in sorted(set(names)):
             advisory_lock(self._session, _NAME_LOCKS, name)
 
-    def move_job(self, job: Job, project: str | None) -> None:
+    def move_job(self, job: tables.Job, project: str | None) -> None:
         """Move a job, with its results and the datasets and click logs that it read in or made, to a project.
 
         Raises:
@@ -160,13 +145,13 @@ class Projects:
                     row.project = project
         self._session.flush()
 
-    def move_data(self, data: Dataset | ClickLog, project: str | None) -> None:
+    def move_data(self, data: tables.Dataset | tables.ClickLog, project: str | None) -> None:
         """Move a dataset or click log, with the job that read or made it, to a project.
 
         Raises:
             InvalidInput: The caller is limited to other projects.
         """
-        job = None if data.job_id is None else self._session.get(Job, data.job_id)
+        job = None if data.job_id is None else self._session.get(tables.Job, data.job_id)
         if job is not None:
             self.move_job(job, project)
         data.project = self.of_new(project)
@@ -181,8 +166,11 @@ class Projects:
         project = self.of_new(project)
         self.lock_names([name])
         with with_trash(self._session), limited_to(None):
-            row = self._session.get(ModelName, name, with_for_update=True, populate_existing=True)
-            for labelled in (row, *self._session.scalars(select(Model).where(Model.name == name))):
+            row = self._session.get(tables.ModelName, name, with_for_update=True, populate_existing=True)
+            for labelled in (
+                row,
+                *self._session.scalars(select(tables.Model).where(tables.Model.name == name)),
+            ):
                 if labelled is not None:
                     labelled.project = project
         self._session.flush()
@@ -196,16 +184,20 @@ class Projects:
                 by_project.setdefault(project, {})[table.__tablename__] = number
         return by_project
 
-    def _model_name(self, name: str) -> ModelName | None:
+    def _model_name(self, name: str) -> tables.ModelName | None:
         with limited_to(None):  # in any project
-            return self._session.get(ModelName, name, populate_existing=True)
+            return self._session.get(tables.ModelName, name, populate_existing=True)
 
     def _is_awaited(self, name: str) -> bool:
         """Return whether an active job or study makes a version of the name."""
-        makes_version = Job.specification_has(f'"model_name": {json.dumps(name)}')
+        makes_version = tables.Job.specification_has(f'"model_name": {json.dumps(name)}')
         kinds = (TrainJob.kind, AutoTrainJob.kind, ImportModelJob.kind)
-        jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), makes_version)
-        studies = select(Study.id).where(Study.model_name == name, Study.status.not_in(_ENDED_STUDIES))
+        jobs = select(tables.Job.id).where(
+            tables.Job.status.in_(ACTIVE), tables.Job.kind.in_(kinds), makes_version
+        )
+        studies = select(tables.Study.id).where(
+            tables.Study.model_name == name, tables.Study.status.not_in(_ENDED_STUDIES)
+        )
         with limited_to(None):
             return bool(self._session.scalar(select(or_(jobs.exists(), studies.exists()))))
 
@@ -236,7 +228,7 @@ def is_project_name(name: str) -> bool:
     return re.match(PROJECT_NAME, name) is not None and "\n" not in name
 
 
-def _existing_project(name: ModelName, requested: str | None) -> str | None:
+def _existing_project(name: tables.ModelName, requested: str | None) -> str | None:
     """Return the project of a model name; refuse another given project, or a name that is not visible."""
     allowed = visible_projects()
     if allowed is not None and name.project not in allowed:

@@ -6,7 +6,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded, JobQuotaTooSmall, UploadQuotaExceeded
-from core.jobs.status import ACTIVE
+from core.jobs.base import ACTIVE
 from core.store.engines import advisory_lock
 from core.store.repositories.uploads import has_key, open_uploads
 from core.store.tables import ApiKey, ClickLog, Dataset, Job, Upload
@@ -30,7 +30,6 @@ class Quotas:
         Args:
             key_id: The key, None without authentication.
             default: Quota of a key without its own quota.
-            adding: Number of jobs to add.
             added: Number of jobs of the request that this transaction has added already.
 
         Raises:
@@ -53,7 +52,6 @@ class Quotas:
         Args:
             key_id: The key, None without authentication.
             default: Quota of a key without its own quota; None for no quota.
-            adding: Number of bytes to add.
 
         Raises:
             ByteQuotaExceeded: The bytes would exceed the quota.

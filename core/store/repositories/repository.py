@@ -142,8 +142,6 @@ def chunks(session: Session, rows: Select[Row], key: Any, after: str = "") -> It
     """Yield rows in chunks by ascending key, removed from the session.
 
     Args:
-        session: Session of the transaction.
-        rows: The rows.
         key: Mapped attribute of the key, such as `Job.id`.
         after: Only rows whose key is above this.
     """
@@ -163,8 +161,6 @@ def insert_absent(
     """Insert rows, skipping those that would violate a unique constraint.
 
     Args:
-        session: Session of the transaction.
-        table: The table.
         rows: Values by column, the same columns in each.
         key: Columns of the primary key.
 

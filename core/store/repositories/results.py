@@ -27,7 +27,6 @@ class ResultRepository(Repository[Result]):
 
         Args:
             id: Id under which its artifacts are stored, None for a new one.
-            job_id: The job.
             system: The system that was evaluated or ranked, for tables with such columns.
             values: Other columns of the row.
         """

@@ -11,20 +11,9 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.jobs import specification_of
+from core.store import tables
 from core.store.repositories import ids
 from core.store.repositories.models import Models
-from core.store.tables import (
-    ClickLog,
-    Comparison,
-    Dataset,
-    Evaluation,
-    Experiment,
-    Interleaving,
-    Job,
-    Model,
-    Ranking,
-    Study,
-)
 
 
 @dataclass(frozen=True)
@@ -34,7 +23,6 @@ class Hit:
     Attributes:
         kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study`, `experiment`,
             `click-log` or `interleaving`.
-        id: Id of the object.
         name: Display name of the object.
         detail: The status of a dataset, click log, study or experiment, the kind and status of a job, the
             rankers of an interleaving; None for other kinds.
@@ -72,15 +60,15 @@ class Search:
             matches = or_(_begins(table.id, prefix, text), name.icontains(text, autoescape=True))
             return self._session.scalars(select(table).where(matches).order_by(table.id.desc()).limit(limit))
 
-        jobs = rows(Job, ids.JOB, Job.title)
-        datasets = rows(Dataset, ids.DATASET, Dataset.name)
-        evaluations = rows(Evaluation, ids.EVALUATION, Evaluation.system)
-        comparisons = rows(Comparison, ids.COMPARISON, Comparison.sentence)
-        rankings = rows(Ranking, ids.RANKING, Ranking.system)
-        studies = rows(Study, ids.STUDY, Study.name)
-        experiments = rows(Experiment, ids.EXPERIMENT, Experiment.paper)
-        click_logs = rows(ClickLog, ids.CLICK_LOG, ClickLog.name)
-        interleavings = rows(Interleaving, ids.INTERLEAVING, Interleaving.name)
+        jobs = rows(tables.Job, ids.JOB, tables.Job.title)
+        datasets = rows(tables.Dataset, ids.DATASET, tables.Dataset.name)
+        evaluations = rows(tables.Evaluation, ids.EVALUATION, tables.Evaluation.system)
+        comparisons = rows(tables.Comparison, ids.COMPARISON, tables.Comparison.sentence)
+        rankings = rows(tables.Ranking, ids.RANKING, tables.Ranking.system)
+        studies = rows(tables.Study, ids.STUDY, tables.Study.name)
+        experiments = rows(tables.Experiment, ids.EXPERIMENT, tables.Experiment.paper)
+        click_logs = rows(tables.ClickLog, ids.CLICK_LOG, tables.ClickLog.name)
+        interleavings = rows(tables.Interleaving, ids.INTERLEAVING, tables.Interleaving.name)
         return [
             *(_hit("model", row, row.reference) for row in self._matching_models(text, limit)),
             *(_hit("job", row, row.title or row.id, _kind_and_status(row)) for row in jobs),
@@ -97,12 +85,17 @@ class Search:
             *(_hit("interleaving", row, row.name, ", ".join(row.rankers)) for row in interleavings),
         ]
 
-    def _matching_models(self, text: str, limit: int) -> list[Model]:
-        models: dict[str, Model] = {}
+    def _matching_models(self, text: str, limit: int) -> list[tables.Model]:
+        models: dict[str, tables.Model] = {}
         with suppress(NotFound):
             model = self._models.resolve(text)
             models[model.id] = model
-        by_id = select(Model).where(_begins(Model.id, ids.MODEL, text)).order_by(Model.id.desc()).limit(limit)
+        by_id = (
+            select(tables.Model)
+            .where(_begins(tables.Model.id, ids.MODEL, text))
+            .order_by(tables.Model.id.desc())
+            .limit(limit)
+        )
         by_name = self._models.page_of_names(None, limit, containing=text.lower()).items
         for model in (*self._session.scalars(by_id), *by_name):
             models.setdefault(model.id, model)
@@ -120,5 +113,5 @@ def _hit(kind: str, row: Any, name: str, detail: str | None = None) -> Hit:
     return Hit(kind, row.id, name, detail, row.created_at, row.project)
 
 
-def _kind_and_status(job: Job) -> str:
+def _kind_and_status(job: tables.Job) -> str:
     return f"{specification_of(job.kind).label}, {job.status}"

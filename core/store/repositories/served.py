@@ -23,7 +23,6 @@ class ServedList:
     """A served ranking with the recorded actions on its documents.
 
     Attributes:
-        ranking: The ranking.
         actions: Names of the actions by position of the document, from 0.
     """
 
@@ -61,7 +60,6 @@ class ServedRankings(Repository[ServedRanking]):
         """Yield the rankings that a model served in a period, oldest first, read in chunks.
 
         Args:
-            name: Name of the model.
             version: Its version, None for all.
             since: Start of the period, None for all stored rankings.
             until: End of the period.

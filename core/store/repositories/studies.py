@@ -10,25 +10,13 @@ from sqlalchemy import String, func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
-from core.jobs.status import ACTIVE
+from core.jobs.base import ACTIVE
 from core.store.clock import utc_now
-from core.store.repositories import ids
+from core.store.repositories import ids, study_progress
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.projects import Projects
 from core.store.repositories.repository import Repository
-from core.store.repositories.study_progress import (
-    ACTIVE_TRIALS,
-    CANCELLED,
-    ENDED,
-    OPEN,
-    PAUSED,
-    RUNNING,
-    SUCCEEDED,
-    StudyProgress,
-    seconds_between,
-    trial_of,
-)
 from core.store.tables import Dataset, Job, Study, Trial
 from core.studies import Budget
 
@@ -74,7 +62,7 @@ class Studies(Repository[Study]):
 
     def __init__(self, session: Session, jobs: Jobs, events: Events) -> None:
         super().__init__(session)
-        self._progress = StudyProgress(session, jobs, events)
+        self._progress = study_progress.StudyProgress(session, jobs, events)
 
     def add(
         self,
@@ -89,7 +77,6 @@ class Studies(Repository[Study]):
 
         Args:
             spec: The resolved specification.
-            budget: Budget of the study.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
             project: Project of the study; None for the project of its models, else that of `origin` or
@@ -108,7 +95,7 @@ class Studies(Repository[Study]):
             name=spec["name"],
             model_name=spec["model_name"],
             dataset_id=spec["dataset_id"],
-            status=RUNNING,
+            status=study_progress.RUNNING,
             spec={**spec, "id": study_id},
             trials=budget.trials,
             seconds=budget.seconds,
@@ -139,12 +126,14 @@ class Studies(Repository[Study]):
         Raises:
             NotFound: The study has no trial with this number.
         """
-        return trial_of(self._session, study_id, number)
+        return study_progress.trial_of(self._session, study_id, number)
 
     def active_jobs(self, study_id: str) -> list[str]:
         """List the ids of the active jobs of a study, read without a lock."""
         study = self.get(study_id)
-        active = select(Trial.job_id).where(Trial.study_id == study_id, Trial.status.in_(ACTIVE_TRIALS))
+        active = select(Trial.job_id).where(
+            Trial.study_id == study_id, Trial.status.in_(study_progress.ACTIVE_TRIALS)
+        )
         other_job_ids = (study.default_job_id, study.winner_job_id, study.conclude_job_id)
         job_ids = [*self._session.scalars(active), *(each for each in other_job_ids if each)]
         return list(self._session.scalars(select(Job.id).where(Job.id.in_(job_ids), Job.status.in_(ACTIVE))))
@@ -154,7 +143,7 @@ class Studies(Repository[Study]):
     ) -> None:
         """Record the parameters of a started trial; requires the lock of the study."""
         now = utc_now()
-        trial.status, trial.parameters, trial.training = RUNNING, parameters, training
+        trial.status, trial.parameters, trial.training = study_progress.RUNNING, parameters, training
         trial.started_at = trial.started_at or now
         study.started_at = study.started_at or now
         self._session.flush()
@@ -168,7 +157,11 @@ class Studies(Repository[Study]):
         trial.finished_at = utc_now()
         if number == 0:
             study.default_value = result.value
-        if result.status == SUCCEEDED and result.value is not None and _is_better(study, trial):
+        if (
+            result.status == study_progress.SUCCEEDED
+            and result.value is not None
+            and _is_better(study, trial)
+        ):
             study.best_number, study.best_value = number, result.value
         self._session.flush()
 
@@ -189,9 +182,9 @@ class Studies(Repository[Study]):
             WrongState: The study is not running.
         """
         study = self.locked(study_id)
-        if study.status != RUNNING:
+        if study.status != study_progress.RUNNING:
             raise WrongState("study", study_id, study.status, "only a running study can be paused")
-        study.status, study.paused_at = PAUSED, utc_now()
+        study.status, study.paused_at = study_progress.PAUSED, utc_now()
         self._session.flush()
         return study
 
@@ -202,14 +195,15 @@ class Studies(Repository[Study]):
             WrongState: The study is not paused.
         """
         study = self.locked(study_id)
-        if study.status != PAUSED:
+        if study.status != study_progress.PAUSED:
             raise WrongState("study", study_id, study.status, "only a paused study can be resumed")
         now = utc_now()
         # A pause before the first trial does not count.
         study.paused_seconds += min(
-            seconds_between(study.paused_at, now), seconds_between(study.started_at, now)
+            study_progress.seconds_between(study.paused_at, now),
+            study_progress.seconds_between(study.started_at, now),
         )
-        study.status, study.paused_at = RUNNING, None
+        study.status, study.paused_at = study_progress.RUNNING, None
         self._progress.advance(study)
         return study
 
@@ -220,9 +214,9 @@ class Studies(Repository[Study]):
             WrongState: The study has ended.
         """
         study = self.locked(study_id)
-        if study.status in ENDED:
+        if study.status in study_progress.ENDED:
             raise WrongState("study", study_id, study.status, "it has already ended")
-        self._progress.end(study, CANCELLED)
+        self._progress.end(study, study_progress.CANCELLED)
         return study
 
     def change_budget(self, study_id: str, **values: Any) -> Study:
@@ -244,11 +238,11 @@ class Studies(Repository[Study]):
         """Record the conclusion, in the transaction that ends its job."""
         study = self.locked(study_id)
         study.conclusion = conclusion
-        self._progress.end(study, SUCCEEDED)
+        self._progress.end(study, study_progress.SUCCEEDED)
 
     def _locked_open_study(self, study_id: str, detail: str) -> Study:
         study = self.locked(study_id)
-        if study.status not in OPEN:
+        if study.status not in study_progress.OPEN:
             raise WrongState("study", study_id, study.status, detail)
         return study
 

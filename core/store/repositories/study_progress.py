@@ -74,7 +74,6 @@ class StudyProgress:
         """Queue the next trial of a locked study.
 
         Args:
-            study: The study.
             source: Origin of its parameters: `default`, `sampler` or `hand`.
             parameters: Parameters if the source is `hand`, else None.
         """

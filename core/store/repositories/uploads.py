@@ -95,7 +95,6 @@ class Uploads:
         """Append stored parts to an upload.
 
         Args:
-            id: Id of the upload.
             writer: The request that it is assigned to.
             parts: Contiguous parts in order.
             expires_at: New time of its expiry.

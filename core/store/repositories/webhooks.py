@@ -46,7 +46,6 @@ class Webhooks(Deliveries):
         """Record a webhook, which receives events from now on.
 
         Args:
-            url: URL of the receiver.
             secret: The key of the webhook's signatures as stored, encrypted or not.
             events: The kinds to send; empty for all.
             description: Description by the owner of the webhook.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from core.data.file_patterns import matching
+from core.data.folders import matching
 from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError
 from core.names import first_names, is_visible
 from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
@@ -90,7 +90,6 @@ class BucketFile:
     """An object of a bucket, or a file of the Hugging Face Hub.
 
     Args:
-        url: URL of the file.
         bucket: Its file system.
     """
 

@@ -24,8 +24,6 @@ class Downloaded:
     """The result of a download.
 
     Attributes:
-        version: Version of the file.
-        size_bytes: Size of the file.
         sha256: Checksum of the file.
     """
 
@@ -39,7 +37,6 @@ class DownloadLimits:
     """The limits of the files of one dataset together.
 
     Attributes:
-        size_bytes: Limit of their bytes.
         deadline: Time of the monotonic clock at which the downloads must have ended.
         seconds: The duration of the time limit, for messages.
         min_free_bytes: Bytes that must stay free on the disk.
@@ -87,7 +84,6 @@ def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_b
     """Download a file, resuming after the bytes of the same version that the target has.
 
     Args:
-        file: The file.
         target: Its copy on this machine.
         limits: Limits of size and time.
         on_bytes: Called with the bytes so far and the total, None if unknown; may raise to stop. Also

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from core.data.file_patterns import MAX_FILES
+from core.data.folders import MAX_FILES
 from core.errors import DatasetError, ExtraMissing, InvalidInput
 from core.outbound.clients import open_client
 from core.outbound.guard import SsrfGuard

@@ -46,9 +46,7 @@ class ByteStream:
     """The bytes of a file from a position on.
 
     Attributes:
-        version: Version of the file.
         start: Position of the first byte: the requested one, or 0 where the file is read from its start.
-        blocks: The bytes.
     """
 
     version: FileVersion

@@ -101,7 +101,6 @@ def parse_source_url(text: str, pointer: str = "/source") -> SourceUrl:
     """Parse a URL strictly; refuse ambiguous URLs.
 
     Args:
-        text: The URL.
         pointer: JSON pointer of the URL in the payload, for errors.
 
     Raises:

@@ -28,7 +28,6 @@ class WebFile:
     are valid. The bytes are read as stored, without content encoding.
 
     Args:
-        url: URL of the file.
         client: HTTP client with an `SsrfGuard`; it must not follow redirects itself.
         allowed: Allowed prefixes of redirects.
         credentials: Credentials to send.

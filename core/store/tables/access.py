@@ -92,7 +92,6 @@ class ArtifactDigest(Base):
     """The checksum of a stored artifact.
 
     Attributes:
-        key: Key of the artifact.
         sha256: Checksum of the bytes; None for an artifact that was damaged before its checksum was stored.
         damaged_at: Time at which it was found damaged or missing; None while it is intact.
     """

@@ -108,11 +108,7 @@ class InProject:
 
 
 class InProjectOfName:
-    """A row about a name of models, which belongs to the project of the name.
-
-    Attributes:
-        name: The name.
-    """
+    """A row about a name of models, which belongs to the project of the name."""
 
     name: Mapped[str] = mapped_column(NAME)
 

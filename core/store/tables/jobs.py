@@ -15,7 +15,7 @@ class Job(InProject, Trashable, Base):
 
     Attributes:
         kind: See `core.jobs.JobKind`.
-        status: See `core.jobs.status`.
+        status: See `core.jobs.base`.
         spec: The submitted specification, resolved.
         progress: `{"phase", "iteration", "total", "eta_seconds"}` or None.
         metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.

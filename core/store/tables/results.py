@@ -70,7 +70,6 @@ class Comparison(InProject, Trashable, Base):
     """A comparison of several systems on the same queries; values by query are an artifact.
 
     Attributes:
-        sentence: The result as a sentence.
         systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each system, whose ranking
             is always stored.
         metrics: Spellings of the metrics; the first one decides the verdict.

@@ -14,8 +14,6 @@ class ServedRanking(InProjectOfName, Base):
     """A stored ranking that a model served; it is kept when the model is deleted.
 
     Attributes:
-        name: Name of the model.
-        version: Version of the model.
         user: Keyed hash of the user, None where unknown.
         session: Keyed hash of the session, None where unknown.
         content: `{"query", "documents"}`: ids of the query and of the documents returned, best first.
@@ -37,7 +35,6 @@ class ServedEvent(Base):
     """An action of a user on a document of a served ranking; a repeated action counts once.
 
     Attributes:
-        ranking_id: The ranking.
         place: Position of the document in the ranking, from 0.
         action: Name of the action, such as `click`.
         at: Time of the action.
@@ -157,7 +154,6 @@ class DriftReport(InProject, Base):
     """The report of a drift job; it is kept when its job or model is deleted.
 
     Attributes:
-        model_id: The model.
         model: Its reference, `web:3`.
         name: Its name, `web`.
         days: Length of the examined period.
@@ -169,7 +165,6 @@ class DriftReport(InProject, Base):
         queries: Number of examined queries.
         documents: Number of their documents.
         drifted_features: Names of the columns that drifted, `scores` among them.
-        thresholds: Thresholds of drift.
         comparisons: Comparisons with the training data and with earlier samples; see `worker.runners.drift`.
     """
 

@@ -18,8 +18,6 @@ class Node:
     """An object in the dependency graph.
 
     Attributes:
-        kind: Kind of the object.
-        id: Id of the object.
         name: Display name.
         project: Project of the object, or None.
         deleted_at: Time at which it was moved to the trash, or None.

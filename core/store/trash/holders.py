@@ -10,8 +10,8 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import Holder
+from core.jobs.base import ACTIVE
 from core.jobs.measuring import named_click_logs, named_datasets, named_systems
-from core.jobs.status import ACTIVE
 from core.store.repositories.experiments import ACTIVE_EXPERIMENTS
 from core.store.repositories.study_progress import ACTIVE_STUDIES
 from core.store.tables import (

@@ -21,8 +21,8 @@ from core.store.tables import (
     ExperimentTraining,
     PendingDeletion,
 )
+from core.store.trash import kinds
 from core.store.trash.dependency_graph import DependencyGraph, Node
-from core.store.trash.expired import ExpiredObjects
 from core.store.trash.holders import (
     ActiveJobs,
     foreign_holders,
@@ -31,23 +31,11 @@ from core.store.trash.holders import (
     result_holder,
     without_foreign_names,
 )
-from core.store.trash.kinds import (
-    CLICK_LOG,
-    COMPARISON,
-    DATASET,
-    EXPERIMENT,
-    JOB,
-    KINDS,
-    STUDY,
-    Kind,
-    by_kind,
-    kind_of,
-)
-from core.store.trash.plan import Plan, Refused, Trashed, folders_of
+from core.store.trash.plan import ExpiredObjects, Plan, Refused, Trashed, folders_of
 from core.store.visibility import limited_to, visible_projects, with_trash
 
 # Kinds whose checksums are deleted by folder, since ids do not determine the keys of their artifacts.
-_OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)
+_OWN_FOLDERS = (kinds.EXPERIMENT, kinds.STUDY, kinds.DATASET, kinds.CLICK_LOG)
 _NO_SYNCHRONIZATION = {"synchronize_session": False}
 # Columns that refer to a job and become NULL when it is purged, since their rows stay.
 _CLEARED_JOB_REFERENCES: tuple[InstrumentedAttribute[str | None], ...] = (
@@ -64,7 +52,7 @@ class Trash(ExpiredObjects):
 
     def plan(
         self,
-        kind: Kind,
+        kind: kinds.Kind,
         object_ids: Sequence[str],
         active: ActiveJobs,
         *,
@@ -76,7 +64,6 @@ class Trash(ExpiredObjects):
         """Plan the deletion of some objects with their results.
 
         Args:
-            kind: Kind of the objects.
             object_ids: Their ids, deleted in this order.
             active: The models, rankings and click logs that active jobs use.
             with_results: Whether to delete their results as well; otherwise results prevent the deletion.
@@ -160,8 +147,8 @@ class Trash(ExpiredObjects):
         wanted = list(dict.fromkeys(object_ids))
         with with_trash(self._session):
             roots: dict[str, Node] = {}
-            for name, ids_of_kind in by_kind(wanted, "/ids").items():
-                roots |= graph.find(KINDS[name], ids_of_kind)
+            for name, ids_of_kind in kinds.by_kind(wanted, "/ids").items():
+                roots |= graph.find(kinds.KINDS[name], ids_of_kind)
             with limited_to(None):
                 graph.expand(roots.values())
         for object_id in wanted:
@@ -203,7 +190,7 @@ class Trash(ExpiredObjects):
         """
         keys: list[str] = []
         for kind, object_ids in _by_kind(plan.nodes.values()):
-            if kind.name == JOB:
+            if kind.name == kinds.JOB:
                 for column in _CLEARED_JOB_REFERENCES:
                     cleared = update(column.class_).where(column.in_(object_ids)).values({column: None})
                     self._session.execute(cleared, execution_options=_NO_SYNCHRONIZATION)
@@ -249,8 +236,8 @@ class Trash(ExpiredObjects):
         graph = DependencyGraph(self._session, lock=True)
         with with_trash(self._session):
             roots: dict[str, Node] = {}
-            for name, ids_of_kind in by_kind(wanted, "/ids").items():
-                roots |= graph.find(KINDS[name], ids_of_kind)
+            for name, ids_of_kind in kinds.by_kind(wanted, "/ids").items():
+                roots |= graph.find(kinds.KINDS[name], ids_of_kind)
             graph.expand(roots.values())
             for object_id in wanted:
                 root = roots.get(object_id)
@@ -270,7 +257,7 @@ class Trash(ExpiredObjects):
             )
         return plan
 
-    def page(self, cursor: str | None, limit: int, kind: Kind | None = None) -> Page[Trashed]:
+    def page(self, cursor: str | None, limit: int, kind: kinds.Kind | None = None) -> Page[Trashed]:
         """List the objects in the trash, the latest first.
 
         Raises:
@@ -279,17 +266,16 @@ class Trash(ExpiredObjects):
         page_and_next: list[Trashed] = []
         with with_trash(self._session):
             last = None if cursor is None else self._cursor_position(cursor)
-            for each in KINDS.values() if kind is None else (kind,):
+            for each in kinds.KINDS.values() if kind is None else (kind,):
                 page_and_next += self._latest_trashed(each, last, limit + 1)
         page_and_next.sort(key=lambda item: (item.deleted_at, item.node.id), reverse=True)
         items = page_and_next[:limit]
         return Page(items, items[-1].node.id if len(page_and_next) > limit else None)
 
-    def ids(self, kind: Kind, before: datetime | None = None) -> list[str]:
+    def ids(self, kind: kinds.Kind, before: datetime | None = None) -> list[str]:
         """List the ids of the objects of a kind in the trash.
 
         Args:
-            kind: Kind of the objects.
             before: Only objects that were moved to the trash up to this moment; None for all.
         """
         moved = kind.table.deleted_at
@@ -322,10 +308,12 @@ class Trash(ExpiredObjects):
             return shared_contents(self._session, contents, {*nodes, *deleted_ids}, lock=lock)
 
     def _is_trash_empty(self) -> bool:
-        columns = (kind.table.deleted_at for kind in KINDS.values())
+        columns = (kind.table.deleted_at for kind in kinds.KINDS.values())
         return not self._session.scalar(select(or_(*(exists().where(each.is_not(None)) for each in columns))))
 
-    def _latest_trashed(self, kind: Kind, last: tuple[datetime, str] | None, limit: int) -> list[Trashed]:
+    def _latest_trashed(
+        self, kind: kinds.Kind, last: tuple[datetime, str] | None, limit: int
+    ) -> list[Trashed]:
         table = kind.table
         rows = select(table.id, table.deleted_at, table.deleted_by).where(table.deleted_at.is_not(None))
         if last is not None:
@@ -341,7 +329,7 @@ class Trash(ExpiredObjects):
         ]
 
     def _cursor_position(self, cursor: str) -> tuple[datetime, str]:
-        kind = kind_of(cursor)
+        kind = kinds.kind_of(cursor)
         if kind is None:
             raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
         at = self._session.scalar(select(kind.table.deleted_at).where(kind.table.id == cursor))
@@ -363,15 +351,15 @@ class Trash(ExpiredObjects):
             for node in frontier:
                 for need, object_id in node.needs.items():
                     needed[need].add(object_id)
-            compared = [node.id for node in frontier if node.kind.name == COMPARISON]
+            compared = [node.id for node in frontier if node.kind.name == kinds.COMPARISON]
             if compared:
-                for name, systems in by_kind(graph.systems_of(compared), "/ids").items():
+                for name, systems in kinds.by_kind(graph.systems_of(compared), "/ids").items():
                     needed[name] |= set(systems)
             with limited_to(None):
                 required = [
                     node
                     for name, object_ids in needed.items()
-                    for node in graph.find(KINDS[name], object_ids).values()
+                    for node in graph.find(kinds.KINDS[name], object_ids).values()
                 ]
             frontier = [
                 node for node in required if node.deleted_at is not None and node.id not in plan.nodes
@@ -383,9 +371,9 @@ class Trash(ExpiredObjects):
             plan.nodes |= {node.id: node for node in frontier}
 
 
-def _by_kind(nodes: Iterable[Node]) -> Iterable[tuple[Kind, list[str]]]:
+def _by_kind(nodes: Iterable[Node]) -> Iterable[tuple[kinds.Kind, list[str]]]:
     """Group ids by kind, in the order in which rows are deleted."""
     grouped: Mapping[str, list[str]] = defaultdict(list)
     for node in nodes:
         grouped[node.kind.name].append(node.id)
-    return [(kind, sorted(grouped[name])) for name, kind in KINDS.items() if grouped.get(name)]
+    return [(kind, sorted(grouped[name])) for name, kind in kinds.KINDS.items() if grouped.get(name)]

@@ -1,6 +1,6 @@
-"""Batches of whole queries."""
+"""Batches of whole queries, and the learning-rate schedule of Burges, Ragno and Le (2006)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from core.clicks.binding import LossBinding
 from core.data import RankingDataset
 from core.data.features import Features, new_matrix, row_blocks
 from core.losses.base import Objective
-from core.scorers import InputTransform
+from core.scorers import InputTransform, NetworkScorer
 from core.training.sampling import derived_seed, uniform_numbers
 from core.types import Float32Array, Int64Array
 
@@ -31,7 +31,6 @@ class Batch:
 
     Attributes:
         rows: Rows of the queries' documents in `Batches.inputs`.
-        n_queries: Number of queries.
         objective: The loss, bound to the queries' labels and weights.
     """
 
@@ -50,10 +49,8 @@ class Batches:
     """The training queries in batches: the same batches in each epoch, in a new random order.
 
     Attributes:
-        batches: All batches.
         inputs: float32 (n_documents, n_inputs) inputs of the documents, batch after batch.
         documents: int64 (n_documents,) row of the dataset for each row of `inputs`.
-        seed: Seed of the training.
     """
 
     batches: tuple[Batch, ...]
@@ -75,10 +72,8 @@ class Batches:
 
         Args:
             dataset: The training data.
-            binding: Binds the loss to each batch.
             transform: Transformation of the features.
             max_documents: Maximum number of documents in a batch; a batch of a single query may have more.
-            seed: Seed of the training.
             on_block: Called between blocks of documents; whatever it raises ends the training.
         """
         lengths = np.diff(dataset.query_boundaries)
@@ -157,3 +152,46 @@ def _grouped(drawn: Int64Array, lengths: Int64Array, max_documents: int) -> Iter
             first, size = index, 0
         size += length
     yield drawn[first:]
+
+
+@dataclass
+class Schedule:
+    """Learning rate and restarts of a training, determined by its training cost.
+
+    Burges, Ragno and Le (2006), section 6.3: the learning rate is multiplied by 0.8 when the cost rises, and
+    the network restarts with new weights after 50 epochs without a lower cost.
+
+    Attributes:
+        learning_rate: Learning rate of the next epoch.
+        costs: Training cost of each epoch since the weights were last drawn.
+        restarts: Number of times that the weights were drawn again.
+
+    Example:
+        >>> from core.scorers import Linear
+        >>> schedule = Schedule(Linear(decay_on_rise=0.8), learning_rate=1.0)
+        >>> [schedule.record_epoch(cost) for cost in (3.0, 2.0, 2.5)], schedule.learning_rate
+        ([False, False, False], 0.8)
+    """
+
+    scorer: NetworkScorer
+    learning_rate: float
+    costs: Sequence[float] = ()
+    restarts: int = 0
+
+    def record_epoch(self, cost: float | None) -> bool:
+        """Record the training cost of an epoch, None where it was not measured.
+
+        Returns:
+            Whether the next epoch begins with new weights.
+        """
+        if cost is None:
+            return False
+        if self.costs and cost > self.costs[-1]:
+            self.learning_rate *= self.scorer.decay_on_rise
+        self.costs = (*self.costs, cost)
+        patience = self.scorer.restart_epochs
+        if patience is None or len(self.costs) - 1 - int(np.argmin(self.costs)) < patience:
+            return False
+        self.learning_rate, self.costs = self.scorer.learning_rate, ()
+        self.restarts += 1
+        return True

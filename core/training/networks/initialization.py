@@ -21,9 +21,7 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     inputs that do not vary are 0, and `gradient_factors` keeps them at 0.
 
     Args:
-        scorer: Scorer to train.
         varies: bool (n_inputs,) whether an input varies over the training documents.
-        seed: Seed of the training.
         restarts: Number of earlier draws.
 
     Returns:

@@ -15,17 +15,15 @@ from core.errors import InvalidInput
 from core.losses import Objective
 from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Linear, Mlp, Network, NetworkScorer, write_network
-from core.training.history import History
+from core.training.history import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, History, Stopwatch
 from core.training.measure import Measure
 from core.training.models import EndTraining, IterationReport
-from core.training.networks.batches import Batch, Batches, inputs_of
+from core.training.networks.batches import Batch, Batches, Schedule, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
 from core.training.networks.initialization import drawn_weights, gradient_factors, varying_inputs
 from core.training.networks.linear import LinearDescent
-from core.training.networks.schedule import Schedule
 from core.training.sampling import derived_seed
 from core.training.spec import DiagnosticsPlan, TrainingSpec, check_numeric
-from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
 from core.types import Float32Array, Float64Array, OnProgress
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from rankery.client.asynchronous.studies import AsyncStudyCalls
 from rankery.client.asynchronous.training_calls import AsyncTrainingCalls
 from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.asynchronous.webhooks import AsyncEventCalls, AsyncWebhookCalls
-from rankery.client.resumable import RESUMABLE_BYTES
+from rankery.client.uploads import RESUMABLE_BYTES
 
 
 class AsyncClient(

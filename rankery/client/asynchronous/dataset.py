@@ -12,7 +12,7 @@ from rankery.client.display.progress import download_progress
 from rankery.client.reading import UNSET, Unset, read, without_none, without_unset
 from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
-from rankery.client.views.data import DatasetView
+from rankery.client.views.model import DatasetView
 from rankery.client.views.results import Query
 from rankery.errors import RankeryApiError
 

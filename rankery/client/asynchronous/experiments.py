@@ -6,14 +6,7 @@ from typing import Literal, Self
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncRefreshable, until_succeeded
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
-from rankery.client.schemas.answers import (
-    ExperimentEntry,
-    ExperimentTraining,
-    ExperimentTrainings,
-    Paper,
-    PaperEntry,
-    PaperList,
-)
+from rankery.client.schemas import answers
 from rankery.client.views.lifecycle import DeletionView
 from rankery.client.views.study import ExperimentView
 from rankery.errors import ExperimentFailed
@@ -109,10 +102,10 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
         """
         return await self._deletion(permanently=permanently)
 
-    async def trainings(self) -> list[ExperimentTraining]:
+    async def trainings(self) -> list[answers.ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""
         document = await self._transport.get(f"{self._path}/trainings")
-        return read(ExperimentTrainings, document).items
+        return read(answers.ExperimentTrainings, document).items
 
     async def download_report(self, format: Literal["markdown", "csv", "latex"] = "markdown") -> str:
         """Return the latest report as text.
@@ -141,17 +134,17 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
 class AsyncExperimentCalls(AsyncCalls):
     """Calls about papers and experiments."""
 
-    async def papers(self) -> list[PaperEntry]:
+    async def papers(self) -> list[answers.PaperEntry]:
         """List the papers whose tables can be reproduced, oldest first."""
-        return read(PaperList, await self.transport.get("/v1/papers")).items
+        return read(answers.PaperList, await self.transport.get("/v1/papers")).items
 
-    async def paper(self, name: str) -> Paper:
+    async def paper(self, name: str) -> answers.Paper:
         """Return the tables of a paper with methods, claims and published numbers.
 
         Raises:
             RankeryApiError: The name is unknown.
         """
-        return read(Paper, await self.transport.get(f"/v1/papers/{name}"))
+        return read(answers.Paper, await self.transport.get(f"/v1/papers/{name}"))
 
     async def run_experiment(
         self,
@@ -200,6 +193,6 @@ class AsyncExperimentCalls(AsyncCalls):
         """
         return self._bound(AsyncExperiment, await self.transport.get(f"/v1/experiments/{experiment_id}"))
 
-    def experiments(self) -> AsyncPages[ExperimentEntry]:
+    def experiments(self) -> AsyncPages[answers.ExperimentEntry]:
         """List experiments, newest first; `client.experiment` has the report of one."""
-        return AsyncPages(self.transport, "/v1/experiments", lambda one: read(ExperimentEntry, one))
+        return AsyncPages(self.transport, "/v1/experiments", lambda one: read(answers.ExperimentEntry, one))

@@ -7,15 +7,7 @@ from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages
 from rankery.client.listing import Listing
 from rankery.client.reading import UNSET, Unset, read, without_none, without_unset
 from rankery.client.references import HasId, id_of
-from rankery.client.views.lifecycle import (
-    DeletionView,
-    LabelledView,
-    ProjectView,
-    RestoredView,
-    RetentionView,
-    StorageView,
-    TrashedObjectView,
-)
+from rankery.client.views import lifecycle
 from rankery.errors import InvalidArgument
 
 Deletable: TypeAlias = Literal[
@@ -29,10 +21,10 @@ _BULK_SECONDS = 120.0
 class AsyncLifecycleCalls(AsyncCalls):
     """Calls that label, delete and restore objects, and measure storage."""
 
-    async def projects(self) -> Listing[ProjectView]:
+    async def projects(self) -> Listing[lifecycle.ProjectView]:
         """Return the projects with the number of their objects, in alphabetical order."""
         answer = await self.transport.get("/v1/projects")
-        return Listing(read(ProjectView, one) for one in answer["items"])
+        return Listing(read(lifecycle.ProjectView, one) for one in answer["items"])
 
     async def delete(
         self,
@@ -43,7 +35,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         with_results: bool = False,
         permanently: bool = False,
         dry_run: bool = True,
-    ) -> DeletionView:
+    ) -> lifecycle.DeletionView:
         """Delete several objects of a kind, by their ids or by a filter.
 
         Objects that others depend on are not deleted; `refused` of the result lists them with their
@@ -81,7 +73,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         tags: Mapping[str, str | None] | None = None,
         project: str | Unset | None = UNSET,
         dry_run: bool = True,
-    ) -> LabelledView:
+    ) -> lifecycle.LabelledView:
         """Change the tags and the project of several jobs or models, by their ids or by a filter.
 
         Results of a job move with it to another project; all versions of a model name move together.
@@ -107,29 +99,31 @@ class AsyncLifecycleCalls(AsyncCalls):
         """
         labels = without_none({"tags": tags and dict(tags)}) | without_unset({"project": project})
         body = _selection(ids, where) | labels | {"dry_run": dry_run}
-        total = latest = read(LabelledView, await self._post(f"/v1/{kind}/labels", body))
+        total = latest = read(lifecycle.LabelledView, await self._post(f"/v1/{kind}/labels", body))
         while latest.changed and not (latest.complete or latest.dry_run):
-            latest = read(LabelledView, await self._post(f"/v1/{kind}/labels", body))
+            latest = read(lifecycle.LabelledView, await self._post(f"/v1/{kind}/labels", body))
             total = total.plus(latest)
         return total
 
-    def trash(self, kind: str | None = None) -> AsyncPages[TrashedObjectView]:
+    def trash(self, kind: str | None = None) -> AsyncPages[lifecycle.TrashedObjectView]:
         """List the trash, latest first.
 
         Args:
             kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
                 `study`, `dataset` or `click-log`.
         """
-        return AsyncPages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
+        return AsyncPages(
+            self.transport, "/v1/trash", lambda one: read(lifecycle.TrashedObjectView, one), kind=kind
+        )
 
-    async def restore(self, *things: str | HasId) -> RestoredView:
+    async def restore(self, *things: str | HasId) -> lifecycle.RestoredView:
         """Restore objects from the trash, with the objects deleted with them.
 
         Args:
             *things: Objects or ids.
         """
         body = {"ids": [id_of(one) for one in things]}
-        return read(RestoredView, await self._post("/v1/trash/restore", body))
+        return read(lifecycle.RestoredView, await self._post("/v1/trash/restore", body))
 
     async def empty_trash(
         self,
@@ -138,7 +132,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         older_than_days: float | None = None,
         everything: bool = False,
         dry_run: bool = False,
-    ) -> DeletionView:
+    ) -> lifecycle.DeletionView:
         """Purge objects from the trash permanently and free their storage.
 
         Args:
@@ -159,23 +153,23 @@ class AsyncLifecycleCalls(AsyncCalls):
             raise InvalidArgument("give one of ids, older_than_days and everything=True")
         return await self._delete("/v1/trash/empty", without_none(selectors) | {"dry_run": dry_run})
 
-    async def storage(self, *, refresh: bool = False) -> StorageView:
+    async def storage(self, *, refresh: bool = False) -> lifecycle.StorageView:
         """Return the storage in bytes by kind, that of the trash, and what retention would free.
 
         Args:
             refresh: Measure now; else the measurement of the last minute is returned.
         """
-        return read(StorageView, await self.transport.get("/v1/storage", refresh=refresh or None))
+        return read(lifecycle.StorageView, await self.transport.get("/v1/storage", refresh=refresh or None))
 
-    async def _delete(self, path: str, body: Mapping[str, Any]) -> DeletionView:
+    async def _delete(self, path: str, body: Mapping[str, Any]) -> lifecycle.DeletionView:
         """Repeat a deletion request until it is complete or deletes nothing; send a dry run once."""
-        total = latest = read(DeletionView, await self._post(path, body))
+        total = latest = read(lifecycle.DeletionView, await self._post(path, body))
         while latest.deleted and not (latest.complete or latest.dry_run):
-            latest = read(DeletionView, await self._post(path, body))
+            latest = read(lifecycle.DeletionView, await self._post(path, body))
             total = total.plus(latest)
         return total
 
-    async def retention(self, *, refresh: bool = False) -> RetentionView:
+    async def retention(self, *, refresh: bool = False) -> lifecycle.RetentionView:
         """Return how long objects of each kind are kept, and what retention would move to the trash now.
 
         The retention times are the settings `RANKERY_RETENTION_…_DAYS` of the service.
@@ -183,7 +177,7 @@ class AsyncLifecycleCalls(AsyncCalls):
         Args:
             refresh: Measure now; else the measurement of the last minute is returned.
         """
-        return read(RetentionView, await self.transport.get("/v1/storage", refresh=refresh or None))
+        return read(lifecycle.RetentionView, await self.transport.get("/v1/storage", refresh=refresh or None))
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # Idempotent: a repetition has no effect.

@@ -3,17 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from rankery.client import documents
 from rankery.client.arguments import CandidateColumns
 from rankery.client.asynchronous.resource import AsyncCalls
-from rankery.client.documents import (
-    MAX_BYTES,
-    MAX_CELLS,
-    MAX_DOCUMENTS,
-    MAX_QUERIES,
-    batches,
-    scoring_queries,
-    with_locations,
-)
+from rankery.client.frames import incoming
 from rankery.client.frames.candidates import (
     Candidates,
     Order,
@@ -23,16 +16,6 @@ from rankery.client.frames.candidates import (
     check_order,
     prepare_candidates,
     split_into_requests,
-)
-from rankery.client.frames.incoming import (
-    Frame,
-    LazyFrame,
-    SomeFrame,
-    as_stream,
-    collected,
-    is_frame,
-    table_of_arrays,
-    table_of_columns,
 )
 from rankery.client.frames.outgoing import Explanations, as_numpy, in_library_of
 from rankery.client.reading import document_of, read, without_none
@@ -59,7 +42,7 @@ class AsyncScoringCalls(AsyncCalls):
     async def rank(
         self,
         reference: str | HasId,
-        queries: SomeFrame,
+        queries: incoming.SomeFrame,
         top_k: int | None = None,
         *,
         explain: bool = False,
@@ -70,7 +53,7 @@ class AsyncScoringCalls(AsyncCalls):
         user: str | None = None,
         session: str | None = None,
         interleaving: str | HasId | None = None,
-    ) -> SomeFrame: ...
+    ) -> incoming.SomeFrame: ...
 
     @overload
     async def rank(
@@ -151,9 +134,9 @@ class AsyncScoringCalls(AsyncCalls):
             ```
         """
         check_order(order)
-        queries = collected(queries)
+        queries = incoming.collected(queries)
         served_fields = _served_fields(keep, user, session, interleaving)
-        if is_frame(queries):
+        if incoming.is_frame(queries):
             if interleaving is not None and (explain or order == "rows"):
                 raise InvalidArgument("an interleaved list is returned in its own order, and not explained")
             model_id, features, label = await self._model(reference)
@@ -169,19 +152,19 @@ class AsyncScoringCalls(AsyncCalls):
             if served_fields:
                 raise InvalidArgument("an array has no ids, by which lists are kept: use rank_arrays")
             return await self.rank_arrays(reference, queries, top_k)
-        plain_queries = scoring_queries(queries)
+        plain_queries = documents.scoring_queries(queries)
         body = {"queries": plain_queries, "top_k": top_k, "explain": explain or None, **served_fields}
         try:
             response = await self.transport.request("POST", _rank_path(reference), json=without_none(body))
         except RankeryApiError as error:
             names = (await self._model(reference))[1] if error.status == _INVALID else []
-            raise with_locations(error, plain_queries, names) from None
+            raise documents.with_locations(error, plain_queries, names) from None
         return read(RankedQueries, document_of(response))
 
     async def score(
         self,
         reference: str | HasId,
-        candidates: "Frame | LazyFrame | Mapping[str, Any] | ArrayLike",
+        candidates: "incoming.Frame | incoming.LazyFrame | Mapping[str, Any] | ArrayLike",
         *,
         columns: CandidateColumns | None = None,
         allow_absent_features: bool = False,
@@ -206,9 +189,11 @@ class AsyncScoringCalls(AsyncCalls):
         from rankery.client.frames.arrow import np
 
         candidates = (
-            table_of_columns(candidates) if isinstance(candidates, Mapping) else collected(candidates)
+            incoming.table_of_columns(candidates)
+            if isinstance(candidates, Mapping)
+            else incoming.collected(candidates)
         )
-        if is_frame(candidates):
+        if incoming.is_frame(candidates):
             model_id, features, label = await self._model(reference)
             sent = prepare_candidates(
                 candidates, features, columns, label, allow_absent_features=allow_absent_features
@@ -274,7 +259,7 @@ class AsyncScoringCalls(AsyncCalls):
         ):
             raise WrongType(f"an array of shape (documents, features) is expected, not {described(features)}")
         model_id, names, label = await self._model(reference)
-        table = table_of_arrays(features, feature_names=names, **ids)
+        table = incoming.table_of_arrays(features, feature_names=names, **ids)
         return model_id, prepare_candidates(table, names, None, label, allow_absent_features=False)
 
     async def _model(self, reference: str | HasId) -> tuple[str, list[str], str]:
@@ -309,14 +294,16 @@ class AsyncScoringCalls(AsyncCalls):
         from rankery.client.frames.arrow import pa
 
         parts, table = [], candidates.table
-        max_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(table, max_rows, MAX_BYTES, keep_queries=keep_queries):
+        max_rows = min(documents.MAX_DOCUMENTS, documents.MAX_CELLS // table.num_columns)
+        for first, end in split_into_requests(
+            table, max_rows, documents.MAX_BYTES, keep_queries=keep_queries
+        ):
             try:
                 response = await self.transport.request(
                     "POST",
                     _rank_path(model_id),
                     parameters={"top_k": top_k},
-                    content=as_stream(table.slice(first, end - first), metadata),
+                    content=incoming.as_stream(table.slice(first, end - first), metadata),
                     headers={"Content-Type": _ARROW, "Accept": _ARROW},
                 )
             except RankeryApiError as error:
@@ -334,15 +321,15 @@ class AsyncScoringCalls(AsyncCalls):
     ) -> "pa.Table":
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
-        max_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(table, max_rows, MAX_BYTES):
+        max_rows = min(documents.MAX_DOCUMENTS, documents.MAX_CELLS // table.num_columns)
+        for first, end in split_into_requests(table, max_rows, documents.MAX_BYTES):
             queries = as_queries(table.slice(first, end - first))
-            for batch in batches(queries, max_rows, MAX_BYTES, MAX_QUERIES):
+            for batch in documents.batches(queries, max_rows, documents.MAX_BYTES, documents.MAX_QUERIES):
                 body = without_none({"queries": batch, "top_k": top_k, **served_fields})
                 try:
                     response = await self.transport.request("POST", _rank_path(model_id), json=body)
                 except RankeryApiError as error:
-                    raise with_locations(error, batch, ()) from None
+                    raise documents.with_locations(error, batch, ()) from None
                 ranked += document_of(response)["queries"]
         return as_response_table(table, ranked)
 

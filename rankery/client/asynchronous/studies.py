@@ -3,29 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from rankery.client.arguments import (
-    Columns,
-    loss_field,
-    scorer_field,
-    search_space_field,
-    test_fields,
-    trial_parameters,
-    validation_field,
-)
+from rankery.client import arguments
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.resource import AsyncPages, AsyncRefreshable, until_succeeded
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
+from rankery.client.schemas import requests
 from rankery.client.schemas.answers import StudyImportance, Trial
-from rankery.client.schemas.requests import (
-    HoldOut,
-    Hyperparameters,
-    Loss,
-    LossName,
-    Scorer,
-    ScorerKind,
-    Validation,
-)
 from rankery.client.views.study import StudyView
 from rankery.errors import StudyFailed
 from rankery.grids import TREES
@@ -97,7 +81,7 @@ class AsyncStudy(StudyView, AsyncRefreshable):
             RankeryApiError: The parameters are not in the search space, or the study has ended.
         """
         is_network = (self.base.get("scorer") or {}).get("kind", TREES) != TREES
-        body = {"parameters": trial_parameters(parameters, is_network=is_network)}
+        body = {"parameters": arguments.trial_parameters(parameters, is_network=is_network)}
         return read(Trial, await self._transport.create(f"{self._path}/trials", body))
 
     async def pause(self) -> Self:
@@ -159,14 +143,14 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         model_name: str,
         dataset: DatasetSource,
         search_space: Mapping[str, Any],
-        loss: LossName | Loss = "lambdarank",
+        loss: requests.LossName | requests.Loss = "lambdarank",
         *,
-        test: DatasetSource | float | HoldOut = 0.2,
-        scorer: ScorerKind | Scorer | None = None,
-        hyperparameters: Hyperparameters | None = None,
+        test: DatasetSource | float | requests.HoldOut = 0.2,
+        scorer: requests.ScorerKind | requests.Scorer | None = None,
+        hyperparameters: requests.Hyperparameters | None = None,
         metric: str | None = None,
         folds: int | str | None = None,
-        validation: DatasetSource | float | Validation | None = None,
+        validation: DatasetSource | float | requests.Validation | None = None,
         early_stopping: int | None = None,
         trials: int | None = None,
         seconds: float | None = None,
@@ -180,7 +164,7 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         priority: str | None = None,
         name: str | None = None,
         project: str | None = None,
-        columns: Columns | None = None,
+        columns: arguments.Columns | None = None,
     ) -> AsyncStudy:
         """Tune hyperparameters by many trials, with one final comparison on held-out queries.
 
@@ -226,11 +210,11 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         held_test = await self._held_out(test, columns, f"{model_name} test")
         held_out = None
         if validation is not None or folds is not None:
-            held_out = validation_field(held_validation, folds)
-        requested_scorer = scorer_field(scorer)
+            held_out = arguments.validation_field(held_validation, folds)
+        requested_scorer = arguments.scorer_field(scorer)
         is_network = requested_scorer is not None and requested_scorer["kind"] != "trees"
         base = {
-            "loss": loss_field(loss),
+            "loss": arguments.loss_field(loss),
             "scorer": requested_scorer,
             "hyperparameters": hyperparameters,
             "early_stopping_rounds": early_stopping,
@@ -240,9 +224,9 @@ class AsyncStudyCalls(AsyncDatasetReferences):
             "name": name or model_name,
             "model_name": model_name,
             "dataset_id": await self._dataset_id(dataset, columns, f"{model_name} train"),
-            **test_fields(held_test),
+            **arguments.test_fields(held_test),
             "base": without_none(base),
-            "search_space": search_space_field(search_space, is_network=is_network),
+            "search_space": arguments.search_space_field(search_space, is_network=is_network),
             "objective": without_none({"metric": metric, "validation": held_out}),
             "sampler": sampler,
             "pruner": pruner,

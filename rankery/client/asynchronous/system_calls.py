@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+from rankery.array_inputs import with_nan
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resumable_upload import send_upload
@@ -19,7 +20,6 @@ from rankery.client.reading import without_none
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
-from rankery.masked_arrays import with_nan
 
 # A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any

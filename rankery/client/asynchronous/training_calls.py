@@ -3,41 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import (
-    DEFAULT_METRICS,
-    Columns,
-    TrainingFields,
-    TrainingLabels,
-    clicks_field,
-    distribution_field,
-    early_stopping_field,
-    loss_field,
-    scorer_field,
-    test_fields,
-    texts_field,
-    validation_field,
-)
+from rankery.client import arguments
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncGrid, AsyncJobCalls
 from rankery.client.reading import without_none
 from rankery.client.references import HasId, id_of, mapping_of
-from rankery.client.schemas.requests import (
-    Contract,
-    DiagnosticsRequest,
-    DistributionRequest,
-    EarlyStoppingRequest,
-    FeatureChoiceRequest,
-    HoldOut,
-    Hyperparameters,
-    LimitsRequest,
-    Loss,
-    LossName,
-    RepeatsRequest,
-    Scorer,
-    ScorerKind,
-    Validation,
-)
+from rankery.client.schemas import requests
 from rankery.errors import InvalidArgument
 from rankery.grids import points
 from rankery.json_text import plain_value
@@ -50,28 +22,28 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         self,
         model_name: str,
         dataset: DatasetSource,
-        loss: LossName | Loss = "ndcg-loss2++",
+        loss: requests.LossName | requests.Loss = "ndcg-loss2++",
         *,
-        validation: DatasetSource | float | Validation | None = None,
+        validation: DatasetSource | float | requests.Validation | None = None,
         folds: int | str | None = None,
-        test: DatasetSource | float | HoldOut | None = None,
-        scorer: ScorerKind | Scorer | None = None,
-        hyperparameters: Hyperparameters | Literal["auto"] | None = None,
+        test: DatasetSource | float | requests.HoldOut | None = None,
+        scorer: requests.ScorerKind | requests.Scorer | None = None,
+        hyperparameters: requests.Hyperparameters | Literal["auto"] | None = None,
         metrics: Sequence[str] | None = None,
-        early_stopping: int | EarlyStoppingRequest | None = None,
-        contract: Contract | None = None,
+        early_stopping: int | requests.EarlyStoppingRequest | None = None,
+        contract: requests.Contract | None = None,
         label_map: Mapping[str, float] | None = None,
-        features: FeatureChoiceRequest | None = None,
+        features: requests.FeatureChoiceRequest | None = None,
         init_model: str | HasId | None = None,
         tags: Mapping[str, str] | None = None,
-        diagnostics: DiagnosticsRequest | None = None,
+        diagnostics: requests.DiagnosticsRequest | None = None,
         seed: int | None = None,
-        distribution: int | DistributionRequest | None = None,
+        distribution: int | requests.DistributionRequest | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
-        limits: LimitsRequest | None = None,
-        columns: Columns | None = None,
-        **fields: Unpack[TrainingFields],
+        limits: requests.LimitsRequest | None = None,
+        columns: arguments.Columns | None = None,
+        **fields: Unpack[arguments.TrainingFields],
     ) -> AsyncJob:
         """Train a new version of a model.
 
@@ -159,15 +131,15 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         test: DatasetSource | None = None,
         prefer: Literal["best", "simple"] | None = None,
         candidates: Sequence[str] | None = None,
-        contract: Contract | None = None,
+        contract: requests.Contract | None = None,
         label_map: Mapping[str, float] | None = None,
         tags: Mapping[str, str] | None = None,
         seed: int | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
-        limits: LimitsRequest | None = None,
-        columns: Columns | None = None,
-        **labels: Unpack[TrainingLabels],
+        limits: requests.LimitsRequest | None = None,
+        columns: arguments.Columns | None = None,
+        **labels: Unpack[arguments.TrainingLabels],
     ) -> AsyncJob:
         """Select the best model by automatic training, and train it as a new version.
 
@@ -214,7 +186,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "budget_seconds": budget_seconds,
             "metric": metric,
             "prefer": prefer,
-            "candidates": texts_field(candidates),
+            "candidates": arguments.texts_field(candidates),
             "contract": contract,
             "label_map": label_map,
             "tags": tags,
@@ -231,9 +203,9 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         model_name: str,
         dataset: DatasetSource,
         parameters: Mapping[str, Sequence[Any]],
-        loss: LossName | Loss = "ndcg-loss2++",
+        loss: requests.LossName | requests.Loss = "ndcg-loss2++",
         *,
-        repeats: int | RepeatsRequest | None = None,
+        repeats: int | requests.RepeatsRequest | None = None,
         **training: Any,
     ) -> AsyncGrid:
         """Train a model for each point of a grid; if one training is refused, none is queued.
@@ -270,7 +242,9 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         described = (await self.transport.get("/v1/metrics"))["items"]
         spec = await self._training(model_name, dataset, loss, **training)
         jobs = await self.submit_all(list(points(spec, parameters)), repeats=repeats)
-        metric = (jobs[0].spec.get("metrics") or DEFAULT_METRICS)[0]  # in the spelling of the service
+        metric = (jobs[0].spec.get("metrics") or arguments.DEFAULT_METRICS)[
+            0
+        ]  # in the spelling of the service
         name = metric.partition("@")[0]
         higher_is_better = all(one["higher_is_better"] for one in described if one["name"] == name)
         return AsyncGrid(jobs, list(parameters), metric, higher_is_better=higher_is_better)
@@ -279,28 +253,28 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         self,
         model_name: str,
         dataset: DatasetSource,
-        loss: LossName | Loss,
+        loss: requests.LossName | requests.Loss,
         *,
-        validation: DatasetSource | float | Validation | None = None,
+        validation: DatasetSource | float | requests.Validation | None = None,
         folds: int | str | None = None,
-        test: DatasetSource | float | HoldOut | None = None,
-        scorer: ScorerKind | Scorer | None = None,
-        hyperparameters: Hyperparameters | Literal["auto"] | None = None,
+        test: DatasetSource | float | requests.HoldOut | None = None,
+        scorer: requests.ScorerKind | requests.Scorer | None = None,
+        hyperparameters: requests.Hyperparameters | Literal["auto"] | None = None,
         metrics: Sequence[str] | None = None,
-        early_stopping: int | EarlyStoppingRequest | None = None,
-        contract: Contract | None = None,
+        early_stopping: int | requests.EarlyStoppingRequest | None = None,
+        contract: requests.Contract | None = None,
         label_map: Mapping[str, float] | None = None,
-        features: FeatureChoiceRequest | None = None,
+        features: requests.FeatureChoiceRequest | None = None,
         init_model: str | HasId | None = None,
         tags: Mapping[str, str] | None = None,
-        diagnostics: DiagnosticsRequest | None = None,
+        diagnostics: requests.DiagnosticsRequest | None = None,
         seed: int | None = None,
-        distribution: int | DistributionRequest | None = None,
+        distribution: int | requests.DistributionRequest | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
-        limits: LimitsRequest | None = None,
-        columns: Columns | None = None,
-        **fields: Unpack[TrainingFields],
+        limits: requests.LimitsRequest | None = None,
+        columns: arguments.Columns | None = None,
+        **fields: Unpack[arguments.TrainingFields],
     ) -> dict[str, Any]:
         """Upload the data of a training, and return the fields of its request."""
         held_validation = await self._held_out(validation, columns, f"{model_name} validation")
@@ -309,13 +283,13 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "kind": "train",
             "model_name": model_name,
             "dataset_id": await self._dataset_id(dataset, columns, f"{model_name} train"),
-            "loss": loss_field(loss),
-            "validation": validation_field(held_validation, folds),
-            **test_fields(held_test),
-            "scorer": scorer_field(scorer),
+            "loss": arguments.loss_field(loss),
+            "validation": arguments.validation_field(held_validation, folds),
+            **arguments.test_fields(held_test),
+            "scorer": arguments.scorer_field(scorer),
             "hyperparameters": hyperparameters,
-            "metrics": texts_field(metrics),
-            "early_stopping": early_stopping_field(early_stopping, texts_field(metrics)),
+            "metrics": arguments.texts_field(metrics),
+            "early_stopping": arguments.early_stopping_field(early_stopping, arguments.texts_field(metrics)),
             "contract": contract,
             "label_map": label_map,
             "features": features,
@@ -323,11 +297,11 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "tags": tags,
             "diagnostics": diagnostics,
             "seed": seed,
-            "distribution": distribution_field(distribution),
+            "distribution": arguments.distribution_field(distribution),
             "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,
             **fields,
-            "clicks": clicks_field(fields.get("clicks")),
+            "clicks": arguments.clicks_field(fields.get("clicks")),
         }
         return without_none(spec)

@@ -8,25 +8,10 @@ from typing import Any, NoReturn
 
 import httpx
 
+from rankery.client import reading
+from rankery.client.connections import UNAVAILABLE, AsyncOwner, RetryPolicy
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
-from rankery.client.owners import AsyncOwner
-from rankery.client.reading import (
-    JSON_TYPE,
-    Document,
-    authorization,
-    certificate_hint,
-    checked,
-    document_of,
-    is_missing,
-    is_on_this_machine,
-    json_body,
-    proxy_errors,
-    proxy_hint,
-    service_url,
-    with_query,
-)
-from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ClientClosed, ServiceUnreachable, WrongType
 
@@ -56,8 +41,8 @@ class AsyncTransport:
         resumable_bytes: int,
         transport: httpx.AsyncBaseTransport | None,
     ) -> None:
-        self._headers = authorization(api_key)
-        self.base_url = service_url(base_url).rstrip("/")
+        self._headers = reading.authorization(api_key)
+        self.base_url = reading.service_url(base_url).rstrip("/")
         self._has_key = bool(self._headers)
         self._transport = transport
         self._timeout_seconds = timeout_seconds
@@ -94,9 +79,9 @@ class AsyncTransport:
 
     def _new_http(self) -> httpx.AsyncClient:
         transport = self._transport
-        if transport is None and is_on_this_machine(self.base_url):
+        if transport is None and reading.is_on_this_machine(self.base_url):
             transport = httpx.AsyncHTTPTransport()  # without the proxies of the environment
-        with proxy_errors():
+        with reading.proxy_errors():
             return httpx.AsyncClient(
                 base_url=self.base_url,
                 timeout=self._timeout_seconds,
@@ -110,15 +95,17 @@ class AsyncTransport:
             " and fetch the object with a client of the other process"
         )
 
-    async def get(self, path: str, **parameters: Any) -> Document:
+    async def get(self, path: str, **parameters: Any) -> reading.Document:
         """GET a JSON document; omit parameters that are None."""
-        return document_of(await self.request("GET", path, parameters=parameters))
+        return reading.document_of(await self.request("GET", path, parameters=parameters))
 
-    async def create(self, path: str, json: Any = None) -> Document:
+    async def create(self, path: str, json: Any = None) -> reading.Document:
         """Create an object by POST, idempotent across retries."""
-        return document_of(await self.request("POST", path, json=json, headers=_idempotent()))
+        return reading.document_of(await self.request("POST", path, json=json, headers=_idempotent()))
 
-    async def upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
+    async def upload_form(
+        self, path: str, upload: Upload, on_bytes: Callable[[int], None]
+    ) -> reading.Document:
         """Create an object by POST of files as one form.
 
         Args:
@@ -148,7 +135,7 @@ class AsyncTransport:
                     timeout=httpx.Timeout(self._timeout_seconds, read=_UPLOAD_SECONDS, write=_UPLOAD_SECONDS),
                 )
             if response is not None:
-                return document_of(response)
+                return reading.document_of(response)
 
     async def request(
         self,
@@ -184,12 +171,17 @@ class AsyncTransport:
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
         options: dict[str, Any] = {"content": content, "headers": headers}
         if json is not None:
-            options = {"content": json_body(json), "headers": {**JSON_TYPE, **(headers or {})}}
+            options = {
+                "content": reading.json_body(json),
+                "headers": {**reading.JSON_TYPE, **(headers or {})},
+            }
         if read_seconds is not None:
             longest = max(self._timeout_seconds, read_seconds)
             options["timeout"] = httpx.Timeout(self._timeout_seconds, read=longest)
         while True:
-            response = await self._attempt(attempts, method, with_query(path, parameters or {}), **options)
+            response = await self._attempt(
+                attempts, method, reading.with_query(path, parameters or {}), **options
+            )
             if response is not None:
                 return response
 
@@ -235,8 +227,8 @@ class AsyncTransport:
             InvalidArgument: A number in `json` is NaN or infinite.
         """
         attempts = RetryPolicy(self.retries, repeatable=True)
-        content, json_headers = (None, {}) if json is None else (json_body(json), JSON_TYPE)
-        url = with_query(path, parameters or {})
+        content, json_headers = (None, {}) if json is None else (reading.json_body(json), reading.JSON_TYPE)
+        url = reading.with_query(path, parameters or {})
         response = None
         with PartialFile(target) as part:
             while response is None:
@@ -266,13 +258,13 @@ class AsyncTransport:
         timeout = httpx.Timeout(self._timeout_seconds, read=_SILENCE_SECONDS)
         try:
             async with self._open_http().stream(
-                "GET", with_query(path, parameters), headers=headers, timeout=timeout
+                "GET", reading.with_query(path, parameters), headers=headers, timeout=timeout
             ) as response:
                 if response.status_code in UNAVAILABLE:
                     raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
                 if not response.is_success:
                     await response.aread()
-                checked(response, has_key=self._has_key)
+                reading.checked(response, has_key=self._has_key)
                 lines = StreamLines()
                 async for content in response.aiter_bytes():
                     for line in lines.add(content):
@@ -300,15 +292,15 @@ class AsyncTransport:
             if pause is None:
                 reason = str(error) or type(error).__name__
                 raise ServiceUnreachable(
-                    f"no answer from the service at {self.base_url}: {reason}{proxy_hint(self.base_url)}"
-                    f"{certificate_hint(error)}"
+                    f"no answer from the service at {self.base_url}: {reason}"
+                    f"{reading.proxy_hint(self.base_url)}{reading.certificate_hint(error)}"
                 ) from error
         else:
             pause = attempts.pause_after(response)
             if pause is None:
-                if method == "DELETE" and attempts.may_have_been_executed and is_missing(response):
+                if method == "DELETE" and attempts.may_have_been_executed and reading.is_missing(response):
                     return response
-                return checked(response, has_key=self._has_key)
+                return reading.checked(response, has_key=self._has_key)
         await asyncio.sleep(pause)
         return None
 

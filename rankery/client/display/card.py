@@ -39,7 +39,6 @@ class CardTable:
     Attributes:
         columns: Names; names of columns of numbers begin with `#`, which is not shown.
         rows: Texts.
-        title: Title of the table.
     """
 
     columns: Sequence[str]
@@ -67,7 +66,6 @@ class Card:
     """A card that shows a resource.
 
     Attributes:
-        title: Title of the card.
         facts: Properties by name; empty texts are left out.
         sentence: Conclusion.
         tables: Tables below the properties.

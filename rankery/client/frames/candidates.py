@@ -5,17 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rankery.client.frames.cells import (
-    first_missing,
-    is_text,
-    is_whole_number,
-    listed,
-    refuse_text,
-    row_text,
-    suggestion,
-    text_columns,
-    warn,
-)
+from rankery.client.frames import cells
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import (
     COLUMNS_BY_ROLE,
@@ -129,11 +119,11 @@ def prepare_candidates(
         left_out = (
             f"column {extra[0]!r}, not a feature" if len(extra) == 1 else f"columns {extra}, not features"
         )
-        warn(f"left out the {left_out} of {model}; to silence this, columns={{'ignore': {extra}}}")
+        cells.warn(f"left out the {left_out} of {model}; to silence this, columns={{'ignore': {extra}}}")
     declared = declared_categories(frame)
     for name in used:
-        if is_text(table.column(name).type) and name not in declared:
-            refuse_text(frame, name, table.column(name), "; categories need a categorical type")
+        if cells.is_text(table.column(name).type) and name not in declared:
+            cells.refuse_text(frame, name, table.column(name), "; categories need a categorical type")
     ids = {query: QUERY, document: DOCUMENT}
     selected = [name for name in (query, document, *used) if name is not None]
     sent = table.select(selected)
@@ -186,11 +176,12 @@ def _roles(
     for name in (*named.values(), *sorted(ignored)):
         if name not in names:
             raise DataUnusable(
-                f"there is no column {name!r}{suggestion(name, names)} (the frame has {listed(names)})"
+                f"there is no column {name!r}{cells.suggestion(name, names)}"
+                f" (the frame has {cells.listed(names)})"
             )
     feature_names = {*features, *_blocks(features)}
     free = [name for name in names if name not in ignored and name not in feature_names]
-    texts = text_columns(table)
+    texts = cells.text_columns(table)
     query, document = (
         named.get(role) or single_column(role, columns_for(role, free, texts))
         for role in ("query", "document")
@@ -206,10 +197,10 @@ def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
     """
     from rankery.client.frames.arrow import pa, pc
 
-    if (row := first_missing(column)) is not None:
-        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
+    if (row := cells.first_missing(column)) is not None:
+        raise DataUnusable(f"{cells.row_text(frame, row)}, column {name!r}: the id is missing")
     kind = column.type
-    if is_text(kind) or is_whole_number(kind) or pa.types.is_boolean(kind):
+    if cells.is_text(kind) or cells.is_whole_number(kind) or pa.types.is_boolean(kind):
         return column
     if not pa.types.is_floating(kind):
         raise DataUnusable(
@@ -217,7 +208,7 @@ def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
         )
     found = normalise_ids(column)
     for row in found.invalid[:1].tolist():
-        location = f"{row_text(frame, row)}, column {name!r}"
+        location = f"{cells.row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     return pc.cast(found.texts, pa.int64())
 
@@ -256,7 +247,7 @@ def _refuse_absent(
     absent = [name for name in features if name not in covered and name.rpartition(".")[0] not in lists]
     if not absent or lists == {_ALL_FEATURES} or (allowed and used):
         return
-    meant = "".join(suggestion(name, extra) for name in absent[:_SHOWN_MISSING])
+    meant = "".join(cells.suggestion(name, extra) for name in absent[:_SHOWN_MISSING])
     more = ", …" if len(absent) > _SHOWN_MISSING else ""
     raise DataUnusable(
         f"the frame lacks {len(absent)} of the {len(features)} features of {model}:"
@@ -337,7 +328,6 @@ def as_response_table(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) ->
     """Convert the lists of a JSON response to the table that a response in Arrow has.
 
     Args:
-        table: The candidates.
         ranked: The queries of the response.
 
     Returns:

@@ -111,7 +111,6 @@ def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]", further_a
     Args:
         frame: The data frame.
         name: Name of the column.
-        column: Column of texts.
         further_advice: End of the message.
 
     Raises:

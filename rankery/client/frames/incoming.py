@@ -6,12 +6,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
+from rankery.array_inputs import check_same_order, with_nan
 from rankery.client.frames.cells import mixed_cell
 from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, normalise_ids
-from rankery.masked_arrays import with_nan
-from rankery.pandas_index import check_same_order
 
 if TYPE_CHECKING:
     import numpy as np
@@ -182,7 +181,6 @@ def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
 
     Args:
         group: (n_queries,) number of documents of each query, or (n_documents,) query of each document.
-        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: The group matches neither form, or both.

@@ -4,18 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rankery.client.arguments import Columns
-from rankery.client.frames.cells import (
-    first_missing,
-    is_text,
-    is_whole_number,
-    listed,
-    refuse_text,
-    row_text,
-    suggestion,
-    text_columns,
-    texts_among_numbers,
-    warn,
-)
+from rankery.client.frames import cells
 from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
 from rankery.identifiers import EXPECTED, normalise_ids
@@ -45,7 +34,8 @@ def single_column(role: str, matching: Sequence[str]) -> str | None:
     """
     if len(matching) > 1:
         raise DataUnusable(
-            f"the columns {listed(matching)} could each be the {role}; name one in columns={{{role!r}: …}}"
+            f"the columns {cells.listed(matching)} could each be the {role};"
+            f" name one in columns={{{role!r}: …}}"
         )
     return matching[0] if matching else None
 
@@ -69,8 +59,8 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in [requested] if isinstance(requested, str) else requested or ():
             if name not in columns_of_frame:
                 raise DataUnusable(
-                    f"there is no column {name!r}, named as {role} in columns{suggestion(name, names)}"
-                    f" (the frame has {listed(names)})"
+                    f"there is no column {name!r}, named as {role} in columns{cells.suggestion(name, names)}"
+                    f" (the frame has {cells.listed(names)})"
                 )
 
 
@@ -87,7 +77,8 @@ def check_roles(columns: Mapping[str, Any], valid_roles: Collection[str]) -> Non
     for role in columns:
         if role not in valid_roles:
             raise DataUnusable(
-                f"columns has no {role!r}{suggestion(role, valid_roles)} (it takes {listed(valid_roles)})"
+                f"columns has no {role!r}{cells.suggestion(role, valid_roles)}"
+                f" (it takes {cells.listed(valid_roles)})"
             )
 
 
@@ -113,7 +104,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     names = table.column_names
     check_names(requested, names)
     label = _required_column("label", requested, names, frame)
-    query = _required_column("query", requested, names, frame, text_columns(table))
+    query = _required_column("query", requested, names, frame, cells.text_columns(table))
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:
@@ -142,10 +133,12 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         column = table.column(name)
         if name in declared:
             _check_categories(name, column)
-        if name in declared and (is_whole_number(column.type) or _differs_within_query(table, name, query)):
+        if name in declared and (
+            cells.is_whole_number(column.type) or _differs_within_query(table, name, query)
+        ):
             categorical.append(name)
-        elif is_text(column.type):
-            refuse_text(frame, name, column)
+        elif cells.is_text(column.type):
+            cells.refuse_text(frame, name, column)
             _refuse_texts_of_documents(frame, table, name, query, has_document=document is not None)
         else:
             _refuse_times_of_documents(frame, table, name, query)
@@ -165,7 +158,7 @@ def _required_column(
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
             f" or call it {USUAL_NAMES[role][0]!r}{_suggested_name(role, free)}"
-            f" (the frame has {listed(names)}){index_hint(frame, role)}"
+            f" (the frame has {cells.listed(names)}){index_hint(frame, role)}"
         )
     return usual_column(role, free, texts)
 
@@ -185,30 +178,30 @@ def index_hint(frame: Any, role: str) -> str:
 
 
 def _suggested_name(role: str, names: Sequence[str]) -> str:
-    return next((hint for usual in USUAL_NAMES[role][:4] if (hint := suggestion(usual, names))), "")
+    return next((hint for usual in USUAL_NAMES[role][:4] if (hint := cells.suggestion(usual, names))), "")
 
 
 def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
     from rankery.client.frames.arrow import np, pa, pc
 
-    if is_text(column.type):
-        for row in texts_among_numbers(column)[0][:1].tolist():
+    if cells.is_text(column.type):
+        for row in cells.texts_among_numbers(column)[0][:1].tolist():
             text = column[row].as_py()
             raise DataUnusable(
-                f"{row_text(frame, row)}, column {name!r}: expected a label, a number such as 2, but found"
-                f" {text!r}; map texts to numbers: {{{text!r}: 2, …}}"
+                f"{cells.row_text(frame, row)}, column {name!r}: expected a label, a number such as 2,"
+                f" but found {text!r}; map texts to numbers: {{{text!r}: 2, …}}"
             )
         return
     if pa.types.is_floating(column.type):
         for row in np.flatnonzero(np.isinf(column.to_numpy()))[:1].tolist():
-            raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the label is infinite")
-    row = first_missing(column)
+            raise DataUnusable(f"{cells.row_text(frame, row)}, column {name!r}: the label is infinite")
+    row = cells.first_missing(column)
     if row is not None:
         floating = pa.types.is_floating(column.type)
         count = int(pc.is_null(column, nan_is_null=floating).to_numpy().sum())
         more = f" and {count - 1:,} more" if count > 1 else ""
-        warn(
-            f"{row_text(frame, row)}, column {name!r}: the label is missing (NaN){more}; drop such rows"
+        cells.warn(
+            f"{cells.row_text(frame, row)}, column {name!r}: the label is missing (NaN){more}; drop such rows"
             f" (frame.dropna(subset=[{name!r}])), or train with label_map={{'nan': 0}}"
         )
 
@@ -218,18 +211,18 @@ def _check_weights(frame: Any, table: "pa.Table", name: str, query: str | None) 
     from rankery.client.frames.arrow import np, pa
 
     column = table.column(name)
-    if not (is_whole_number(column.type) or pa.types.is_floating(column.type)):
+    if not (cells.is_whole_number(column.type) or pa.types.is_floating(column.type)):
         return  # the service reads texts and refuses other types
     weights = column.to_numpy()
     for row in np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[:1].tolist():
         raise DataUnusable(
-            f"{row_text(frame, row)}, column {name!r}: expected a finite weight of at least 0,"
+            f"{cells.row_text(frame, row)}, column {name!r}: expected a finite weight of at least 0,"
             f" but found {weights[row]}"
         )
     rows = None if query is None else _first_change(table.column(query), column)
     if rows is not None:
         raise DataUnusable(
-            f"{row_text(frame, rows[1])}, column {name!r}: weights differ within query"
+            f"{cells.row_text(frame, rows[1])}, column {name!r}: weights differ within query"
             f" {table.column(str(query))[rows[0]].as_py()!r}; if it has weights of documents, name it in"
             f" columns={{'document_weight': {name!r}}}"
         )
@@ -240,13 +233,13 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
 
     normalised = normalise_ids(column)
     for row in normalised.invalid[:1].tolist():
-        location = f"{row_text(frame, row)}, column {name!r}"
+        location = f"{cells.row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
-    if (missing := first_missing(normalised.texts)) is not None:
-        raise DataUnusable(f"{row_text(frame, missing)}, column {name!r}: the query is missing")
+    if (missing := cells.first_missing(normalised.texts)) is not None:
+        raise DataUnusable(f"{cells.row_text(frame, missing)}, column {name!r}: the query is missing")
     codes = query_codes(column)
     if len(codes) > 1 and not codes.any():
-        warn(
+        cells.warn(
             f"all {len(codes):,} rows belong to one query, {column[0].as_py()!r} in column {name!r};"
             " a model needs many queries, and nothing can be held out"
         )
@@ -254,10 +247,10 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
     if len(before_returns):
         runs = codes[np.flatnonzero(np.diff(codes, prepend=-1))]
         scattered = int((np.bincount(runs) > 1).sum())
-        warn(
+        cells.warn(
             f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} are not contiguous,"
-            f" first {row_text(frame, int(before_returns[0]) + 1)}: the service gathers them in the order in"
-            " which queries first appear"
+            f" first {cells.row_text(frame, int(before_returns[0]) + 1)}: the service gathers them in the"
+            " order in which queries first appear"
         )
 
 
@@ -315,7 +308,7 @@ def _refuse_texts_of_documents(
         else f" if it has the ids of documents, name it in columns={{'document': {name!r}}};"
     )
     raise DataUnusable(
-        f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {query_id!r}"
+        f"{cells.row_text(frame, rows[1])}, column {name!r}: texts differ within query {query_id!r}"
         f" ({first!r}, {second!r});{of_documents} if it is a feature,"
         f" {_feature_hint(frame, name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
     )
@@ -335,7 +328,7 @@ def _refuse_times_of_documents(frame: Any, table: "pa.Table", name: str, query: 
     is_duration = pa.types.is_duration(kind)
     rows = None if query is None else _first_change(table.column(query), table.column(name))
     if is_duration or rows is not None:
-        location = f"{row_text(frame, rows[1])}, column" if rows else "column"
+        location = f"{cells.row_text(frame, rows[1])}, column" if rows else "column"
         found = "durations are" if is_duration else "times that differ within a query are"
         raise DataUnusable(
             f"{location} {name!r}: {found} no features; convert them to numbers, such as days,"
@@ -348,11 +341,11 @@ def _feature_hint(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:
     from rankery.client.frames.arrow import pc
 
     points: Any = pc.replace_substring(column, ",", ".")
-    if len(texts_among_numbers(points)[0]):
+    if len(cells.texts_among_numbers(points)[0]):
         return f"name it in columns={{'categorical_features': [{name!r}]}}"
     if not type(frame).__module__.startswith("pandas"):
         return "convert its texts to numbers"
-    has_commas = bool(len(texts_among_numbers(column)[0]))
+    has_commas = bool(len(cells.texts_among_numbers(column)[0]))
     texts = f"frame[{name!r}]" + (".str.replace(',', '.')" if has_commas else "")
     return f"convert its texts to numbers: pandas.to_numeric({texts}, errors='coerce')"
 

@@ -4,16 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankery.client.frames.cells import (
-    first_missing,
-    is_text,
-    listed,
-    not_a_number,
-    row_text,
-    text_columns,
-    warn,
-    warn_of_spellings,
-)
+from rankery.array_inputs import is_reordered
+from rankery.client.frames import cells
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import (
     COLUMNS_BY_ROLE,
@@ -25,7 +17,6 @@ from rankery.client.frames.judged import (
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
-from rankery.pandas_index import is_reordered
 from rankery.usual_columns import columns_for
 
 if TYPE_CHECKING:
@@ -96,7 +87,7 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     from rankery.client.frames.arrow import pa
 
     table, given = as_table(frame), mapping_of(columns or {}, COLUMNS_BY_ROLE)
-    names, texts = table.column_names, text_columns(table)
+    names, texts = table.column_names, cells.text_columns(table)
     check_roles(given, _ROLES)
     found = {
         role: given.get(role) or single_column(role, columns_for(role, names, texts))
@@ -109,7 +100,7 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
                 f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
             )
             hint = "" if name else index_hint(frame, role)
-            raise DataUnusable(f"there is no {expected} (the frame has {listed(names)}){hint}")
+            raise DataUnusable(f"there is no {expected} (the frame has {cells.listed(names)}){hint}")
     if found["document"] is None:
         _warn_of_texts(table, found)
     columns_by_role: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
@@ -141,7 +132,8 @@ def _refuse_repeated_documents(frame: Any, run: "pa.Table") -> None:
         row = int(repeated[0])
         query, document = (run.column(role)[row].as_py() for role in ("query", "document"))
         raise DataUnusable(
-            f"{row_text(frame, row)}: document {document!r} is in query {query!r} twice; keep one of its rows"
+            f"{cells.row_text(frame, row)}: document {document!r} is in query {query!r} twice;"
+            " keep one of its rows"
         )
 
 
@@ -153,7 +145,7 @@ def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -
         queries: (n_rows,) query of each row if only the order within queries counts.
     """
     if is_reordered(run, queries):
-        warn(
+        cells.warn(
             "scores are matched by their order, not by the index of pandas, which has another order; call"
             " sort_index() if the index has the rows of the dataset, else reset_index(drop=True)"
         )
@@ -164,10 +156,10 @@ def _warn_of_texts(table: "pa.Table", column_by_role: Mapping[str, str | None]) 
     texts = (
         field.name
         for field in table.schema
-        if is_text(field.type) and field.name not in column_by_role.values()
+        if cells.is_text(field.type) and field.name not in column_by_role.values()
     )
     if name := next(texts, None):
-        warn(
+        cells.warn(
             "no column is the document, so scores are matched by their order within each query; if the column"
             f" {name!r} has the ids of documents, rename it to 'document'"
         )
@@ -181,7 +173,7 @@ def _numbers(frame: Any, table: "pa.Table", column: str) -> "pa.ChunkedArray[Any
     except pa.ArrowException as error:
         for row, value in enumerate(table.column(column).to_pylist()):
             if isinstance(value, str):
-                raise not_a_number(frame, column, row, value) from error
+                raise cells.not_a_number(frame, column, row, value) from error
         raise DataUnusable(
             f"column {column!r} must hold numbers, not {table.schema.field(column).type}"
         ) from error
@@ -271,12 +263,12 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
     normalised = normalise_ids(column)
     for row in normalised.invalid[:1].tolist():
-        location = f"{row_text(frame, row)}, column {name!r}"
+        location = f"{cells.row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     texts: pa.LargeStringArray = normalised.texts
-    if (row := first_missing(texts)) is not None:
-        raise DataUnusable(f"{row_text(frame, row)}, column {name!r}: the id is missing")
-    warn_of_spellings(f"column {name!r}", column, normalised)
+    if (row := cells.first_missing(texts)) is not None:
+        raise DataUnusable(f"{cells.row_text(frame, row)}, column {name!r}: the id is missing")
+    cells.warn_of_spellings(f"column {name!r}", column, normalised)
     return texts
 
 
@@ -286,9 +278,9 @@ def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     normalised = normalise_ids(keys)
     for index in normalised.invalid[:1].tolist():
         raise DataUnusable(f"{noun} is {keys[index]!r}; expected {EXPECTED}")
-    if (index := first_missing(normalised.texts)) is not None:
+    if (index := cells.first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{noun} is {keys[index]!r}, which is a missing id")
-    warn_of_spellings("the run", keys, normalised)
+    cells.warn_of_spellings("the run", keys, normalised)
     return [encode_blanks(text) for text in normalised.texts.to_pylist()]
 
 

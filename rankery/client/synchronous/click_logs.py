@@ -23,7 +23,7 @@ from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, is_source_url, path_of
 from rankery.client.schemas import answers
 from rankery.client.uploads import Upload
-from rankery.client.views.data import ClickLogView
+from rankery.client.views.model import ClickLogView
 
 _DATA = "a path, a URL, or a data frame of pandas, polars or Arrow"
 ClickLogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]

@@ -22,7 +22,7 @@ from rankery.client.synchronous.studies import StudyCalls
 from rankery.client.synchronous.training_calls import TrainingCalls
 from rankery.client.synchronous.transport import Transport
 from rankery.client.synchronous.webhooks import EventCalls, WebhookCalls
-from rankery.client.resumable import RESUMABLE_BYTES
+from rankery.client.uploads import RESUMABLE_BYTES
 
 
 class Client(

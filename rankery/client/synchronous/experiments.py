@@ -9,14 +9,7 @@ from typing import Literal, Self
 from rankery.client.synchronous.resource import Calls, Pages, Refreshable, until_succeeded
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
-from rankery.client.schemas.answers import (
-    ExperimentEntry,
-    ExperimentTraining,
-    ExperimentTrainings,
-    Paper,
-    PaperEntry,
-    PaperList,
-)
+from rankery.client.schemas import answers
 from rankery.client.views.lifecycle import DeletionView
 from rankery.client.views.study import ExperimentView
 from rankery.errors import ExperimentFailed
@@ -112,10 +105,10 @@ class Experiment(ExperimentView, Refreshable):
         """
         return self._deletion(permanently=permanently)
 
-    def trainings(self) -> list[ExperimentTraining]:
+    def trainings(self) -> list[answers.ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""
         document = self._transport.get(f"{self._path}/trainings")
-        return read(ExperimentTrainings, document).items
+        return read(answers.ExperimentTrainings, document).items
 
     def download_report(self, format: Literal["markdown", "csv", "latex"] = "markdown") -> str:
         """Return the latest report as text.
@@ -144,17 +137,17 @@ class Experiment(ExperimentView, Refreshable):
 class ExperimentCalls(Calls):
     """Calls about papers and experiments."""
 
-    def papers(self) -> list[PaperEntry]:
+    def papers(self) -> list[answers.PaperEntry]:
         """List the papers whose tables can be reproduced, oldest first."""
-        return read(PaperList, self.transport.get("/v1/papers")).items
+        return read(answers.PaperList, self.transport.get("/v1/papers")).items
 
-    def paper(self, name: str) -> Paper:
+    def paper(self, name: str) -> answers.Paper:
         """Return the tables of a paper with methods, claims and published numbers.
 
         Raises:
             RankeryApiError: The name is unknown.
         """
-        return read(Paper, self.transport.get(f"/v1/papers/{name}"))
+        return read(answers.Paper, self.transport.get(f"/v1/papers/{name}"))
 
     def run_experiment(
         self,
@@ -203,6 +196,6 @@ class ExperimentCalls(Calls):
         """
         return self._bound(Experiment, self.transport.get(f"/v1/experiments/{experiment_id}"))
 
-    def experiments(self) -> Pages[ExperimentEntry]:
+    def experiments(self) -> Pages[answers.ExperimentEntry]:
         """List experiments, newest first; `client.experiment` has the report of one."""
-        return Pages(self.transport, "/v1/experiments", lambda one: read(ExperimentEntry, one))
+        return Pages(self.transport, "/v1/experiments", lambda one: read(answers.ExperimentEntry, one))

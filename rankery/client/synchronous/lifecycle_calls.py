@@ -10,15 +10,7 @@ from rankery.client.synchronous.resource import Calls, Pages
 from rankery.client.listing import Listing
 from rankery.client.reading import UNSET, Unset, read, without_none, without_unset
 from rankery.client.references import HasId, id_of
-from rankery.client.views.lifecycle import (
-    DeletionView,
-    LabelledView,
-    ProjectView,
-    RestoredView,
-    RetentionView,
-    StorageView,
-    TrashedObjectView,
-)
+from rankery.client.views import lifecycle
 from rankery.errors import InvalidArgument
 
 Deletable: TypeAlias = Literal[
@@ -32,10 +24,10 @@ _BULK_SECONDS = 120.0
 class LifecycleCalls(Calls):
     """Calls that label, delete and restore objects, and measure storage."""
 
-    def projects(self) -> Listing[ProjectView]:
+    def projects(self) -> Listing[lifecycle.ProjectView]:
         """Return the projects with the number of their objects, in alphabetical order."""
         answer = self.transport.get("/v1/projects")
-        return Listing(read(ProjectView, one) for one in answer["items"])
+        return Listing(read(lifecycle.ProjectView, one) for one in answer["items"])
 
     def delete(
         self,
@@ -46,7 +38,7 @@ class LifecycleCalls(Calls):
         with_results: bool = False,
         permanently: bool = False,
         dry_run: bool = True,
-    ) -> DeletionView:
+    ) -> lifecycle.DeletionView:
         """Delete several objects of a kind, by their ids or by a filter.
 
         Objects that others depend on are not deleted; `refused` of the result lists them with their
@@ -84,7 +76,7 @@ class LifecycleCalls(Calls):
         tags: Mapping[str, str | None] | None = None,
         project: str | Unset | None = UNSET,
         dry_run: bool = True,
-    ) -> LabelledView:
+    ) -> lifecycle.LabelledView:
         """Change the tags and the project of several jobs or models, by their ids or by a filter.
 
         Results of a job move with it to another project; all versions of a model name move together.
@@ -110,29 +102,31 @@ class LifecycleCalls(Calls):
         """
         labels = without_none({"tags": tags and dict(tags)}) | without_unset({"project": project})
         body = _selection(ids, where) | labels | {"dry_run": dry_run}
-        total = latest = read(LabelledView, self._post(f"/v1/{kind}/labels", body))
+        total = latest = read(lifecycle.LabelledView, self._post(f"/v1/{kind}/labels", body))
         while latest.changed and not (latest.complete or latest.dry_run):
-            latest = read(LabelledView, self._post(f"/v1/{kind}/labels", body))
+            latest = read(lifecycle.LabelledView, self._post(f"/v1/{kind}/labels", body))
             total = total.plus(latest)
         return total
 
-    def trash(self, kind: str | None = None) -> Pages[TrashedObjectView]:
+    def trash(self, kind: str | None = None) -> Pages[lifecycle.TrashedObjectView]:
         """List the trash, latest first.
 
         Args:
             kind: Only `job`, `model`, `evaluation`, `comparison`, `ranking`, `inspection`, `experiment`,
                 `study`, `dataset` or `click-log`.
         """
-        return Pages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
+        return Pages(
+            self.transport, "/v1/trash", lambda one: read(lifecycle.TrashedObjectView, one), kind=kind
+        )
 
-    def restore(self, *things: str | HasId) -> RestoredView:
+    def restore(self, *things: str | HasId) -> lifecycle.RestoredView:
         """Restore objects from the trash, with the objects deleted with them.
 
         Args:
             *things: Objects or ids.
         """
         body = {"ids": [id_of(one) for one in things]}
-        return read(RestoredView, self._post("/v1/trash/restore", body))
+        return read(lifecycle.RestoredView, self._post("/v1/trash/restore", body))
 
     def empty_trash(
         self,
@@ -141,7 +135,7 @@ class LifecycleCalls(Calls):
         older_than_days: float | None = None,
         everything: bool = False,
         dry_run: bool = False,
-    ) -> DeletionView:
+    ) -> lifecycle.DeletionView:
         """Purge objects from the trash permanently and free their storage.
 
         Args:
@@ -162,23 +156,23 @@ class LifecycleCalls(Calls):
             raise InvalidArgument("give one of ids, older_than_days and everything=True")
         return self._delete("/v1/trash/empty", without_none(selectors) | {"dry_run": dry_run})
 
-    def storage(self, *, refresh: bool = False) -> StorageView:
+    def storage(self, *, refresh: bool = False) -> lifecycle.StorageView:
         """Return the storage in bytes by kind, that of the trash, and what retention would free.
 
         Args:
             refresh: Measure now; else the measurement of the last minute is returned.
         """
-        return read(StorageView, self.transport.get("/v1/storage", refresh=refresh or None))
+        return read(lifecycle.StorageView, self.transport.get("/v1/storage", refresh=refresh or None))
 
-    def _delete(self, path: str, body: Mapping[str, Any]) -> DeletionView:
+    def _delete(self, path: str, body: Mapping[str, Any]) -> lifecycle.DeletionView:
         """Repeat a deletion request until it is complete or deletes nothing; send a dry run once."""
-        total = latest = read(DeletionView, self._post(path, body))
+        total = latest = read(lifecycle.DeletionView, self._post(path, body))
         while latest.deleted and not (latest.complete or latest.dry_run):
-            latest = read(DeletionView, self._post(path, body))
+            latest = read(lifecycle.DeletionView, self._post(path, body))
             total = total.plus(latest)
         return total
 
-    def retention(self, *, refresh: bool = False) -> RetentionView:
+    def retention(self, *, refresh: bool = False) -> lifecycle.RetentionView:
         """Return how long objects of each kind are kept, and what retention would move to the trash now.
 
         The retention times are the settings `RANKERY_RETENTION_…_DAYS` of the service.
@@ -186,7 +180,7 @@ class LifecycleCalls(Calls):
         Args:
             refresh: Measure now; else the measurement of the last minute is returned.
         """
-        return read(RetentionView, self.transport.get("/v1/storage", refresh=refresh or None))
+        return read(lifecycle.RetentionView, self.transport.get("/v1/storage", refresh=refresh or None))
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # Idempotent: a repetition has no effect.

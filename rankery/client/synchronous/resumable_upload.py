@@ -8,20 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from rankery.client import uploads
 from rankery.client.synchronous.transport import Transport
 from rankery.client.reading import Document, document_of
-from rankery.client.resumable import (
-    BLOCK_BYTES,
-    PIECE_BYTES,
-    PIECE_TYPE,
-    TUS,
-    StoredUploadId,
-    UploadRetries,
-    is_gone,
-    is_retryable,
-    metadata,
-)
-from rankery.client.uploads import OnBytes, Upload, opened
 from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
 
@@ -37,16 +26,16 @@ class ResumableUpload:
     """
 
     def __init__(
-        self, transport: Transport, path: Path, part: str, retries: int, on_bytes: OnBytes
+        self, transport: Transport, path: Path, part: str, retries: int, on_bytes: uploads.OnBytes
     ) -> None:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
-        self._retries = UploadRetries(retries)
+        self._retries = uploads.UploadRetries(retries)
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._furthest_offset = 0
-        self._stored_id = StoredUploadId(transport.base_url, path, part)
+        self._stored_id = uploads.StoredUploadId(transport.base_url, path, part)
         self._id = self._stored_id.read()
 
     def send(self) -> str:
@@ -66,9 +55,9 @@ class ResumableUpload:
                     offset = self._send_piece(offset)
                 return f"upload:{self._id}"
             except RankeryApiError as error:
-                if self._id is not None and is_gone(error):
+                if self._id is not None and uploads.is_gone(error):
                     self.delete_record()
-                elif not is_retryable(error):
+                elif not uploads.is_retryable(error):
                     raise
                 pause = self._retries.pause()
                 if pause is None:
@@ -91,29 +80,29 @@ class ResumableUpload:
                 "POST",
                 "/v1/uploads",
                 headers={
-                    **TUS,
+                    **uploads.TUS,
                     "Upload-Length": str(self._size_bytes),
-                    "Upload-Metadata": metadata(self._path),
+                    "Upload-Metadata": uploads.metadata(self._path),
                 },
                 repeatable=False,
             )
             self._id = str(document_of(created)["id"])
             self._stored_id.write(self._id)
             return self._record_offset(0)
-        response = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
+        response = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=uploads.TUS)
         return self._record_offset(int(response.headers["Upload-Offset"]))
 
     def _send_piece(self, offset: int) -> int:
-        size = min(PIECE_BYTES, self._size_bytes - offset)
-        with opened(self._path) as file:
+        size = min(uploads.PIECE_BYTES, self._size_bytes - offset)
+        with uploads.opened(self._path) as file:
             file.seek(offset)
             response = self._transport.send_once(
                 "PATCH",
                 f"/v1/uploads/{self._id}",
                 content=self._blocks(file, size),
                 headers={
-                    **TUS,
-                    "Content-Type": PIECE_TYPE,
+                    **uploads.TUS,
+                    "Content-Type": uploads.PIECE_TYPE,
                     "Content-Length": str(size),
                     "Upload-Offset": str(offset),
                 },
@@ -122,7 +111,7 @@ class ResumableUpload:
 
     def _blocks(self, file: IO[bytes], size: int) -> Iterator[bytes]:
         while size:
-            block = file.read(min(size, BLOCK_BYTES))
+            block = file.read(min(size, uploads.BLOCK_BYTES))
             if not block:
                 raise FileUnusable(f"{self._path} has become shorter while it was sent")
             size -= len(block)
@@ -142,7 +131,9 @@ class ResumableUpload:
         self._sent_bytes = sent_bytes
 
 
-def send_upload(transport: Transport, path: str, upload: Upload, on_bytes: OnBytes) -> Document:
+def send_upload(
+    transport: Transport, path: str, upload: uploads.Upload, on_bytes: uploads.OnBytes
+) -> Document:
     """Create an object from files by one POST; upload large files before it, in pieces.
 
     Args:

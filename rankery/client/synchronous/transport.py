@@ -11,25 +11,10 @@ from typing import Any, NoReturn
 
 import httpx
 
+from rankery.client import reading
+from rankery.client.connections import UNAVAILABLE, Owner, RetryPolicy
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
-from rankery.client.owners import Owner
-from rankery.client.reading import (
-    JSON_TYPE,
-    Document,
-    authorization,
-    certificate_hint,
-    checked,
-    document_of,
-    is_missing,
-    is_on_this_machine,
-    json_body,
-    proxy_errors,
-    proxy_hint,
-    service_url,
-    with_query,
-)
-from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ClientClosed, ServiceUnreachable, WrongType
 
@@ -59,8 +44,8 @@ class Transport:
         resumable_bytes: int,
         transport: httpx.BaseTransport | None,
     ) -> None:
-        self._headers = authorization(api_key)
-        self.base_url = service_url(base_url).rstrip("/")
+        self._headers = reading.authorization(api_key)
+        self.base_url = reading.service_url(base_url).rstrip("/")
         self._has_key = bool(self._headers)
         self._transport = transport
         self._timeout_seconds = timeout_seconds
@@ -97,9 +82,9 @@ class Transport:
 
     def _new_http(self) -> httpx.Client:
         transport = self._transport
-        if transport is None and is_on_this_machine(self.base_url):
+        if transport is None and reading.is_on_this_machine(self.base_url):
             transport = httpx.HTTPTransport()  # without the proxies of the environment
-        with proxy_errors():
+        with reading.proxy_errors():
             return httpx.Client(
                 base_url=self.base_url,
                 timeout=self._timeout_seconds,
@@ -113,15 +98,17 @@ class Transport:
             " and fetch the object with a client of the other process"
         )
 
-    def get(self, path: str, **parameters: Any) -> Document:
+    def get(self, path: str, **parameters: Any) -> reading.Document:
         """GET a JSON document; omit parameters that are None."""
-        return document_of(self.request("GET", path, parameters=parameters))
+        return reading.document_of(self.request("GET", path, parameters=parameters))
 
-    def create(self, path: str, json: Any = None) -> Document:
+    def create(self, path: str, json: Any = None) -> reading.Document:
         """Create an object by POST, idempotent across retries."""
-        return document_of(self.request("POST", path, json=json, headers=_idempotent()))
+        return reading.document_of(self.request("POST", path, json=json, headers=_idempotent()))
 
-    def upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
+    def upload_form(
+        self, path: str, upload: Upload, on_bytes: Callable[[int], None]
+    ) -> reading.Document:
         """Create an object by POST of files as one form.
 
         Args:
@@ -151,7 +138,7 @@ class Transport:
                     timeout=httpx.Timeout(self._timeout_seconds, read=_UPLOAD_SECONDS, write=_UPLOAD_SECONDS),
                 )
             if response is not None:
-                return document_of(response)
+                return reading.document_of(response)
 
     def request(
         self,
@@ -187,12 +174,17 @@ class Transport:
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
         options: dict[str, Any] = {"content": content, "headers": headers}
         if json is not None:
-            options = {"content": json_body(json), "headers": {**JSON_TYPE, **(headers or {})}}
+            options = {
+                "content": reading.json_body(json),
+                "headers": {**reading.JSON_TYPE, **(headers or {})},
+            }
         if read_seconds is not None:
             longest = max(self._timeout_seconds, read_seconds)
             options["timeout"] = httpx.Timeout(self._timeout_seconds, read=longest)
         while True:
-            response = self._attempt(attempts, method, with_query(path, parameters or {}), **options)
+            response = self._attempt(
+                attempts, method, reading.with_query(path, parameters or {}), **options
+            )
             if response is not None:
                 return response
 
@@ -238,8 +230,8 @@ class Transport:
             InvalidArgument: A number in `json` is NaN or infinite.
         """
         attempts = RetryPolicy(self.retries, repeatable=True)
-        content, json_headers = (None, {}) if json is None else (json_body(json), JSON_TYPE)
-        url = with_query(path, parameters or {})
+        content, json_headers = (None, {}) if json is None else (reading.json_body(json), reading.JSON_TYPE)
+        url = reading.with_query(path, parameters or {})
         response = None
         with PartialFile(target) as part:
             while response is None:
@@ -269,13 +261,13 @@ class Transport:
         timeout = httpx.Timeout(self._timeout_seconds, read=_SILENCE_SECONDS)
         try:
             with self._open_http().stream(
-                "GET", with_query(path, parameters), headers=headers, timeout=timeout
+                "GET", reading.with_query(path, parameters), headers=headers, timeout=timeout
             ) as response:
                 if response.status_code in UNAVAILABLE:
                     raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
                 if not response.is_success:
                     response.read()
-                checked(response, has_key=self._has_key)
+                reading.checked(response, has_key=self._has_key)
                 lines = StreamLines()
                 for content in response.iter_bytes():
                     for line in lines.add(content):
@@ -303,15 +295,15 @@ class Transport:
             if pause is None:
                 reason = str(error) or type(error).__name__
                 raise ServiceUnreachable(
-                    f"no answer from the service at {self.base_url}: {reason}{proxy_hint(self.base_url)}"
-                    f"{certificate_hint(error)}"
+                    f"no answer from the service at {self.base_url}: {reason}"
+                    f"{reading.proxy_hint(self.base_url)}{reading.certificate_hint(error)}"
                 ) from error
         else:
             pause = attempts.pause_after(response)
             if pause is None:
-                if method == "DELETE" and attempts.may_have_been_executed and is_missing(response):
+                if method == "DELETE" and attempts.may_have_been_executed and reading.is_missing(response):
                     return response
-                return checked(response, has_key=self._has_key)
+                return reading.checked(response, has_key=self._has_key)
         time.sleep(pause)
         return None
 

@@ -13,16 +13,8 @@ from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.resource import Calls
 from rankery.client.synchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
+from rankery.client.frames import incoming
 from rankery.client.frames.cells import warn
-from rankery.client.frames.incoming import (
-    Frame,
-    as_table,
-    collected,
-    is_frame,
-    sizes_or_ids,
-    table_of_arrays,
-    temporary_parquet,
-)
 from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import without_none
 from rankery.client.references import described, is_source_url, mapping_of, path_of
@@ -42,7 +34,7 @@ class UploadCalls(Calls):
 
     def upload_dataset(
         self,
-        data: "Path | str | Frame | tuple[Any, Any, Any] | None" = None,
+        data: "Path | str | incoming.Frame | tuple[Any, Any, Any] | None" = None,
         name: str | None = None,
         *,
         columns: Columns | None = None,
@@ -112,11 +104,11 @@ class UploadCalls(Calls):
             return self._upload_triple(data, name, columns, feature_names, project, progress)
         if is_source_url(data):
             return self._import_url(data, columns=columns, **options | {"feature_names": feature_names})
-        data = collected(data)
-        if is_frame(data):
-            table = as_table(data)
+        data = incoming.collected(data)
+        if incoming.is_frame(data):
+            table = incoming.as_table(data)
             options["columns"] = json.dumps(checked_columns(data, table, columns))
-            with temporary_parquet(table) as path:
+            with incoming.temporary_parquet(table) as path:
                 return self._upload(Upload({"file": path, **paths}, _form_fields(options)), progress)
         options["columns"] = columns and json.dumps(columns)
         if data is not None or not paths:
@@ -128,7 +120,7 @@ class UploadCalls(Calls):
 
     def upload_arrays(
         self,
-        features: "ArrayLike | Frame",
+        features: "ArrayLike | incoming.Frame",
         labels: "ArrayLike",
         name: str | None = None,
         *,
@@ -163,8 +155,8 @@ class UploadCalls(Calls):
         """
         if query_sizes is None and query_ids is None:
             raise DataUnusable("give query_sizes (documents per query) or query_ids (one per document)")
-        features = collected(features)
-        table = table_of_arrays(
+        features = incoming.collected(features)
+        table = incoming.table_of_arrays(
             features,
             labels=labels,
             query_sizes=query_sizes,
@@ -175,7 +167,7 @@ class UploadCalls(Calls):
         columns: Columns = {"label": "label", "query": "query_id"}
         if document_ids is not None:
             columns["document"] = "document_id"
-        declared = declared_categories(features) if is_frame(features) else set()
+        declared = declared_categories(features) if incoming.is_frame(features) else set()
         categories = [one for one in table.column_names if one in declared or one in categorical_features]
         if categories:
             columns["categorical_features"] = categories
@@ -267,7 +259,7 @@ class UploadCalls(Calls):
             features,
             labels,
             name,
-            **sizes_or_ids(group, len(labels)),
+            **incoming.sizes_or_ids(group, len(labels)),
             feature_names=feature_names,
             categorical_features=(columns or {}).get("categorical_features", ()),
             project=project,

@@ -5,20 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from rankery.client.display import plots
+from rankery.client.display import plots, texts
 from rankery.client.display.card import Card, CardTable, Displayable
-from rankery.client.display.texts import (
-    count,
-    interval,
-    loss,
-    milliseconds,
-    moment,
-    number,
-    ranks,
-    seconds,
-    size,
-    steps,
-)
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
@@ -38,10 +26,10 @@ class CandidateView(Displayable, answers.AutoTrainCandidate):
         lower, upper = self.interval or (None, None)
         return {
             "candidate": self.name,
-            "#value": number(self.value),
-            "interval": interval(lower, upper),
+            "#value": texts.number(self.value),
+            "interval": texts.interval(lower, upper),
             "#folds": f"{self.folds} of {self.planned_folds}" if self.planned_folds else "",
-            "#time": seconds(self.seconds) if self.seconds else "",
+            "#time": texts.seconds(self.seconds) if self.seconds else "",
             "#weight": f"{self.weight:.2f}" if self.weight else "",
             "status": self.words,
         }
@@ -91,27 +79,27 @@ class History(Displayable, answers.JobHistory, Tabular):
         Example: "tree 92 ms, objective 8.1 ms (medians)".
         """
         medians = self.median_milliseconds
-        return f"{milliseconds(medians)} (medians)" if medians else ""
+        return f"{texts.milliseconds(medians)} (medians)" if medians else ""
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""
         return {
             "job": self.job_id,
-            "iterations": count(len(self.iterations)),
-            "best": count(self.best_iteration),
+            "iterations": texts.count(len(self.iterations)),
+            "best": texts.count(self.best_iteration),
         }
 
     def card(self) -> Card:
         """Return the card of the resource."""
         rows = [
-            [data, metric, number(values[0]), number(values[-1])]
+            [data, metric, texts.number(values[0]), texts.number(values[-1])]
             for data, metrics in self.curves.items()
             for metric, values in metrics.items()
             if values
         ]
         facts = {
-            "iterations": count(len(self.iterations)),
-            "best iteration": count(self.best_iteration),
+            "iterations": texts.count(len(self.iterations)),
+            "best iteration": texts.count(self.best_iteration),
             "an iteration takes": self.times,
         }
         columns = ["data", "metric", "#first", "#last"]
@@ -175,7 +163,7 @@ class JobView(Displayable, answers.Job):
     @property
     def steps(self) -> str:
         """Current phase with its progress, such as "training 120 of 500" or "binning 37%"."""
-        return steps(self)
+        return texts.steps(self)
 
     @property
     def conclusion(self) -> answers.AutoTrainConclusion | None:
@@ -207,7 +195,7 @@ class JobView(Displayable, answers.Job):
             "status": self.status,
             "title": self.title,
             "progress": self._steps(),
-            "created": moment(self.created_at),
+            "created": texts.moment(self.created_at),
         }
 
     def card(self) -> Card:
@@ -217,14 +205,14 @@ class JobView(Displayable, answers.Job):
             "status": self.status,
             "why": reason,
             "title": self.title,
-            "loss": loss(self.spec.get("loss")),
+            "loss": texts.loss(self.spec.get("loss")),
             "progress": self._steps(),
-            "ranks": ranks(self),
+            "ranks": texts.ranks(self),
             "made": ", ".join(
                 str(value) for name, value in (self.result or {}).items() if name.endswith("_id")
             ),
-            "created": moment(self.created_at),
-            "ended": moment(self.finished_at),
+            "created": texts.moment(self.created_at),
+            "ended": texts.moment(self.finished_at),
         }
         findings = CardTable.of_findings(self.findings)
         return Card(
@@ -240,7 +228,9 @@ class JobView(Displayable, answers.Job):
         return ", ".join(filter(None, [self.steps, left]))
 
     def _phases(self) -> list[CardTable]:
-        rows = [[one.phase, seconds(one.seconds), size(one.peak_memory_bytes)] for one in self.phases]
+        rows = [
+            [one.phase, texts.seconds(one.seconds), texts.size(one.peak_memory_bytes)] for one in self.phases
+        ]
         return [CardTable(["phase", "#took", "#peak memory"], rows)] if rows else []
 
     def _ranks(self) -> list[CardTable]:
@@ -249,9 +239,9 @@ class JobView(Displayable, answers.Job):
             [
                 str(one.rank),
                 one.host,
-                count(one.queries),
-                count(one.documents),
-                size(one.memory_bytes),
+                texts.count(one.queries),
+                texts.count(one.documents),
+                texts.size(one.memory_bytes),
                 "" if one.waiting_share is None else f"{one.waiting_share:.0%}",
                 one.stage or "",
             ]
@@ -262,5 +252,7 @@ class JobView(Displayable, answers.Job):
     def _metrics(self) -> list[CardTable]:
         data = {name: values for name, values in (self.metrics or {}).items() if values}
         metrics = list(dict.fromkeys(metric for values in data.values() for metric in values))
-        rows = [[metric, *(number(values.get(metric)) for values in data.values())] for metric in metrics]
+        rows = [
+            [metric, *(texts.number(values.get(metric)) for values in data.values())] for metric in metrics
+        ]
         return [CardTable(["metric", *(f"#{name}" for name in data)], rows)] if rows else []

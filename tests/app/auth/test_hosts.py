@@ -5,7 +5,7 @@ import socket
 import pytest
 from starlette.datastructures import Headers
 
-from app.auth.origins import Hosts
+from app.auth.credentials import Hosts
 from tests.app.auth.conftest import Bearer
 from tests.app.conftest import TestClient
 

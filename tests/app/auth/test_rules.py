@@ -9,15 +9,13 @@ from starlette.routing import Mount
 
 from app import ApiSettings, create_app
 from app.auth.scopes import HEALTH, RULES, SIGN_IN_FILES, rule_of
-from app.dashboard import versioned_files
+from app.dashboard import assets
 from app.http.caller import ADMIN, READ, SCORE, WRITE, Caller
 from tests.app.auth.conftest import Bearer
 from tests.app.conftest import TestClient
 
 OPEN = HEALTH | {"/sign-in", "/sign-out"}
-FILES = [
-    f"/static/{file.relative_to(versioned_files.FOLDER)}" for file in versioned_files.FOLDER.rglob("*.*")
-]
+FILES = [f"/static/{file.relative_to(assets.FOLDER)}" for file in assets.FOLDER.rglob("*.*")]
 
 
 def endpoints(routes: Any) -> Iterator[tuple[str, set[str]]]:

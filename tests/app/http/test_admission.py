@@ -7,8 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.auth.rate_limit import is_scoring
 from app.http import thread_pools
-from app.http.admission.limiter import AdmissionLimiter
-from app.http.admission.limits import ADMITTED_REQUESTS, LIMITS, SLOT_SECONDS
+from app.http.admission.limits import ADMITTED_REQUESTS, LIMITS, SLOT_SECONDS, AdmissionLimiter
 from app.http.thread_pools import ThreadPool
 from app.settings import ApiSettings
 from tests.app.http.conftest import PATIENCE_SECONDS

@@ -10,8 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.caching import matches
-from app.http.preconditions import Preconditions
+from app.http.caching import Preconditions, matches
 from core.jobs import System
 from core.metrics import Conventions
 from core.store import Model, Store

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.dashboard.versioned_files import files_url
+from app.dashboard.assets import files_url
 from app.http.compression import MIN_BYTES, accepts_gzip
 from core.store import Model, Store
 from tests.app.conftest import TestClient

@@ -12,7 +12,7 @@ from app.monitoring import metrics
 from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels
 from core.store import Model, Store, StoreSettings
-from core.store.repositories.counters import (
+from core.store.repositories.statistics import (
     CACHE_HITS,
     CACHE_MISSES,
     TRAINING_ITERATIONS,

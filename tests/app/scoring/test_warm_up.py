@@ -8,7 +8,7 @@ from tests.compiling import left_to_compile
 
 WORK = """
 import hashlib, json, pathlib, sys, warnings
-from core.unused_packages import leave_out_unused
+from core.process_start import leave_out_unused
 leave_out_unused()
 import lightgbm
 import numpy as np

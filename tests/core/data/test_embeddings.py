@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.data import RankingDataset
-from core.data.feature_blocks import block_features, feature_blocks
+from core.data.feature_choice import block_features, feature_blocks
 from core.data.options import Limits, reading_options
 from core.data.reading import JudgedFile, read_file, read_unjudged
 from core.data.tables import parquet_file

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.data.file_patterns import MAX_FILES, matching
+from core.data.folders import MAX_FILES, matching
 from core.errors import InvalidInput
 
 

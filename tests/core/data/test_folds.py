@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, synthetic_dataset
-from core.data.folds import FoldColumn, RandomFolds, folds_of
-from core.data.hold_out import HeldOutFold
+from core.data.folds import FoldColumn, HeldOutFold, RandomFolds, folds_of
 from core.errors import InvalidInput
 
 

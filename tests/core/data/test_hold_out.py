@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.hold_out import HeldOutColumn, HeldOutFold, HeldOutFraction, HoldOut, hold_out
+from core.data.folds import HeldOutColumn, HeldOutFold, HeldOutFraction, HoldOut, hold_out
 from core.data.splits import column_queries, fold_queries, split_queries
 from core.errors import InvalidInput
 

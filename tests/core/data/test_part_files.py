@@ -14,8 +14,7 @@ from core.data import write_parquet
 from core.data.dataset import RankingDataset
 from core.data.options import Columns, Limits, ReadingOptions
 from core.data.part_files.joining import join_parts
-from core.data.part_files.part import read_part
-from core.data.part_files.spool import PartSpool
+from core.data.part_files.part import PartSpool, read_part
 from core.data.reading import JudgedFile, form_of_file, read_file
 from core.data.result import Reading
 from core.errors import DatasetError, InvalidInput

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from core.drift import Column, QuerySample, Thresholds, compare, population_stability_index
-from core.drift.permutation import adjusted_p_values, distances, memberships
-from core.drift.stability import bin_numbers, quantile_edges
+from core.drift.statistics import adjusted_p_values, bin_numbers, distances, memberships, quantile_edges
 from tests.core.drift.samples import COLUMNS, draw
 
 TRIALS = 100

@@ -7,8 +7,7 @@ import pytest
 
 from core.evaluation import measure
 from core.inspection import PermutationImportance, Permutations, permutation_importance
-from core.inspection.permutation import Within
-from core.inspection.shuffling import shuffle
+from core.inspection.permutation import Within, shuffle
 from core.metrics import conventions
 from core.scorers import Member, Sum, TreeModel
 from core.scorers.network_file import write_network

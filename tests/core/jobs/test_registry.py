@@ -68,7 +68,7 @@ def test_kinds_are_listed_in_two_places() -> None:
         if path.suffix in (".py", ".js", ".html") and "site" not in path.parts
         if all(name.search(path.read_text()) for name in names)
     }
-    generated = {"rankery/cli/job_names.py"} | {
+    generated = {"rankery/cli/names.py"} | {
         f"rankery/client/schemas/{name}.py" for name in ("answers", "requests")
     }
     assert listing - generated == {

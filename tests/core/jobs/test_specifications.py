@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.data.hold_out import HeldOutFraction
+from core.data.folds import HeldOutFraction
 from core.errors import InvalidInput
 from core.jobs import JobKind, JobLimits, JobSpec, System, parse
 from core.jobs.base_training import HeldOutDataset

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from core.data import synthetic_dataset
 from core.errors import ModelError
-from core.scoring import Forest, flat_forest
+from core.scoring import Forest
+from core.scoring import forest as forest_module
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.training import train, training_spec
@@ -96,18 +97,18 @@ def test_a_forest_with_too_many_features_for_the_bits_of_a_node_is_left_to_light
     bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The scores are exactly LightGBM's; only the time differs."""
-    monkeypatch.setattr(flat_forest, "COLUMN_BITS", bits)
-    monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", 10_000)
+    monkeypatch.setattr(forest_module, "COLUMN_BITS", bits)
+    monkeypatch.setattr(forest_module, "MAX_SETS_PER_TREE", 10_000)
     random = np.random.default_rng(3)
     text = random_model_text(random, 3000, 8, 3000)
     features = documents_near(random, thresholds_of(text), 70, 3000)
     forest = Forest.parse(text)
-    assert (flat_forest.flatten(ModelText.read(text).trees) is None) == (bits == 3)
+    assert (forest_module.flatten(ModelText.read(text).trees) is None) == (bits == 3)
     np.testing.assert_array_equal(forest.score(features), _by_lightgbm(text, features))
     np.testing.assert_array_equal(forest.score(features[:0]), np.empty(0))
 
 
-@pytest.mark.parametrize("sets", [flat_forest.MAX_SETS_PER_TREE, flat_forest.MAX_SETS_PER_TREE + 1])
+@pytest.mark.parametrize("sets", [forest_module.MAX_SETS_PER_TREE, forest_module.MAX_SETS_PER_TREE + 1])
 def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> None:
     """LightGBM evaluates only the sets on the path of a document."""
     random, left = np.random.default_rng(5), np.arange(1, sets + 1)
@@ -119,7 +120,7 @@ def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> N
     )  # fmt: skip
     text = ModelText(("category",), (tree,)).write()
     features = np.arange(-2.0, 70.0)[:, None]
-    assert (flat_forest.flatten((tree,)) is None) == (sets > flat_forest.MAX_SETS_PER_TREE)
+    assert (forest_module.flatten((tree,)) is None) == (sets > forest_module.MAX_SETS_PER_TREE)
     np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from core.store import Store
-from core.store.repositories.counters import Count
+from core.store.repositories.statistics import Count
 
 
 def _counts(store: Store) -> list[Count]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from core.errors import LeaseLost, WrongState
-from core.jobs.status import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
+from core.jobs.base import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
 from core.store import Job, Store, Transaction
 
 ALLOWED = {

@@ -3,7 +3,7 @@
 import io
 import random
 
-from core.store.artifacts.remote_files import BUFFER_BYTES, READ_AHEAD_BYTES, open_ranges
+from core.store.artifacts.file_systems import BUFFER_BYTES, READ_AHEAD_BYTES, open_ranges
 
 CONTENT = random.Random(1).randbytes(40 * BUFFER_BYTES + 17)
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.data.features import SelectedFeatures
 from core.errors import ModelError
-from core.scoring import flat_forest
+from core.scoring import forest as forest_module
 from core.scoring.model_text import ModelText
 from core.training import leaf_counts as module
 from core.training.leaf_counts import leaf_counts, with_counts
@@ -135,7 +135,7 @@ def test_any_forest_is_counted_as_lightgbm_descends(
     linear: bool, max_sets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Documents are counted by Rankery's kernel, or by LightGBM for forests that suit the kernel badly."""
-    monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", max_sets)
+    monkeypatch.setattr(forest_module, "MAX_SETS_PER_TREE", max_sets)
     random = np.random.default_rng(2)
     text = random_model_text(random, 5, 13, 20, linear=linear)
     trees = ModelText.read(text).trees

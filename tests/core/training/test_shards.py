@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidInput
-from core.training.shards import shards
+from core.training.distribution import shards
 from core.types import Int64Array
 
 _LENGTHS = st.lists(st.one_of(st.integers(0, 20), st.integers(0, 100_000)), min_size=1, max_size=60)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from core.training.stopwatch import Stopwatch
+from core.training.history import Stopwatch
 
 
 def test_nested_timings_are_exclusive() -> None:

@@ -16,8 +16,8 @@ from core.metrics import METRICS, PRESETS
 from core.store.trash.kinds import KINDS
 from rankery.cli import names
 from rankery.cli.commands import PANELS, ImportedCommands
-from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.lifecycle import TrashKind
+from rankery.cli.names import JobKind, JobStatus
 from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 

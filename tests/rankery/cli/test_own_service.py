@@ -14,7 +14,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import Interrupted
 from rankery.cli.references import upload
 from rankery.client import Client, Job
-from rankery.client.resumable import RESUMABLE_BYTES
+from rankery.client.uploads import RESUMABLE_BYTES
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import InvalidSettings, ServiceUnreachable

@@ -16,8 +16,7 @@ import pytest
 import rankery.cli
 from rankery.cli.datasets import _findings_summary
 from rankery.cli.jobs import ending
-from rankery.cli.leaderboard import leaderboard
-from rankery.cli.measures import baselines_table
+from rankery.cli.measures import baselines_table, leaderboard
 from rankery.cli.paper_tables import report_tables
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
 from rankery.cli.training_results import _datasets

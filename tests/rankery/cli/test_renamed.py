@@ -4,7 +4,7 @@ import pytest
 from typer.main import get_command
 
 from rankery.cli import app
-from rankery.cli.renamed import SPELLINGS, renamed
+from rankery.cli.commands import SPELLINGS, renamed
 from tests.rankery.cli.commands import all_commands, run
 
 ROOT = get_command(app)

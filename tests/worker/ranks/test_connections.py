@@ -11,12 +11,11 @@ from pydantic import ValidationError
 
 from tests.servers.process import reserved_port
 from tests.worker.conftest import DASK_SECRETS
-from worker.ports import PortSettings
-from worker.ranks import local_placement
+from worker.dask.settings import PortSettings
+from worker.ranks import placement
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
-from worker.ranks.local_placement import RankSubprocess, rank_environment
-from worker.ranks.placement import Invitation
+from worker.ranks.placement import Invitation, RankSubprocess, rank_environment
 
 HOST = "127.0.0.1"
 
@@ -159,7 +158,7 @@ def test_a_rank_that_dies_before_it_reads_its_invitation_has_ended(
     identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loss is reported as for any other rank, not as an error of the pipe."""
-    monkeypatch.setattr(local_placement, "module_command", lambda *_: ["true"])
+    monkeypatch.setattr(placement, "module_command", lambda *_: ["true"])
     more_than_a_pipe_holds = replace(identity, secret="0" * 2**20)
     process = RankSubprocess(Invitation(more_than_a_pipe_holds, 0, "", HOST, 1, 2.0))
     assert process.ended_within(10.0)

@@ -9,8 +9,8 @@ import pytest
 from core.data import RankingDataset
 from core.losses.registry import LOSSES
 from core.training import training_spec
+from core.training.distribution import shards
 from core.training.grower import portable_text
-from core.training.shards import shards
 from core.types import Float64Array
 from tests.worker.ranks.threads import on_ranks, trained
 from worker.ranks.collectives import Collectives

@@ -21,8 +21,7 @@ from worker import WorkerSettings
 from worker.job.lease import Lease
 from worker.job.limits import LimitReached
 from worker.ranks.identity import Identity
-from worker.ranks.local_placement import LocalPlacement, RankSubprocess
-from worker.ranks.placement import Invitation
+from worker.ranks.placement import Invitation, LocalPlacement, RankSubprocess
 from worker.ranks.sharing import check_memory
 from worker.ranks.team import Member, Team
 

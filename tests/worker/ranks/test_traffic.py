@@ -58,7 +58,7 @@ def test_ranks_send_about_equal_numbers_of_bytes(tmp_path: Path) -> None:
 
 _FAILING = """
 import ctypes
-from core.unused_packages import leave_out_unused
+from core.process_start import leave_out_unused
 leave_out_unused()
 from worker.ranks.collectives import Collectives
 

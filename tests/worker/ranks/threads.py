@@ -11,10 +11,9 @@ import numpy as np
 from core.data import RankingDataset, write_parquet
 from core.data.features import select_rows
 from core.training import TrainingSpec
-from core.training.bin_edges import bin_edges
+from core.training.bin_edges import bin_edges, edges_to_bytes
+from core.training.distribution import shards
 from core.training.grower import lightgbm_parameters, portable_text
-from core.training.shards import shards
-from core.training.shared_bins import edges_to_bytes
 from worker.ranks.collectives import Collectives
 from worker.ranks.parts import Part
 from worker.ranks.shard_training import ShardTraining

@@ -16,7 +16,7 @@ from app.scoring.limits import check_candidates, max_containers
 from app.scoring.schemas import MAX_TOP_K, RankRequest
 from app.scoring.served_models import ServedModel
 from app.scoring.slow_json import slow_candidates
-from app.served.schemas import MAX_ID_LENGTH
+from app.served.routes import MAX_ID_LENGTH
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float64Array

@@ -17,8 +17,7 @@ from core.clicks.models import (
 from core.clicks.models.browsing import browsing_pass, examination_indices
 from core.clicks.models.chains import chain_pass
 from core.clicks.models.intervals import relevance_interval
-from core.clicks.models.layout import QueryBlocks
-from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS
+from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, QueryBlocks
 from core.errors import InvalidInput
 from core.ranges import use_threads
 from tests.core.clicks.models.plain import browsing_probability, chain_states, marginals

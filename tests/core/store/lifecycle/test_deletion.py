@@ -18,8 +18,7 @@ from core.store.lifecycle.deletion import (
     preview,
     preview_of_emptying,
 )
-from core.store.lifecycle.inventory import take_inventory
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes, take_inventory
 from core.store.trash.kinds import KINDS
 from core.studies import Budget
 from tests.checksums import checksums_under

@@ -16,7 +16,7 @@ from core.store.lifecycle.deletion import (
     preview,
     preview_of_emptying,
 )
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.kinds import COMPARISON, KINDS, kind_of
 from core.store.trash.plan import folders_of

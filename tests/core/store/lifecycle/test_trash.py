@@ -8,7 +8,7 @@ from core.errors import InvalidInput, NotFound
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, empty_trash, preview
-from core.store.lifecycle.sizes import FolderSizes
+from core.store.lifecycle.inventory import FolderSizes
 from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import ObjectFactory, TrainingResults

@@ -9,8 +9,8 @@ from core.data import synthetic_dataset
 from core.scorers import Linear, Mlp
 from core.training import training_spec
 from core.training.networks import NetworkCheckpoint, train_network
+from core.training.networks.batches import Schedule
 from core.training.networks.initialization import drawn_weights
-from core.training.networks.schedule import Schedule
 
 
 def test_the_learning_rate_falls_when_the_cost_rises() -> None:

@@ -1,6 +1,9 @@
-"""Retry policy of requests."""
+"""Owners of connections, and the retry policy of requests."""
 
+import asyncio
+import os
 import random
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -61,3 +64,27 @@ class RetryPolicy:
         self._retries_made += 1
         # Jitter: clients that failed at the same time do not retry at the same time.
         return at_least + random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The process that opens connections; a forked one would get responses to requests of its parent."""
+
+    process: int = field(default_factory=os.getpid)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the connections can no longer be used."""
+        return False
+
+
+@dataclass(frozen=True)
+class AsyncOwner(Owner):
+    """The process and the event loop that open connections."""
+
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the event loop is closed."""
+        return self.loop.is_closed()

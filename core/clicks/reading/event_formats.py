@@ -1,13 +1,16 @@
-"""Reader of User Behavior Insights (UBI): queries and events, as OpenSearch indexes them.
+"""Readers of events of Metarank, and of User Behavior Insights (UBI) as OpenSearch indexes them.
 
-Source: user-behavior-insights 1.3, queries-mapping.json and events-mapping.json.
+Sources: docs.metarank.ai/reference/event-schema; user-behavior-insights 1.3, queries-mapping.json and
+events-mapping.json.
 """
 
 from core.clicks.reading.builder import LogBuilder
+from core.clicks.reading.codes import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.json_lines import (
     InvalidLine,
     Json,
     document_of,
+    list_in,
     non_blank_text_of,
     object_in,
     required_text,
@@ -18,17 +21,78 @@ from core.clicks.reading.json_lines import (
 from core.clicks.reading.spool import HIT, IMPRESSION, NO_RANK
 from core.clicks.reading.times import time_of
 
+_METADATA = ("item", "user")  # events that describe items and users
+
+
+class MetarankReader:
+    """Reads Metarank events, one per line.
+
+    Ranks are the order of the items. The query is a field of the ranking, or `all` without it.
+
+    Args:
+        query_field: Name of the field with the query.
+    """
+
+    def __init__(self, builder: LogBuilder, query_field: str = "query") -> None:
+        self._builder = builder
+        self._query_field = query_field
+
+    def read(self, value: Json) -> None:
+        """Read a ranking or an interaction; skip the metadata of items and users.
+
+        Raises:
+            InvalidLine: The object is invalid.
+        """
+        event = text_of(value, "event")
+        if event == "ranking":
+            self._read_ranking(value)
+        elif event == "interaction":
+            self._read_interaction(value)
+        elif event not in _METADATA:
+            raise InvalidLine(f"expected the event ranking, interaction, item or user, but found {event!r}")
+
+    def _read_ranking(self, value: Json) -> None:
+        builder = self._builder
+        number = builder.named_list(required_text(value, "id", "the id of a ranking"))
+        builder.set_list_details(
+            number,
+            query=self._query(value),
+            time=time_of(value.get("timestamp")),
+            user=non_blank_text_of(value, "user", "session"),
+        )
+        items = list_in(value, "items")
+        for rank, item in enumerate(items, start=builder.first_rank):
+            if not isinstance(item, dict):
+                raise InvalidLine('expected items such as {"id": "p1"}')
+            builder.add_row(number, required_text(item, "id", "the id of an item"), rank)
+        builder.action_counts[IMPRESSION_ACTIONS[0]] += len(items)
+
+    def _read_interaction(self, value: Json) -> None:
+        builder, action_name = self._builder, required_text(value, "type", "the type of an interaction")
+        builder.action_counts[action_name] += 1
+        ranking = text_of(value, "ranking")
+        action = builder.action_code(action_name)  # actions with a weight are numbered from 1
+        if action > IMPRESSION and ranking:
+            item = required_text(value, "item", "the id of an item")
+            builder.add_row(builder.named_list(ranking), item, NO_RANK, action)
+        elif action > IMPRESSION:
+            builder.without_list += 1
+
+    def _query(self, value: Json) -> str:
+        for field in list_in(value, "fields"):
+            if isinstance(field, dict) and field.get("name") == self._query_field:
+                return text_of(field, "value") or ""
+        return ONE_QUERY
+
+
 _BULK_ACTIONS = ("index", "create")
 
 
 class UbiReader:
     """Reads the lines of `ubi_queries` and `ubi_events`, also as bodies of bulk requests or search hits.
 
-    A list has the impressions of one `query_id`: the impression events, or without any the
-    `query_response_hit_ids`. The query is the `user_query` of the query or of any of its events.
-
-    Args:
-        builder: Builder of the log.
+    A list has the impressions of one `query_id`: its impression events, or its `query_response_hit_ids` if it
+    has no such events. The query is the `user_query` of the query or of any of its events.
     """
 
     def __init__(self, builder: LogBuilder) -> None:

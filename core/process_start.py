@@ -1,6 +1,9 @@
-"""Skip optional packages that libraries import if installed but the service does not use."""
+"""Shorten the start of a process: skip unused packages, and pause garbage collection."""
 
+import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # LightGBM imports them, and so does pyarrow for the first array: 2 s of CPU time and 65 MB per process.
 _UNUSED = frozenset({"pandas", "sklearn"})
@@ -24,3 +27,17 @@ def leave_out_unused() -> None:
     """
     if not any(isinstance(finder, _MissingPackages) for finder in sys.meta_path):
         sys.meta_path.insert(0, _MissingPackages())
+
+
+@contextmanager
+def garbage_collection_paused() -> Iterator[None]:
+    """Disable garbage collection during imports, and freeze the imported objects.
+
+    Imports create many objects and little garbage: collections took a fifth of their processor time.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -1,4 +1,4 @@
-"""Indexes of pandas objects, which `numpy.asarray` drops: rows are matched by position."""
+"""Masks of numpy and indexes of pandas, which `numpy.asarray` drops silently."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -56,3 +56,19 @@ def is_reordered(rows: Any, queries: "np.ndarray[Any, Any] | None" = None) -> bo
 def _index(column: Any) -> Any:
     """Return the index of a Series or frame of pandas, None for anything else."""
     return getattr(column, "index", None) if type(column).__module__.startswith("pandas") else None
+
+
+def with_nan(values: Any) -> Any:
+    """Return a masked array of numbers with NaN where it is masked; any other value unchanged.
+
+    Example:
+        >>> import numpy as np
+        >>> with_nan(np.ma.masked_equal([1, 2], 2))
+        array([ 1., nan])
+    """
+    import numpy as np
+
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    numbers: Any = values if values.dtype.kind == "f" else values.astype(np.float64)
+    return numbers.filled(np.nan)
