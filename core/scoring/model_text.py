@@ -136,7 +136,10 @@ class ModelText:
         try:
             text = text if isinstance(text, str) else text.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise ModelError(FOREIGN) from error
+            is_damaged = error.object.startswith(b"tree\n")
+            raise ModelError(
+                "the model text is damaged: it is not UTF-8" if is_damaged else FOREIGN
+            ) from error
         if _HEADER.match(text) is None:
             raise ModelError(FOREIGN)
         if END not in text:

@@ -103,7 +103,7 @@ def test_objects_without_a_project_are_found(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
     """`-` selects objects without a project in lists, counts, searches and bulk operations."""
-    path = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
+    job_path = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     loose = add_model("loose")
     for path in ("jobs", "datasets", "models", "evaluations", "comparisons", "rankings", "model-names"):
         shown = client.get(f"/v1/{path}?project=-").json()["items"]
@@ -117,7 +117,7 @@ def test_objects_without_a_project_are_found(
     assert {hit["id"] for hit in hits} == {loose.job_id}
     deletion = client.post("/v1/jobs/delete", json={"filter": {"project": "-"}}).json()
     assert [refused["id"] for refused in deletion["refused"]] == [loose.job_id]
-    client.patch(path, json={"project": None})
+    client.patch(job_path, json={"project": None})
     assert len(client.get("/v1/jobs?project=-").json()["items"]) == 2
 
 
