@@ -10,11 +10,11 @@ import numpy as np
 
 from core.autotrain.held_out import HeldOut
 from core.autotrain.weights import BoolArray, PairLoss
-from core.evaluation.paired import SIGNIFICANCE, p_of_differences
 from core.evaluation.selection import against_best
 from core.types import Float64Array, Int64Array
 
 _MIN_WEIGHT = 0.05  # share of the sum of the weights
+_ROUNDING = 1e-9  # of mean losses
 _QUERY_GROUPS = 5  # groups of queries for the quality estimate
 
 
@@ -26,10 +26,13 @@ class Choice:
         weights: float64 (n_candidates,) non-negative weights of scaled scores; their sum is 1.
         values: float64 (n_queries,) value of each query with weights chosen without that query; larger is
             better, NaN where undefined.
+        losses: float64 (n_tested,) loss of each query that was held out, by the same weights, see `PairLoss`;
+            NaN where undefined.
     """
 
     weights: Float64Array
     values: Float64Array
+    losses: Float64Array
 
     @property
     def members(self) -> Int64Array:
@@ -87,27 +90,29 @@ class Selection:
         """Return the sum of candidates, or a single candidate.
 
         Args:
-            prefer: `best` returns the sum; `simple` returns it only if it is significantly better than the
-                single candidate.
+            prefer: `best` returns the sum if its mean loss is lower; `simple` only if it is lower by more
+                than one standard error.
         """
-        several = self.sum()
-        if prefer == "best":
-            return several
-        single = self.single()
-        is_single = len(several.members) == 1
-        return single if is_single or not _is_better(several.values, single.values) else several
+        several, single = self.sum(), self.single()
+        gains = single.losses - several.losses
+        gains = gains[~np.isnan(gains)]
+        if len(gains) < 2:
+            return single
+        error = gains.std(ddof=1) / np.sqrt(len(gains)) if prefer == "simple" else 0.0
+        return several if gains.mean() > error + _ROUNDING else single
 
     def _chosen(self, choose: Callable[[BoolArray], Float64Array]) -> Choice:
         """Choose weights on all queries, and measure each group by weights chosen on the other groups."""
         everywhere = np.ones(len(self._tested), np.bool_)
-        tested_values = np.empty(len(self._tested))
+        tested_values, losses = np.empty((2, len(self._tested)))
         for group in range(self._groups.max(initial=-1) + 1):
             in_group = self._groups == group
-            others = everywhere if in_group.all() else ~in_group
-            tested_values[in_group] = self._measured(choose(others))[in_group]
+            weights = choose(everywhere if in_group.all() else ~in_group)
+            tested_values[in_group] = self._measured(weights)[in_group]
+            losses[in_group] = self._losses(weights)[in_group]
         values = np.full(self.values.shape[1], np.nan)
         values[self._tested] = tested_values
-        return Choice(choose(everywhere), values)
+        return Choice(choose(everywhere), values, losses)
 
     def _single_values(self) -> Float64Array:
         values: Float64Array = self.values[:, self._tested]
@@ -119,6 +124,12 @@ class Selection:
             return alone
         total: Float64Array = np.tensordot(weights, self._scores, 1)
         return self._quality.values(total)
+
+    def _losses(self, weights: Float64Array) -> Float64Array:
+        if np.count_nonzero(weights) == 1:
+            alone: Float64Array = self._pair_loss.of_candidates[int(weights.argmax())]
+            return alone
+        return self._pair_loss.of_sum(weights)
 
     def _simplest(self, queries: BoolArray) -> Float64Array:
         losses = self._pair_loss.of_candidates[:, queries]
@@ -136,17 +147,9 @@ class Selection:
 
     def _stacked(self, queries: BoolArray) -> Float64Array:
         """Return the weights of the sum with the least loss, without small ones."""
-        weights = np.zeros(len(self._scores))
-        weights[self._addable] = self._pair_loss.fitted_weights(self._addable, queries)
+        weights = self._pair_loss.fitted_weights(self._addable, queries)
         if not weights.any():
             return self._simplest(queries)
         weights[weights < _MIN_WEIGHT * weights.sum()] = 0.0
         weights /= weights.sum()
         return weights
-
-
-def _is_better(values: Float64Array, others: Float64Array) -> bool:
-    """Return whether values are significantly larger, by a one-sided paired t-test over shared queries."""
-    gains = values - others
-    gains = gains[~np.isnan(gains)]
-    return p_of_differences(gains) < 2 * SIGNIFICANCE and bool(gains.mean() > 0.0)

@@ -40,7 +40,7 @@ class AutoSpec:
         metric: Spelling of the metric to select by.
         budget_seconds: Running time to plan for.
         contract: JSON of the conventions of the metric.
-        prefer: `best` for the sum; `simple` for one model unless the sum is significantly better.
+        prefer: `best` or `simple`, see `Selection.choose`.
         seed: Seed of all random choices.
         memory_bytes: Memory that a training may need, or None.
     """

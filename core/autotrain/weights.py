@@ -50,18 +50,25 @@ class PairLoss:
 
     @cached_property
     def of_candidates(self) -> Float64Array:
-        """Return the loss of each candidate, with its scores multiplied by the best constant.
+        """Return the loss of each candidate, (n_candidates, n_queries), see `of_sum`."""
+        return np.stack([self.of_sum(weights) for weights in np.eye(len(self._scores))])
+
+    def of_sum(self, weights: Float64Array) -> Float64Array:
+        """Return the loss of a weighted sum, with its scores multiplied by the best constant.
+
+        Args:
+            weights: float64 (n_candidates,).
 
         Returns:
-            float64 (n_candidates, n_queries), the mean over the repetitions; NaN for queries without pairs,
-            and for those that were not drawn.
+            float64 (n_queries,), the mean over the repetitions; NaN for queries without pairs, and for those
+            that were not drawn.
         """
-        losses = np.full((len(self._scores), self._n_queries), np.nan)
-        objective = self._objective(self._list_weights)
-        for candidate, scores in enumerate(self._scores):
-            scale = self.fitted_weights(np.array([candidate]), np.ones(self._n_queries, np.bool_))
-            values = objective.terms(scale * scores, 0).value.reshape(self._repetitions, -1).sum(axis=0)
-            losses[candidate, self._drawn[self._has_pairs]] = values[self._has_pairs]
+        total = (weights[:, np.newaxis] * self._scores).sum(axis=0)
+        factor = self._fitted(total[np.newaxis], np.ones(self._n_queries, np.bool_))
+        values = self._objective(self._list_weights).terms(factor * total, 0).value
+        losses = np.full(self._n_queries, np.nan)
+        of_drawn = values.reshape(self._repetitions, -1).sum(axis=0)
+        losses[self._drawn[self._has_pairs]] = of_drawn[self._has_pairs]
         return losses
 
     def fitted_weights(self, candidates: Int64Array, queries: BoolArray) -> Float64Array:
@@ -72,14 +79,19 @@ class PairLoss:
             queries: bool (n_queries,), True for the queries to average over.
 
         Returns:
-            float64 (k,) weights; all 0 if no sum of these candidates orders the pairs better than chance.
+            float64 (n_candidates,) weights, 0 for other candidates; all 0 if no sum of these orders the pairs
+            better than chance.
         """
+        weights = np.zeros(len(self._scores))
+        weights[candidates] = self._fitted(self._scores[candidates], queries)
+        return weights
+
+    def _fitted(self, scores: Float64Array, queries: BoolArray) -> Float64Array:
         from scipy import optimize  # its import takes a tenth of a second
 
         counted = queries[self._drawn] & self._has_pairs
         n_counted = max(int(np.count_nonzero(counted)), 1)
         objective = self._objective(np.where(counted, self._list_weights, 0.0) / n_counted)
-        scores = self._scores[candidates]
 
         def loss(weights: Float64Array) -> tuple[float, Float64Array]:
             # Unlike matrix products, these sums do not depend on the number of threads.
@@ -87,7 +99,7 @@ class PairLoss:
             gradient = (scores * terms.gradient).sum(axis=1) + 2.0 * _PENALTY * weights
             return float(terms.value.sum() + _PENALTY * (weights**2).sum()), gradient
 
-        start = np.full(len(candidates), 1.0 / len(candidates))
+        start = np.full(len(scores), 1.0 / len(scores))
         found = optimize.minimize(loss, start, jac=True, bounds=[(0.0, None)] * len(start), method="L-BFGS-B")
         weights: Float64Array = found.x
         return weights

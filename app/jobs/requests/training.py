@@ -261,9 +261,8 @@ class AutomaticTrainingRequest(QueuedRequest):
     )
     prefer: Preference = Field(
         AutoTrainJob.prefer,
-        description="`best`: the weighted sum of candidates that is selected on held-out queries;"
-        " `simple`: the simplest candidate that is not significantly worse than the best, or the sum if that"
-        " is significantly better",
+        description="`best`: the weighted sum of candidates, or one candidate, whichever has less loss on"
+        " held-out queries; `simple`: the simplest within one standard error of the least loss",
     )
     candidates: list[CandidateName] | None = Field(
         None,

@@ -50,7 +50,7 @@ def test_losses_of_candidates_are_those_of_a_plain_program() -> None:
     loss = PairLoss(data, scores)
     assert np.isnan(loss.of_candidates[:, 0]).all()
     for candidate in range(2):
-        scale = loss.fitted_weights(np.array([candidate]), _ALL)
+        scale = loss.fitted_weights(np.array([candidate]), _ALL)[candidate]
         expected = np.mean([_plain_losses(data, scale * each) for each in scores[candidate]], axis=0)
         np.testing.assert_allclose(loss.of_candidates[candidate, 1:], expected[1:], rtol=1e-9)
 
