@@ -230,8 +230,8 @@ def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepare
         "click_log_id": log["click_log_id"],
         "dataset_id": data,
         "estimator": "examination",
-        "examination": [1.0, *[0.5] * 19],
-        "examination_errors": [0.0, *[0.1] * 19],
+        "examination": [1.0, 0.5],
+        "examination_errors": [0.0, 0.1],
     }
     answer = page.request.put(f"{alias}/gate", data={"counterfactual": rule})
     assert answer.ok, answer.text()
@@ -239,8 +239,8 @@ def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepare
     card = page.locator('.alias[data-alias="clicked"]')
     card.get_by_role("button", name="Edit gate").click()
     expect(card.get_by_label("Examination by rank")).to_be_visible()
-    expect(card.get_by_label("Examination by rank")).to_have_value("1" + ", 0.5" * 19)
-    expect(card.get_by_label("Standard errors")).to_have_value("0" + ", 0.1" * 19)
+    expect(card.get_by_label("Examination by rank")).to_have_value("1, 0.5")
+    expect(card.get_by_label("Standard errors")).to_have_value("0, 0.1")
     card.get_by_role("button", name="Set gate").click()
     expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
     assert page.request.get(f"{alias}/gate").json()["counterfactual"] == answer.json()["counterfactual"]
@@ -258,7 +258,7 @@ def test_the_form_of_a_gate_keeps_what_it_does_not_offer(visit: Visit, prepared:
         "click_log_id": log["click_log_id"],
         "dataset_id": data,
         "estimator": "examination",
-        "examination": [1.0, *[0.5] * 19],
+        "examination": [1.0, 0.5],
         "margin": 0.12345678,
     }
     rule = {"dataset_id": data, "metric": "ndcg@10", "p": 0.012345678, "counterfactual": estimate}
