@@ -20,6 +20,7 @@ class ControlGroups:
     path on the host, though only its last folder is mounted: missing folders are skipped.
 
     Attributes:
+        membership: File with the groups of this process.
         root: Mount point of the groups.
     """
 

@@ -16,9 +16,10 @@ MAX_FILENAME_CHARACTERS = 255
 # The text that refers to a finished resumable upload in place of a file.
 UPLOAD_REFERENCE = re.compile(r"upload:(upl_[a-z0-9]{20})")
 _MAX_REFERENCE_BYTES = 64
-# RFC 8187; .NET's HttpClient sends it beside a `filename` that is an encoded word.
+# RFC 8187, after other parameters; .NET's HttpClient sends it beside a `filename` that is an encoded word.
 _EXTENDED_FILENAME = re.compile(
-    rb"""; *filename\*= *"?(utf-?8|iso-8859-1)'[^']*'([^;'" ]+)"? *(?:;|$)""", re.IGNORECASE
+    rb"""(?:[^"]|"(?:[^"\\]|\\.)*")*?; *filename\*= *"?(utf-?8|iso-8859-1)'[^']*'([^;'" ]+)"? *(?:;|$)""",
+    re.IGNORECASE,
 )
 
 
@@ -182,7 +183,7 @@ def _boundary(content_type: str) -> bytes:
 
 
 def _filename(header: bytes, options: Mapping[bytes, bytes]) -> str | None:
-    if extended := _EXTENDED_FILENAME.search(header):
+    if extended := _EXTENDED_FILENAME.match(header):
         return unquote(extended[2].decode("latin-1"), extended[1].decode())
     filename = options.get(b"filename")
     # Browsers and HTTP clients encode quotes in this way, and leave percent signs as they are.

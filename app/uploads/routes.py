@@ -114,10 +114,8 @@ async def create_upload(
     form with a file: send the text `upload:` and its id as the form's `file`.
     """
     limit, key_id = services.settings.max_upload_bytes, caller.key_id
-    size_bytes, metadata = (
-        protocol.size_to_create(request.headers, limit),
-        protocol.Metadata.of(request.headers),
-    )
+    size_bytes = protocol.size_to_create(request.headers, limit)
+    metadata = protocol.Metadata.of(request.headers)
     checksum = protocol.Checksum.of(request.headers)
     if has_body(request.headers):
         protocol.require_content_type(request.headers)

@@ -22,7 +22,11 @@ _NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class AbsentFeatures:
-    """Features that a model uses and a dataset lacks."""
+    """Features that a model uses and a dataset lacks.
+
+    Attributes:
+        used: Number of all features that the model uses.
+    """
 
     names: tuple[str, ...]
     used: int

@@ -233,7 +233,8 @@ def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepare
         "examination": [1.0, *[0.5] * 9],
         "examination_errors": [0.0, *[0.1] * 9],
     }
-    gate = page.request.put(f"{alias}/gate", data={"counterfactual": rule}).json()
+    answer = page.request.put(f"{alias}/gate", data={"counterfactual": rule})
+    assert answer.ok, answer.text()
     visit.open("/models/compared:1#view=aliases")
     card = page.locator('.alias[data-alias="clicked"]')
     card.get_by_role("button", name="Edit gate").click()
@@ -242,7 +243,7 @@ def test_the_form_of_a_gate_keeps_its_estimate_from_clicks(visit: Visit, prepare
     expect(card.get_by_label("Standard errors")).to_have_value(", ".join(["0", *["0.1"] * 9]))
     card.get_by_role("button", name="Set gate").click()
     expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
-    assert page.request.get(f"{alias}/gate").json()["counterfactual"] == gate["counterfactual"]
+    assert page.request.get(f"{alias}/gate").json()["counterfactual"] == answer.json()["counterfactual"]
 
 
 def test_the_form_of_a_gate_keeps_what_it_does_not_offer(visit: Visit, prepared: Prepared) -> None:

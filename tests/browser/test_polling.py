@@ -177,6 +177,28 @@ def test_an_overview_of_running_jobs_sends_two_requests_a_second(visit: Visit, p
 
 
 @pytest.mark.parametrize("own_page", [True])
+def test_the_overview_reads_all_parts_after_missed_events(visit: Visit, prepared: Prepared) -> None:
+    """A hidden tab gets no events; visible again, it reads champions, even after a failure."""
+    prepared.wait_until_idle()
+    visit.refusals_expected = True
+    page = visit.page
+    _count_signals(visit)
+    with page.expect_response("**/v1/events"):
+        earlier = _open(visit, "/")
+    page.locator("#overview:not([aria-busy])").wait_for()
+    page.clock.run_for(6_000)  # longer than the interval of an idle page, shorter than that of all parts
+    _wait_for_responses(visit, earlier)
+    page.route("**/v1/aliases?**", lambda route: route.abort(), times=1)
+    _set_hidden(visit, "true")
+    signals = page.evaluate("signals")
+    _set_hidden(visit, "false")
+    while page.evaluate("signals") == signals:
+        time.sleep(0.05)
+    with page.expect_response("**/v1/aliases?**", timeout=8_000):
+        page.clock.run_for(6_000)
+
+
+@pytest.mark.parametrize("own_page", [True])
 def test_parts_that_did_not_change_are_not_drawn_again(visit: Visit, prepared: Prepared) -> None:
     """A poll keeps the elements of the job's heading, facts and problem, so that text stays selected."""
     prepared.broken("not drawn again.csv", b"no,table\n")

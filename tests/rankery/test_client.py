@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -181,18 +182,23 @@ def test_a_forked_process_has_its_own_connections() -> None:
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_an_asynchronous_client_works_in_several_event_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection of an ended event loop is unusable, so that each loop opens its own."""
+    """A connection of an ended event loop is unusable, so each loop opens its own; ended ones are freed."""
     monkeypatch.setattr(_Counting, "ports", [])
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Counting)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
 
+    loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+
     async def request_twice(client: AsyncClient) -> None:
+        loops.add(asyncio.get_running_loop())
         await client.transport.get("/v1/jobs")
         await client.transport.get("/v1/jobs")
 
     asyncio.run(request_twice(client))
     asyncio.run(request_twice(client))
+    gc.collect()
+    assert len(loops) == 1
     asyncio.run(client.close())
     del client
     gc.collect()  # the connections of the ended loops, with a warning

@@ -100,6 +100,27 @@ def test_errors_of_estimated_propensities_widen_the_intervals(
         assert system["upper"] - system["lower"] > 1.2 * (other["upper"] - other["lower"])
 
 
+def test_examination_covers_the_clicked_ranks_of_the_dataset(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
+    """Clicks on queries that the dataset lacks need no examination probability."""
+    dataset_id = inline_worker.add(dataset, "judged")
+    inline_worker.training_result(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
+    others = "".join(f"{LISTS},other,{rank},{rank},1,0.1,1\n" for rank in range(1, 11))
+    log = ingested(inline_worker, clicks_on(dataset) + others)
+    request = {
+        "click_log_id": log.id,
+        "dataset_id": dataset_id,
+        "systems": [{"model": "web:1"}],
+        "estimator": "examination",
+    }
+    enough = run_request(inline_worker, **request, examination=[1.0, 0.5, 0.3])
+    assert enough.status == "succeeded", enough.problem
+    too_few = run_request(inline_worker, **request, examination=[1.0, 0.5])
+    assert too_few.problem is not None
+    assert "for each rank from 1 to 3, the last one with a click" in too_few.problem["detail"]
+
+
 @pytest.mark.parametrize(
     ("changed", "pointer"),
     [

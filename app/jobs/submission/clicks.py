@@ -186,7 +186,6 @@ def checked_estimation(tx: Transaction, request: requests.EstimationRequest) -> 
     if request.estimator != "examination" and not (log.statistics or {}).get("has_propensities"):
         detail = "needs a log with propensities; use `examination`, or a log that has them"
         raise InvalidInput.at("/estimator", detail)
-    _check_clicked_ranks(request, options["examination"], log.statistics or {})
     # Workers of the previous release refuse the field.
     return options if errors is None else {**options, "examination_errors": errors}
 
@@ -201,18 +200,6 @@ def _check_examination(
         raise InvalidInput.at(f"/{name}", detail)
     if errors is not None and len(errors) != len(examination or ()):
         raise InvalidInput.at("/examination_errors", "must have one error for each rank of examination")
-
-
-def _check_clicked_ranks(
-    request: requests.EstimationRequest, examination: list[float] | None, statistics: Json
-) -> None:
-    """Refuse examination without the lowest clicked rank; the statistics have at most 20 ranks."""
-    clicked = [each["rank"] for each in statistics.get("ranks", ()) if each["clicks"]]
-    if examination is None or not clicked or len(examination) >= clicked[-1]:
-        return
-    name = "examination" if request.propensity_job is None else "propensity_job"
-    detail = f"has {len(examination)} ranks, but the log has clicks at rank {clicked[-1]}"
-    raise InvalidInput.at(f"/{name}", detail)
 
 
 def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], list[float] | None]:

@@ -27,7 +27,7 @@ class Study(InProject, Trashable, Base):
         default_job_id: The training that refits the default; None until it is queued.
         winner_job_id: The training that refits the winner; None until it is queued, or if the default won.
         conclude_job_id: The job that writes the conclusion; None until it is queued.
-        conclusion: See `core.studies.Conclusion`; None until its job has succeeded.
+        conclusion: See `core.studies.conclusion.Conclusion`; None until its job has succeeded.
         problem: `{"title", "detail"}` of a study that failed, or None.
         paused_seconds: Duration of all ended pauses.
     """

@@ -242,9 +242,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         described = (await self.transport.get("/v1/metrics"))["items"]
         spec = await self._training(model_name, dataset, loss, **training)
         jobs = await self.submit_all(list(points(spec, parameters)), repeats=repeats)
-        metric = (jobs[0].spec.get("metrics") or arguments.DEFAULT_METRICS)[
-            0
-        ]  # in the spelling of the service
+        # The service stores metrics in its spelling.
+        metric = (jobs[0].spec.get("metrics") or arguments.DEFAULT_METRICS)[0]
         name = metric.partition("@")[0]
         higher_is_better = all(one["higher_is_better"] for one in described if one["name"] == name)
         return AsyncGrid(jobs, list(parameters), metric, higher_is_better=higher_is_better)

@@ -1,5 +1,6 @@
 """Convert data frames and arrays to Arrow tables."""
 
+import io
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -238,11 +239,21 @@ def temporary_parquet(table: "pa.Table") -> Iterator[Path]:
         try:
             pq.write_table(table, path, compression="zstd")
         except pa.ArrowNotImplementedError as error:
-            names = [repr(field.name) for field in table.schema if str(field.type) in str(error)]
+            names = [repr(field.name) for field in table.schema if not _has_parquet_type(field)]
             raise DataUnusable(
                 f"a column cannot be sent, convert it or leave it out: {', '.join(names)} ({error})"
             ) from error
         yield path
+
+
+def _has_parquet_type(field: "pa.Field[Any]") -> bool:
+    from rankery.client.frames.arrow import pa, pq
+
+    try:
+        pq.write_table(pa.schema([field]).empty_table(), io.BytesIO())
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
 
 
 def _names(table: "pa.Table") -> list[str]:

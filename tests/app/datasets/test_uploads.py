@@ -280,6 +280,12 @@ def test_an_extended_filename_is_decoded(client: TestClient, parameters: str) ->
     assert response.json()["name"] == "jugé.txt"
 
 
+def test_a_quoted_filename_is_not_parsed(client: TestClient) -> None:
+    """A name may have the syntax of a parameter."""
+    name = "a; filename*=utf-8''b.txt"
+    assert client.post("/v1/datasets", files={"file": (name, LETOR)}).json()["name"] == name
+
+
 def test_the_name_defaults_to_the_filename(client: TestClient) -> None:
     """A dataset without a given name has the name of its file, of a long one the end."""
     assert client.post("/v1/datasets", files={"file": ("fold1.txt", LETOR)}).json()["name"] == "fold1.txt"

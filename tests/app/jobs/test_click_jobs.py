@@ -132,32 +132,6 @@ def test_an_estimate_takes_examination_and_its_errors_from_a_job(
         assert [each for each, _ in errors_of(client, body | wrong)] == [pointer]
 
 
-def test_examination_covers_the_clicked_ranks(
-    client: TestClient, store: Store, add_model: Callable[..., Model]
-) -> None:
-    """A rank with a click needs a probability, given in the request or by a job; one without clicks none."""
-    ranks = [{"rank": rank, "impressions": 9, "clicks": 4 - rank} for rank in (1, 2, 3, 4)]
-    with store.begin() as tx:
-        log = tx.click_logs.add("clicks", {"kind": "upload"})
-        tx.click_logs.mark_ready(log.id, folder="click-logs/x", statistics={"ranks": ranks})
-        job = tx.jobs.add("propensity", {"click_log_id": log.id})
-        running = tx.jobs.claim(job.id, "w1", 15)
-        assert running is not None
-        tx.jobs.succeed(job.id, running.token, {"truth": {"propensities": [1.0, 0.5]}})
-    model = add_model("web")
-    body = {
-        "kind": "counterfactual",
-        "click_log_id": log.id,
-        "dataset_id": model.dataset_id,
-        "systems": [{"model": model.reference}],
-        "estimator": "examination",
-    }
-    detail = "has 2 ranks, but the log has clicks at rank 3"
-    assert errors_of(client, body | {"examination": [1.0, 0.5]}) == [("/examination", detail)]
-    assert errors_of(client, body | {"propensity_job": job.id}) == [("/propensity_job", detail)]
-    assert client.post("/v1/jobs", json=body | {"examination": [1.0, 0.5, 0.3]}).status_code == 202
-
-
 def test_a_correction_takes_propensities_of_a_finished_job(
     client: TestClient, store: Store, log_id: str, ready_dataset: Callable[[], str]
 ) -> None:

@@ -283,7 +283,9 @@ def test_whole_decimals_keep_their_digits() -> None:
     "column",
     [
         pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.array([[(1, 2, 3)]], pa.list_(pa.month_day_nano_interval())),
         pa.array([2.0], pa.run_end_encoded(pa.int32(), pa.float64())),
+        pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array(["b"])]),
     ],
 )
 def test_a_column_of_a_type_that_parquet_lacks_is_named(column: Any) -> None:

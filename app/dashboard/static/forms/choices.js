@@ -92,7 +92,8 @@ export async function offerReady(selects, requestedId) {
   for (const select of all) replace(select, ...options(datasets));
   let isCurrent = false; // false until datasets that became ready before the stream was open are read
   follow((signal) => {
-    if (signal === "ended" || (signal === "changed" && !isCurrent)) addLater().catch(() => {});
+    const mayHaveMore = signal === "changed" ? !isCurrent : signal !== "lost";
+    if (mayHaveMore) addLater().catch(() => {});
     isCurrent = signal !== "lost";
   });
   return datasets;

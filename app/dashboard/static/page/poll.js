@@ -59,7 +59,7 @@ export function resumePolling() {
  * hidden tab.
  * @param {(changed: boolean, hasEvent: boolean) => Promise<boolean | null>} task reads once and resolves to whether
  *   something is still active; null ends the polling. Its first argument is false if only time has passed since the last
- *   call, its second one is true if the stream has sent an event, such as the end of a job
+ *   call, its second one is true if the stream has sent an event, such as the end of a job, or may have missed one
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
  * @returns {() => Promise<void>} polls now
  */
@@ -118,6 +118,7 @@ export function poll(task, onProblem) {
       return isConnected() ? STREAM_SECONDS : busy ? BUSY_SECONDS : IDLE_SECONDS;
     } catch (error) {
       changed = true;
+      hasEvent ||= announced;
       if (isFinal(error)) {
         ended = true;
         onProblem(error);
@@ -140,7 +141,7 @@ export function poll(task, onProblem) {
   run().finally(() =>
     follow((signal) => {
       changed = true;
-      hasEvent ||= signal === "ended";
+      hasEvent ||= signal === "ended" || signal === "opened";
       if (document.hidden || paused || failures) return;
       const elapsed = (performance.now() - requestedAt) / 1000;
       if (running || signal === "ended") run();

@@ -8,7 +8,10 @@ const IMMEDIATE_KINDS = [
 ];
 const REOPEN_SECONDS = 60;
 
-/** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `IMMEDIATE_KINDS`; lost: the stream is closed */
+/**
+ * opened: earlier events were missed; ended: an event of `IMMEDIATE_KINDS`; lost: the stream is closed
+ * @typedef {"opened" | "changed" | "ended" | "lost"} Signal
+ */
 
 /** @type {Set<(signal: Signal) => void>} */ const listeners = new Set();
 /** @type {EventSource | null} */ let source = null;
@@ -34,8 +37,7 @@ function open() {
   source = new EventSource(urlOf("/v1/events"));
   source.addEventListener("open", () => {
     connected = true;
-    // Changes before the connection were not reported.
-    notify("changed");
+    notify("opened");
   });
   source.addEventListener("changed", () => notify("changed"));
   for (const kind of IMMEDIATE_KINDS) source.addEventListener(kind, () => notify("ended"));
