@@ -155,9 +155,10 @@ class StoreSettings(BaseSettings):
     @classmethod
     def _plain(cls, value: str) -> str:
         """Refuse characters by which fsspec would read or delete other files than those of the URL."""
-        special = ("::",) if value.startswith("file://") else ("*", "?", "[")
+        special = ("::",) if value.startswith("file://") else ("::", "*", "?", "[")
+        path = value.split("://", 1)[-1]  # a chain of file systems may begin as in simplecache::s3://bucket
         for characters in special:
-            if characters in value:
+            if characters in path:
                 raise ValueError(f"must be a URL without {' '.join(special)}; found {value}")
         return value
 
