@@ -18,7 +18,8 @@ DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 
 
 def _database_url(fields: dict[str, Any]) -> str:
-    return f"sqlite:///{fields['data_dir'].absolute()}/rankery.db"
+    folder = str(fields["data_dir"].absolute()).replace("%", "%25").replace("?", "%3F")
+    return f"sqlite:///{folder}/rankery.db"
 
 
 def _storage_url(fields: dict[str, Any]) -> str:
