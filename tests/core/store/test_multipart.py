@@ -9,7 +9,7 @@ from core.store.artifacts.multipart import _complete
 
 
 class _Bucket:
-    """An S3 that raises errors in turn, with an object of some size."""
+    """An S3 that raises errors one after another, with an object of some size."""
 
     def __init__(self, size_bytes: int, *outcomes: Exception | None) -> None:
         self._size_bytes = size_bytes
