@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXPECTED = (
     "an id, which is a text or a whole number that its type represents exactly; write other ids as texts"
 )
-_WITH_POINT = r"^(-?(0|[1-9][0-9]*))\.0+$"
+_WITH_POINT = r"^(?:-?(0)|(-?[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
 _BLANK = re.compile(r"\s")
@@ -233,8 +233,7 @@ def _normalise_texts(texts: Any) -> NormalisedIds:
     if not pc.any(pc.match_substring(texts, ".0")).as_py():  # ten times as fast as the regular expression
         return NormalisedIds(texts, np.empty(0, np.int64))
     has_point = pc.fill_null(pc.match_substring_regex(texts, _WITH_POINT), False)
-    whole: Any = pc.replace_substring_regex(texts, _WITH_POINT, r"\1")
-    whole = pc.if_else(pc.equal(whole, pa.scalar("-0", whole.type)), "0", whole)
+    whole: Any = pc.replace_substring_regex(texts, _WITH_POINT, r"\1\2")
     lengths: Any = pc.binary_length(whole)
     is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_LIMIT_DIGITS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))

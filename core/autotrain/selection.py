@@ -13,7 +13,7 @@ from core.autotrain.weights import BoolArray, PairLoss
 from core.evaluation.selection import against_best
 from core.types import Float64Array, Int64Array
 
-_MIN_WEIGHT = 0.05  # share of the sum of the weights
+_MIN_WEIGHT = 0.05  # share of the sum of the weights; of many equal weights, half the largest weight
 _ROUNDING = 1e-9  # of mean losses
 _QUERY_GROUPS = 5  # groups of queries for the quality estimate
 
@@ -150,6 +150,6 @@ class Selection:
         weights = self._pair_loss.fitted_weights(self._addable, queries)
         if not weights.any():
             return self._simplest(queries)
-        weights[weights < _MIN_WEIGHT * weights.sum()] = 0.0
+        weights[weights < min(_MIN_WEIGHT * weights.sum(), weights.max() / 2.0)] = 0.0
         weights /= weights.sum()
         return weights

@@ -16,6 +16,9 @@ from core.types import Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_QUERIES = 2000  # random queries to fit the weights to; more hardly change them
+# Pairs of these queries, whose number grows with the square of a query's documents; and queries in any case.
+_MAX_PAIRS, _MIN_QUERIES = 10_000_000, 100
+_LEAST_WEIGHT = 1e-6  # less than rounding errors of scores that hardly differ
 _PENALTY = 0.01  # of the sum of squared weights; without it, separable pairs have no finite weights
 
 
@@ -32,7 +35,10 @@ class PairLoss:
 
     def __init__(self, dataset: RankingDataset, scores: Float64Array) -> None:
         self._n_queries, (n_candidates, self._repetitions, _) = dataset.n_queries, scores.shape
+        pairs = _pairs_of_queries(dataset)
         drawn = np.random.default_rng(0).permutation(self._n_queries)[:_MAX_QUERIES]
+        is_small = np.cumsum(pairs[drawn]) * self._repetitions <= _MAX_PAIRS
+        drawn = drawn[is_small | (np.arange(len(drawn)) < _MIN_QUERIES)]
         self._drawn = np.sort(drawn)
         rows = np.repeat(np.isin(np.arange(self._n_queries), drawn), np.diff(dataset.query_boundaries))
         queries = dataset.select_queries(self._drawn)
@@ -42,11 +48,9 @@ class PairLoss:
         scores = scores[..., rows]
         self._scores = np.nan_to_num(scores.reshape(n_candidates, -1))
         is_held_out = ~np.isnan(scores[0][:, queries.query_boundaries[:-1]])
-        equal_scores = RankNet()(np.zeros(queries.n_documents), queries.labels, queries.query_boundaries)
-        # Queries without pairs have the loss 0.
-        self._has_pairs = equal_scores.value > 0.0
-        loss = np.where(self._has_pairs, equal_scores.value, np.inf)
-        self._list_weights: Float64Array = is_held_out / (is_held_out.sum(axis=0) * loss)
+        self._has_pairs = pairs[self._drawn] > 0
+        loss_of_equal_scores = np.where(self._has_pairs, np.log(2.0) * pairs[self._drawn], np.inf)
+        self._list_weights: Float64Array = is_held_out / (is_held_out.sum(axis=0) * loss_of_equal_scores)
 
     @cached_property
     def of_candidates(self) -> Float64Array:
@@ -101,9 +105,23 @@ class PairLoss:
 
         start = np.full(len(scores), 1.0 / len(scores))
         found = optimize.minimize(loss, start, jac=True, bounds=[(0.0, None)] * len(start), method="L-BFGS-B")
-        weights: Float64Array = found.x
+        weights: Float64Array = np.where(found.x < _LEAST_WEIGHT, 0.0, found.x)
         return weights
 
     def _objective(self, list_weights: Float64Array) -> Objective:
         """Return the loss with weights of queries, float64 (repetitions, n_drawn)."""
         return RankNet().prepare(self._labels, self._boundaries, list_weights.ravel())
+
+
+def _pairs_of_queries(dataset: RankingDataset) -> Int64Array:
+    """Return the number of pairs of documents with different labels of each query, (n_queries,)."""
+    lengths = np.diff(dataset.query_boundaries)
+    query_of_row = np.repeat(np.arange(dataset.n_queries), lengths)
+    labels = dataset.labels[np.lexsort((dataset.labels, query_of_row))]
+    is_new = (np.diff(labels, prepend=np.nan) != 0.0) | (np.diff(query_of_row, prepend=-1) > 0)
+    starts = np.flatnonzero(is_new)
+    n_equal = np.diff(starts, append=len(labels))
+    equal_pairs = np.zeros(dataset.n_queries, np.int64)
+    np.add.at(equal_pairs, query_of_row[starts], n_equal**2)
+    pairs: Int64Array = (lengths**2 - equal_pairs) // 2
+    return pairs

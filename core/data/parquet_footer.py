@@ -24,6 +24,7 @@ _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 # Size by type: booleans (1, 2), whose value is in the header of the field; bytes (3) and doubles (7).
 _FIXED_BYTES: Mapping[int, int] = MappingProxyType({1: 0, 2: 0, 3: 1, 7: 8})
 _BOOLEANS = (1, 2)  # one byte each in lists
+_MAX_VARINT_BITS = 70  # ten bytes of seven bits hold 64 bits
 _LONG_LIST = 15  # no type: the size in the header of a list whose size follows as a number
 _MAX_DEPTH = 32  # of nested structs and lists; Parquet has less than ten
 # Field ids of parquet.thrift.
@@ -272,4 +273,6 @@ class _Cursor:
         while (byte := self._byte()) > 0x7F:
             number |= (byte & 0x7F) << shift
             shift += 7
+            if shift == _MAX_VARINT_BITS:  # a number of a million bytes would take minutes
+                raise ValueError("a number in the metadata has more than 64 bits")
         return number | byte << shift

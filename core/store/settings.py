@@ -18,7 +18,8 @@ DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 
 
 def _database_url(fields: dict[str, Any]) -> str:
-    return f"sqlite:///{fields['data_dir'].absolute()}/rankery.db"
+    folder = str(fields["data_dir"].absolute()).replace("%", "%25").replace("?", "%3F")
+    return f"sqlite:///{folder}/rankery.db"
 
 
 def _storage_url(fields: dict[str, Any]) -> str:
@@ -155,9 +156,10 @@ class StoreSettings(BaseSettings):
     @classmethod
     def _plain(cls, value: str) -> str:
         """Refuse characters by which fsspec would read or delete other files than those of the URL."""
-        special = ("::",) if value.startswith("file://") else ("*", "?", "[")
+        special = ("::",) if value.startswith("file://") else ("::", "*", "?", "[")
+        path = value.split("://", 1)[-1]  # a chain of file systems may begin as in simplecache::s3://bucket
         for characters in special:
-            if characters in value:
+            if characters in path:
                 raise ValueError(f"must be a URL without {' '.join(special)}; found {value}")
         return value
 

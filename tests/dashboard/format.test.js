@@ -109,3 +109,18 @@ test("a day is that of the local time zone", () => {
   process.env.TZ = "UTC";
   assert.equal(format.dayLabel("2027-01-01T07:59:59Z"), "Jan 1, 2027");
 });
+
+test("sentences of the service name fields by their labels instead of JSON pointers", () => {
+  assert.equal(format.withLabels("/method: needs clicks"), "method: needs clicks");
+  assert.equal(
+    format.withLabels("2 problems; the first is /base/hyperparameters/num_leaves: too small"),
+    "2 problems; the first is num leaves: too small",
+  );
+  assert.equal(
+    format.withLabels("/metrics/0: unknown; /label_map: required"),
+    "metrics 1: unknown; label map: required",
+  );
+  for (const other of ["file a/b: damaged", "https://host/data: refused", "GET /v1/jobs failed", ""]) {
+    assert.equal(format.withLabels(other), other);
+  }
+});

@@ -5,6 +5,7 @@ import pytest
 
 from core.autotrain.held_out import HeldOut, QueryQuality, mean_of
 from core.autotrain.selection import Selection
+from core.autotrain.weights import PairLoss
 from core.data import RankingDataset, synthetic_dataset
 from core.evaluation import evaluate
 from core.metrics import DEFAULT
@@ -51,6 +52,26 @@ def test_the_simplest_of_equals_is_chosen() -> None:
     assert list(chosen.members) == [1]
 
 
+def test_the_simplest_within_one_standard_error_is_chosen() -> None:
+    """A candidate that is hardly worse is simpler; one that is clearly worse is not chosen."""
+    drawn, _ = _held_out(100)
+    labels = np.where(np.arange(drawn.n_documents) < 30, 1.0, drawn.labels)  # two queries without pairs
+    dataset = RankingDataset.from_arrays(drawn.features, labels, drawn.query_boundaries)
+    held_out = HeldOut(dataset, "ndcg@5", DEFAULT, seed=0)
+    scores = [_noisy(held_out, dataset, seed, noise) for seed, noise in enumerate((1.0, 1.02, 3.0))]
+    losses = np.nanmean(PairLoss(dataset, np.stack(scores)).of_candidates, axis=1)
+    assert losses[0] < losses[1] < losses[2]
+    assert list(Selection(held_out, scores, [3, 2, 1]).single().members) == [1]
+    assert list(Selection(held_out, scores[::2], [3, 1]).single().members) == [0]
+
+
+def test_small_weights_are_dropped() -> None:
+    """A candidate that hardly adds to the sum is not a member."""
+    dataset, held_out = _held_out(40)
+    scores = [_noisy(held_out, dataset, seed, noise) for seed, noise in enumerate((1.0, 2.0, 20.0))]
+    assert list(Selection(held_out, scores, [2] * 3).sum().members) == [0, 1]
+
+
 def test_a_sum_is_preferred_to_its_best_member() -> None:
     """A sum of less loss is chosen as the best model although a member happens to measure higher."""
     dataset, held_out = _held_out(40)
@@ -78,6 +99,18 @@ def test_equal_scores_within_queries_get_no_weight() -> None:
     scores = [np.zeros_like(noise), noise, -noise]
     assert 0 not in Selection(held_out, scores, [1, 2, 2]).choose("best").members
     assert list(Selection(held_out, scores[:1], [1]).choose("best").members) == [0]
+    assert list(Selection(held_out, scores[:1] * 3, [2, 1, 2]).choose("best").members) == [1]
+
+
+@pytest.mark.parametrize("n_candidates", [20, 30])
+def test_many_equally_good_candidates_are_kept(n_candidates: int) -> None:
+    """The least weight is smaller where no candidate has much more."""
+    dataset, held_out = _held_out(40)
+    scores = [_noisy(held_out, dataset, seed, 2.0) for seed in range(n_candidates)]
+    chosen = Selection(held_out, scores, [2] * n_candidates).sum()
+    assert len(chosen.members) > n_candidates / 2
+    equal = Selection(held_out, scores[:1] * n_candidates, [2] * n_candidates).sum()
+    np.testing.assert_allclose(equal.weights, 1.0 / n_candidates)
 
 
 def test_the_estimate_is_not_biased_by_selection() -> None:

@@ -44,15 +44,15 @@ def test_no_other_weights_have_a_smaller_loss() -> None:
 
 def test_losses_of_candidates_are_those_of_a_plain_program() -> None:
     """Each candidate has its loss at the best scale, averaged over repetitions; NaN without pairs."""
-    labels = np.where(np.arange(_DATA.n_documents) < 9, 1.0, _DATA.labels)
+    labels = np.where(np.arange(_DATA.n_documents) < 18, 1.0, _DATA.labels)
     data = RankingDataset.from_arrays(_DATA.features, labels, _DATA.query_boundaries)
     scores = _scores([1.0, 2.0])
     loss = PairLoss(data, scores)
-    assert np.isnan(loss.of_candidates[:, 0]).all()
+    assert np.isnan(loss.of_candidates[:, :2]).all()
     for candidate in range(2):
         scale = loss.fitted_weights(np.array([candidate]), _ALL)[candidate]
         expected = np.mean([_plain_losses(data, scale * each) for each in scores[candidate]], axis=0)
-        np.testing.assert_allclose(loss.of_candidates[candidate, 1:], expected[1:], rtol=1e-9)
+        np.testing.assert_allclose(loss.of_candidates[candidate, 2:], expected[2:], rtol=1e-9)
 
 
 def test_only_the_given_queries_determine_the_weights() -> None:
@@ -89,6 +89,23 @@ def test_equal_candidates_share_their_weight() -> None:
     first, second = PairLoss(_DATA, scores).fitted_weights(np.arange(2), _ALL)
     assert first == pytest.approx(second)
     assert first > 0.0
+
+
+def test_scores_that_order_no_pair_have_no_weight() -> None:
+    """All weights are exactly 0 if the scores are equal within queries, whatever the search ends at."""
+    scores = np.zeros((3, 2, _DATA.n_documents))
+    assert not PairLoss(_DATA, scores).fitted_weights(np.arange(3), _ALL).any()
+
+
+def test_queries_are_drawn_up_to_a_number_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries with many documents are fewer, but not less than the minimum; labels make the pairs."""
+    monkeypatch.setattr("core.autotrain.weights._MIN_QUERIES", 3)
+    labels = np.tile([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 0.0, 1.0, 0.0], 12)  # 5 · 3 + 5 · 1 + 3 · 1 = 23 pairs
+    data = RankingDataset.from_arrays(_DATA.features, labels, _DATA.query_boundaries)
+    for max_pairs, drawn in ((10, 3), (2 * 5 * 23, 5), (2 * 5 * 23 - 1, 4), (10**6, 12)):
+        monkeypatch.setattr("core.autotrain.weights._MAX_PAIRS", max_pairs)
+        losses = PairLoss(data, _scores([2.0])).of_candidates
+        assert np.count_nonzero(~np.isnan(losses)) == drawn
 
 
 def test_many_queries_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

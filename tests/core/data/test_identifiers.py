@@ -127,6 +127,7 @@ def test_a_refused_id_is_not_reported_as_an_empty_cell(tmp_path: Path) -> None:
     [
         (["1.0", "2.00", "-0.0", "1.5"], ["1", "2", "0", "1.5"]),
         (["00.0", "+1.0", "1e5", "1."], ["00.0", "+1.0", "1e5", "1."]),
+        (["-0", "-0.0", "-1.0", "-00.0"], ["-0", "0", "-1", "-00.0"]),
         (["", "nan", "NaN", "NA"], [None, None, None, "NA"]),
         ([b"a", 2**70, np.float32(3), Decimal("4.00")], ["a", str(2**70), "3", "4"]),
         ([None, np.nan, pd.NA, pd.NaT], [None] * 4),

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import polars
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from core.data import RankingDataset, read_dataset, synthetic_dataset, write_parquet
 from core.data.named_parquet import NamedFile, named_file, named_parquet
-from core.data.parquet_footer import read_footer, renamed_footer
+from core.data.parquet_footer import column_summaries, read_footer, renamed_footer
 from core.errors import DatasetError
+
+_ENCODINGS = {0: "PLAIN", 3: "RLE", 8: "RLE_DICTIONARY"}
 
 
 def written(dataset: RankingDataset) -> io.BytesIO:
@@ -52,6 +55,38 @@ def test_a_renamed_file_equals_one_written_with_these_names(dataset: RankingData
     path = tmp_path / "named.parquet"
     path.write_bytes(content)
     assert written(read_dataset(path)).getvalue() == file.getvalue()
+
+
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_summaries_of_columns_are_those_of_arrow(use_dictionary: bool) -> None:
+    """Numbers, sizes and encodings of nested and empty columns, in several row groups."""
+    table = pa.table(
+        {
+            "id": [f"{row // 3}" for row in range(1000)],
+            "lists": [[1.0] * (row % 4) for row in range(1000)],
+            "structs": [{"a": row, "b": [{"c": "x"}]} for row in range(1000)],
+            "nulls": pa.nulls(1000),
+        }
+    )
+    file = io.BytesIO()
+    pq.write_table(table, file, row_group_size=300, use_dictionary=use_dictionary, write_page_index=True)
+    summaries = column_summaries(read_footer(file)[1])
+    metadata = pq.ParquetFile(file).metadata
+    groups = [metadata.row_group(number) for number in range(4)]
+    assert sorted(summaries) == list(range(metadata.num_columns))
+    for number, summary in summaries.items():
+        parts = [group.column(number) for group in groups]
+        assert summary.values == sum(part.num_values for part in parts)
+        assert summary.largest_part == max(part.total_uncompressed_size for part in parts)
+        names = {_ENCODINGS[encoding] for encoding in summary.encodings}
+        assert names == {name for part in parts for name in part.encodings}
+
+
+def test_unknown_fields_are_skipped(dataset: RankingDataset) -> None:
+    """Later versions of the format may add fields, such as lists of booleans, which have a byte each."""
+    _, metadata = read_footer(written(dataset))
+    booleans, first_field = b"\xf9\x31\x01\x01\x02", b"\x05\x02"
+    assert column_summaries(booleans + first_field + metadata[1:]) == column_summaries(metadata)
 
 
 @pytest.mark.long
@@ -99,8 +134,9 @@ def test_damaged_metadata_are_refused(dataset: RankingDataset, damage: str) -> N
         b"\x19" + b"\x19" * 5_000 + b"\x00",  # lists in lists
         b"\x1c" * 5_000 + b"\x00" * 5_000,  # structs in structs
         b"\x18" + b"\xff" * 9 + b"\x01",  # a text longer than the file
+        b"\x18" + b"\x80" * 10 + b"\x00" + b"\x00",  # a number of eleven bytes
     ],
-    ids=["a long list", "deep lists", "deep structs", "a long text"],
+    ids=["a long list", "deep lists", "deep structs", "a long text", "a long number"],
 )
 def test_crafted_metadata_cost_no_more_than_their_bytes(dataset: RankingDataset, crafted: bytes) -> None:
     """Crafted metadata are refused immediately, whatever lengths and depths they declare."""

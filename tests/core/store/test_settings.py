@@ -20,7 +20,13 @@ def test_a_relative_folder_is_made_absolute() -> None:
     assert StoreSettings(data_dir=Path("here")).database_url == f"sqlite:///{Path.cwd()}/here/rankery.db"
 
 
-@pytest.mark.parametrize("url", ["s3://bucket/[a]", "s3://bucket/a*", "gs://bucket/a?b", "file:///a::b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("s3://bucket/[a]", "s3://bucket/a*", "gs://bucket/a?b", "file:///a::b"),
+        *("s3://bucket/a::b", "memory://a::file:///b", "/a::b", "simplecache::s3://bucket/a::b"),
+    ],
+)
 def test_a_storage_whose_files_would_be_confused_is_refused(url: str) -> None:
     """On buckets fsspec deletes by pattern, and two colons chain its URLs; other characters are plain."""
     with pytest.raises(ValueError, match="must be a URL without"):
@@ -28,6 +34,7 @@ def test_a_storage_whose_files_would_be_confused_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must be a URL without ::"):
         StoreSettings(data_dir=Path("/a::b"))
     assert StoreSettings(data_dir=Path("/a?[b]* 100%#")).storage_url == "file:///a?[b]* 100%#/artifacts"
+    assert StoreSettings(storage_url="simplecache::s3://bucket/a")  # a chain whose beginning is no path
 
 
 def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,18 @@ def test_a_deleted_file_accepts_no_writes(store: Store, settings: StoreSettings)
 
 
 @pytest.mark.embedded
+@pytest.mark.parametrize("name", ["a?b", "a%41", "a#b", "a b&mode=ro", "é+"])
+def test_any_folder_may_hold_the_database(tmp_path: Path, name: str) -> None:
+    """Characters with a meaning in URLs are plain: the file is in the folder, and not beside it."""
+    opened = Store.open(StoreSettings(data_dir=tmp_path / name))
+    opened.migrate()
+    assert opened.fault() is None
+    opened.close()
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name / "rankery.db").stat().st_size > 0
+
+
+@pytest.mark.embedded
 def test_a_replaced_file_is_read(store: Store, settings: StoreSettings, tmp_path: Path) -> None:
     """Connections to the earlier file are closed, such as after a backup was restored over it."""
     other = Store.open(StoreSettings(data_dir=tmp_path / "other"))

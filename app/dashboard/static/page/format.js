@@ -184,3 +184,10 @@ export function pointerLabel(pointer) {
   const name = (steps[named] ?? "").replaceAll("_", " ").replaceAll("~1", "/").replaceAll("~0", "~");
   return [name, ...steps.slice(named + 1).map((step) => Number(step) + 1)].join(" ").trim();
 }
+
+/**
+ * Return a sentence of the service with labels for its JSON pointers: "num leaves: must be 2 or more".
+ * @param {string | null} [sentence]
+ */
+export const withLabels = (sentence) =>
+  (sentence ?? "").replace(/(?<![\w/])\/[a-z]\w*(?:\/[\w.~+-]+)*(?=: )/g, (pointer) => pointerLabel(pointer));

@@ -1,5 +1,6 @@
 /** Parts of pages: tables, panels, lists of facts, messages and dialogs. @module */
 import { divided, h } from "./dom.js";
+import { withLabels } from "./format.js";
 
 /**
  * Return a status in its colour.
@@ -106,7 +107,7 @@ export function problemBox(problem) {
   const position = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
   return h("div.problem", { role: "group", "aria-label": "Problem" }, [
     h("strong", problem.title || "Problem"),
-    h("p", problem.detail || problem.message || ""),
+    h("p", withLabels(problem.detail || problem.message)),
     position.length > 0 && hint(position.map((name) => `${name} ${problem[name]}`).join(", ")),
     problem.text && h("pre", problem.text),
   ]);

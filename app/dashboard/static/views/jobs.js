@@ -13,7 +13,7 @@ import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { announce, h } from "../page/dom.js";
 import { alertText } from "../page/parts.js";
-import { count, counted, elapsed, metric } from "../page/format.js";
+import { count, counted, elapsed, metric, withLabels } from "../page/format.js";
 import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
 
@@ -79,7 +79,8 @@ function statusParts(job) {
 
 /** Show the progress of an active job, or why a job failed. @param {Job} job */
 function progress(job) {
-  if (!isActive(job)) return job.problem && h("small.name.why", { title: job.problem.detail }, job.problem.title);
+  if (!isActive(job))
+    return job.problem && h("small.name.why", { title: withLabels(job.problem.detail) }, job.problem.title);
   const bar = progressBar();
   bar.update(job);
   return bar.node;

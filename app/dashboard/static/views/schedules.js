@@ -9,7 +9,7 @@ import { actionRunner } from "../page/actions.js";
 import { creator, get, getAll, request } from "../page/api.js";
 import { announce, changeDetector, elementById, find, h, replace } from "../page/dom.js";
 import { confirmed, disclosure, emptyState, hint, problemBox, statusBadge } from "../page/parts.js";
-import { timeElement } from "../page/format.js";
+import { timeElement, withLabels } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";
 import { cronWords } from "../schedules/cron.js";
@@ -203,7 +203,7 @@ function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_ru
 
 /** @param {Schedule} schedule @returns {Child[]} */
 function lastLabel({ last_run: run, problem }) {
-  if (problem) return [h("strong", problem.title), ` ${problem.detail}`];
+  if (problem) return [h("strong", problem.title), ` ${withLabels(problem.detail)}`];
   if (!run) return [h("span.hint", "The schedule has not run yet.")];
   return [
     "Last run ",

@@ -280,6 +280,8 @@ def test_a_whole_number_may_be_a_date(read: Read) -> None:
     assert _times(read, [*_DATES, 20260229, 0]) == expected
     assert _times(read, [*map(str, _DATES), "20260229", 0]) == expected
     assert _times(read, [*_DATES, "2026-05-01"])[-1] == expected[0]
+    assert _times(read, [20260501, 0, 0, 0]) == [expected[0], 0, 0, 0]  # times of 0 may be missing
+    assert _times(read, [20260501, 20260502, 21000101])[-1] == 21_000_101_000
 
 
 @pytest.mark.parametrize("others", [[19_000_000], [20_500_101.5], [20_501_240, 20_501_241], [-5]])

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.clicks.doctor import examine_log
@@ -303,6 +303,7 @@ def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
 
 
 @given(st.lists(st.text("-+.0178e ", min_size=1, max_size=6), max_size=20))
+@example([".0", "-0", "-0.0"])
 def test_all_spellings_of_ids_are_normalised(spellings: list[str]) -> None:
     """Texts that need no normalisation by their look have the same ids as by the rule of datasets."""
     codes = IdCodes()
