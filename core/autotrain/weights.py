@@ -68,7 +68,7 @@ class PairLoss:
             that were not drawn.
         """
         total = (weights[:, np.newaxis] * self._scores).sum(axis=0)
-        factor = self._fitted(total[np.newaxis], np.ones(self._n_queries, np.bool_))
+        factor = self._fitted(total[np.newaxis], np.ones(self._n_queries, np.bool_), penalty=0.0)
         values = self._objective(self._list_weights).terms(factor * total, 0).value
         losses = np.full(self._n_queries, np.nan)
         of_drawn = values.reshape(self._repetitions, -1).sum(axis=0)
@@ -87,10 +87,10 @@ class PairLoss:
             better than chance.
         """
         weights = np.zeros(len(self._scores))
-        weights[candidates] = self._fitted(self._scores[candidates], queries)
+        weights[candidates] = self._fitted(self._scores[candidates], queries, _PENALTY)
         return weights
 
-    def _fitted(self, scores: Float64Array, queries: BoolArray) -> Float64Array:
+    def _fitted(self, scores: Float64Array, queries: BoolArray, penalty: float) -> Float64Array:
         from scipy import optimize  # its import takes a tenth of a second
 
         counted = queries[self._drawn] & self._has_pairs
@@ -100,8 +100,8 @@ class PairLoss:
         def loss(weights: Float64Array) -> tuple[float, Float64Array]:
             # Unlike matrix products, these sums do not depend on the number of threads.
             terms = objective.terms((weights[:, np.newaxis] * scores).sum(axis=0), 0)
-            gradient = (scores * terms.gradient).sum(axis=1) + 2.0 * _PENALTY * weights
-            return float(terms.value.sum() + _PENALTY * (weights**2).sum()), gradient
+            gradient = (scores * terms.gradient).sum(axis=1) + 2.0 * penalty * weights
+            return float(terms.value.sum() + penalty * (weights**2).sum()), gradient
 
         start = np.full(len(scores), 1.0 / len(scores))
         found = optimize.minimize(loss, start, jac=True, bounds=[(0.0, None)] * len(start), method="L-BFGS-B")
