@@ -17,7 +17,7 @@ from core.types import Float64Array, Int64Array
 BoolArray = npt.NDArray[np.bool_]
 _MAX_QUERIES = 2000  # random queries to fit the weights to; more hardly change them
 # Pairs of these queries, whose number grows with the square of a query's documents; and queries in any case.
-_MAX_PAIRS, _MIN_QUERIES = 10_000_000, 100
+_MAX_PAIRS, _MIN_QUERIES = 3_000_000, 100
 _LEAST_WEIGHT = 1e-6  # less than rounding errors of scores that hardly differ
 _PENALTY = 0.01  # of the sum of squared weights; without it, separable pairs have no finite weights
 
