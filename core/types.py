@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+BoolArray = npt.NDArray[np.bool_]
 Float32Array = npt.NDArray[np.float32]
 Float64Array = npt.NDArray[np.float64]
 FloatArray = npt.NDArray[np.floating]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.autotrain.held_out import HeldOut
-from core.autotrain.weights import BoolArray, PairLoss
+from core.autotrain.weights import PairLoss
 from core.evaluation.selection import against_best
-from core.types import Float64Array, Int64Array
+from core.types import BoolArray, Float64Array, Int64Array
 
 _MIN_WEIGHT = 0.05  # share of the sum of the weights; of many equal weights, half the largest weight
 _ROUNDING = 1e-9  # of mean losses
@@ -107,9 +107,8 @@ class Selection:
         tested_values, losses = np.empty((2, len(self._tested)))
         for group in range(self._groups.max(initial=-1) + 1):
             in_group = self._groups == group
-            weights = choose(everywhere if in_group.all() else ~in_group)
-            tested_values[in_group] = self._measured(weights)[in_group]
-            losses[in_group] = self._losses(weights)[in_group]
+            of_values, of_losses = self._measured(choose(everywhere if in_group.all() else ~in_group))
+            tested_values[in_group], losses[in_group] = of_values[in_group], of_losses[in_group]
         values = np.full(self.values.shape[1], np.nan)
         values[self._tested] = tested_values
         return Choice(choose(everywhere), values, losses)
@@ -118,18 +117,13 @@ class Selection:
         values: Float64Array = self.values[:, self._tested]
         return values
 
-    def _measured(self, weights: Float64Array) -> Float64Array:
+    def _measured(self, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Return the values and the losses of a sum on the queries that were held out."""
         if np.count_nonzero(weights) == 1:
-            alone: Float64Array = self._single_values()[int(weights.argmax())]
-            return alone
+            alone = int(weights.argmax())
+            return self._single_values()[alone], self._pair_loss.of_candidates[alone]
         total: Float64Array = np.tensordot(weights, self._scores, 1)
-        return self._quality.values(total)
-
-    def _losses(self, weights: Float64Array) -> Float64Array:
-        if np.count_nonzero(weights) == 1:
-            alone: Float64Array = self._pair_loss.of_candidates[int(weights.argmax())]
-            return alone
-        return self._pair_loss.of_sum(weights)
+        return self._quality.values(total), self._pair_loss.of_sum(weights)
 
     def _simplest(self, queries: BoolArray) -> Float64Array:
         losses = self._pair_loss.of_candidates[:, queries]

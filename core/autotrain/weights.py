@@ -7,14 +7,12 @@ is convex in the weights. Non-negative weights for held-out predictions: Breiman
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from core.data import RankingDataset
 from core.losses.base import Objective
 from core.losses.ranknet import RankNet
-from core.types import Float64Array, Int64Array
+from core.types import BoolArray, Float64Array, Int64Array
 
-BoolArray = npt.NDArray[np.bool_]
 _MAX_QUERIES = 2000  # random queries to fit the weights to; more hardly change them
 # Pairs of these queries, whose number grows with the square of a query's documents; and queries in any case.
 _MAX_PAIRS, _MIN_QUERIES = 3_000_000, 100
@@ -38,9 +36,9 @@ class PairLoss:
         pairs = _pairs_of_queries(dataset)
         drawn = np.random.default_rng(0).permutation(self._n_queries)[:_MAX_QUERIES]
         is_small = np.cumsum(pairs[drawn]) * self._repetitions <= _MAX_PAIRS
-        drawn = drawn[is_small | (np.arange(len(drawn)) < _MIN_QUERIES)]
-        self._drawn = np.sort(drawn)
-        rows = np.repeat(np.isin(np.arange(self._n_queries), drawn), np.diff(dataset.query_boundaries))
+        self._drawn = np.sort(drawn[is_small | (np.arange(len(drawn)) < _MIN_QUERIES)])
+        is_drawn = np.isin(np.arange(self._n_queries), self._drawn)
+        rows = np.repeat(is_drawn, np.diff(dataset.query_boundaries))
         queries = dataset.select_queries(self._drawn)
         self._labels = np.tile(queries.labels, self._repetitions)
         lengths = np.tile(np.diff(queries.query_boundaries), self._repetitions)
@@ -116,12 +114,10 @@ class PairLoss:
 def _pairs_of_queries(dataset: RankingDataset) -> Int64Array:
     """Return the number of pairs of documents with different labels of each query, (n_queries,)."""
     lengths = np.diff(dataset.query_boundaries)
+    distinct, codes = np.unique(dataset.labels, return_inverse=True)
     query_of_row = np.repeat(np.arange(dataset.n_queries), lengths)
-    labels = dataset.labels[np.lexsort((dataset.labels, query_of_row))]
-    is_new = (np.diff(labels, prepend=np.nan) != 0.0) | (np.diff(query_of_row, prepend=-1) > 0)
-    starts = np.flatnonzero(is_new)
-    n_equal = np.diff(starts, append=len(labels))
-    equal_pairs = np.zeros(dataset.n_queries, np.int64)
-    np.add.at(equal_pairs, query_of_row[starts], n_equal**2)
+    groups, sizes = np.unique(query_of_row * len(distinct) + codes, return_counts=True)
+    # Floats are exact: the squares sum to less than 2^53.
+    equal_pairs = np.bincount(groups // len(distinct), sizes**2, dataset.n_queries).astype(np.int64)
     pairs: Int64Array = (lengths**2 - equal_pairs) // 2
     return pairs
