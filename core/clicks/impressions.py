@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clicks.log import BoolArray, ClickLog
+from core.clicks.log import ClickLog
 from core.errors import InvalidInput
-from core.types import Float64Array, Int32Array, Int64Array
+from core.types import BoolArray, Float64Array, Int32Array, Int64Array
 
 _MAX_CELLS = 2**26  # cells (pairs times ranks) counted at a time, half a gigabyte
 

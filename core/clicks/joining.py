@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 
 from core.clicks.judgments import Judgments
-from core.clicks.log import BoolArray, ClickLog
+from core.clicks.log import ClickLog
 from core.data import RankingDataset
 from core.data.texts import Texts
 from core.doctor.report import MAX_EXAMPLES, Finding
 from core.errors import InvalidInput
-from core.types import Float32Array, Int64Array
+from core.types import BoolArray, Float32Array, Int64Array
 
 Unjudged = Literal["drop", "zero"]
 # Document columns with the impressions, the relevance and the ends of its interval, from which grades come.

@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from core.data.texts import Texts
-from core.types import Float32Array, Float64Array, Int32Array, Int64Array
+from core.types import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
-BoolArray = npt.NDArray[np.bool_]
 Int16Array = npt.NDArray[np.int16]
 MAX_RANK = np.iinfo(np.int16).max
 _OF_IMPRESSIONS = ("pairs", "ranks", "clicks", "gains", "propensities", "teams")

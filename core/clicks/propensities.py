@@ -9,13 +9,13 @@ import numpy as np
 
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
 from core.clicks.impressions import Impressions, impressions_of
-from core.clicks.log import BoolArray, ClickLog
+from core.clicks.log import ClickLog
 from core.clicks.regression import regression_em, require_clicks
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import deviations_of_interval
 from core.parameters import Names, check, parameter
-from core.types import Float32Array, Float64Array, Int32Array, OnProgress
+from core.types import BoolArray, Float32Array, Float64Array, Int32Array, OnProgress
 
 _NORMAL_95 = 1.96  # standard deviations from the mean of a normal distribution to the ends of 95%
 _MIN_ORDERED_SHARE = 0.1

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from core.clicks.log import BoolArray, ClickLog, Int16Array
+from core.clicks.log import ClickLog, Int16Array
 from core.clicks.users import UserModel
 from core.data import RankingDataset
 from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.losses.ranks import descending_order
 from core.parameters import check, parameter
-from core.types import Float64Array, FloatArray, Int32Array, Int64Array, OnProgress
+from core.types import BoolArray, Float64Array, FloatArray, Int32Array, Int64Array, OnProgress
 
 _LISTS_PER_CHUNK = 65_536  # a chunk of ten ranks takes about 40 MB
 _QUERIES, _CLICKS = 0, 1  # streams of random numbers

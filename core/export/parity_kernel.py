@@ -1,15 +1,12 @@
 """Kernels that traverse the trees of a model and of its export in parallel."""
 
 import numpy as np
-import numpy.typing as npt
 
 from core.export.nodes import Nodes
 from core.export.thresholds import ZERO
 from core.jit import exact, exact_inlined
 from core.scoring.descent import MissingDirection
-from core.types import Float32Array, Float64Array, Int64Array
-
-BoolArray = npt.NDArray[np.bool_]
+from core.types import BoolArray, Float32Array, Float64Array, Int64Array
 
 BLOCK = 256  # number of documents that fit in the cache together with a tree
 _LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingDirection.LEFT_IF_ZERO), int(MissingDirection.RIGHT_IF_ZERO)

@@ -12,9 +12,9 @@ from core.clicks.counterfactual.importance import (
     logged_probabilities,
     weights_of_impressions_above,
 )
-from core.clicks.log import BoolArray, ClickLog
+from core.clicks.log import ClickLog
 from core.errors import InvalidInput
-from core.types import Float64Array, FloatArray, Int32Array, Int64Array
+from core.types import BoolArray, Float64Array, FloatArray, Int32Array, Int64Array
 
 _PRIOR_CLICKS = 1.0  # pseudo-count that shrinks attractiveness to 1, the mean of the log
 _FOLDS = 2

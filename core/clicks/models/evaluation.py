@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.clicks.log import BoolArray, ClickLog
+from core.clicks.log import ClickLog
 from core.clicks.models.estimation import Report, estimate, no_report
 from core.clicks.models.fitting import require_clicks
 from core.clicks.models.layout import QueryBlocks
@@ -16,7 +16,7 @@ from core.clicks.models.prediction import likelihoods
 from core.clicks.models.specification import MODELS, ClickModelSpec
 from core.errors import InvalidInput
 from core.ranges import use_threads
-from core.types import Float64Array, Int32Array
+from core.types import BoolArray, Float64Array, Int32Array
 
 _LEVEL = 0.05
 

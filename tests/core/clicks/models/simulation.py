@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.clicks import ClickLog
-from core.clicks.log import BoolArray
 from core.clicks.models.browsing import examination_indices
 from core.data.texts import Texts
-from core.types import Float64Array, Int32Array, Int64Array
+from core.types import BoolArray, Float64Array, Int32Array, Int64Array
 
 QUERIES, DOCUMENTS, LENGTH, PERSISTENCE = 5, 9, 6, 0.85
 
