@@ -89,6 +89,15 @@ def test_reversed_scores_have_no_weight(candidates: list[int]) -> None:
     assert not PairLoss(_DATA, reversed_scores).fitted_weights(np.array(candidates), _ALL).any()
 
 
+def test_the_best_of_non_negative_weights_are_found() -> None:
+    """A candidate whose best weight is negative changes no other weight."""
+    noise = np.random.default_rng(5).normal(size=(2, _DATA.n_documents))
+    loss = PairLoss(_DATA, np.stack([_DATA.labels + noise, noise]))
+    alone = loss.fitted_weights(np.array([0]), _ALL)
+    assert alone[0] > 0.0
+    np.testing.assert_allclose(loss.fitted_weights(np.arange(2), _ALL), alone, rtol=1e-4)
+
+
 def test_equal_candidates_share_their_weight() -> None:
     """The penalty makes the weights of equal scores equal."""
     scores = np.repeat(_scores([2.0]), 2, axis=0)
