@@ -14,7 +14,7 @@ from core.evaluation.selection import against_best
 from core.types import BoolArray, Float64Array, Int64Array
 
 _MIN_WEIGHT = 0.05  # share of the sum of the weights; of many equal weights, half the largest weight
-_ROUNDING = 1e-9  # of mean losses
+_ROUNDING = 1e-9  # more than rounding errors of mean losses
 _QUERY_GROUPS = 5  # groups of queries for the quality estimate
 
 

@@ -21,9 +21,10 @@ _PENALTY = 0.01  # of the sum of squared weights; without it, separable pairs ha
 
 
 class PairLoss:
-    """RankNet's loss of weighted sums of scores, relative to the loss of equal scores for each query.
+    """RankNet's loss of weighted sums of scores.
 
-    Each query has the same influence, however many pairs it has.
+    The loss of a query is divided by its loss with equal scores. Each query therefore has the same influence,
+    however many pairs it has.
 
     Args:
         dataset: The queries and their labels.

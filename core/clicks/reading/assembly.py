@@ -13,7 +13,7 @@ from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
 from core.clicks.reading.codes import IMPRESSION_ACTIONS
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
 from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, Rows
-from core.clicks.reading.times import with_written_dates
+from core.clicks.reading.times import with_dates_in_digits
 from core.errors import DatasetError
 from core.names import first_names
 from core.types import Int32Array, Int64Array, OnProgress
@@ -263,7 +263,7 @@ class Assembly:
         writer.append("list_queries", self._queries[kept])
         times = builder.list_times.reserve(n_lists)[:n_lists][kept]
         if (times != NO_TIME).all():
-            writer.append("list_times", with_written_dates(times))
+            writer.append("list_times", with_dates_in_digits(times))
         users = builder.list_users.reserve(n_lists)[:n_lists][kept]
         if (users != UNKNOWN).any():
             writer.append("list_users", _numbered(users))

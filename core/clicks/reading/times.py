@@ -12,7 +12,7 @@ import pyarrow.types as types
 
 from core.clicks.reading.builder import NO_TIME
 from core.data.tables.cells import numbers, plain_texts
-from core.types import Int64Array
+from core.types import BoolArray, Int64Array
 
 # Bounds between seconds, milli-, micro- and nanoseconds: each unit's range begins in 1973 and ends in 5138.
 _MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS = 1e11, 1e14, 1e17
@@ -25,7 +25,7 @@ _UTC = " UTC$"  # the zone as BigQuery writes it
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
     """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
 
-    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size; see `with_written_dates`.
+    Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size; see `with_dates_in_digits`.
 
     Returns:
         (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times. In a
@@ -62,7 +62,7 @@ def time_of(value: Any) -> int | None:
     return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MAX_NUMBER else None
 
 
-def with_written_dates(times: Int64Array) -> Int64Array:
+def with_dates_in_digits(times: Int64Array) -> Int64Array:
     """Return the times of a log, where numbers that are dates in digits are these dates.
 
     Such a number is 20260501 or 20260501103000, of 1970 to 2099. As a number of seconds it would be in August
@@ -74,9 +74,9 @@ def with_written_dates(times: Int64Array) -> Int64Array:
     """
     seconds, rest = np.divmod(times, 1000)
     is_day = (rest == 0) & (seconds < 10**8)
-    written = np.where(is_day, seconds * 10**6, times)
-    is_year = (written >= 1970 * 10**10) & (written < 2100 * 10**10)
-    moments, is_date = _of_written(np.where(is_year, written, 0))
+    digits = np.where(is_day, seconds * 10**6, times)
+    is_year = (digits >= 1970 * 10**10) & (digits < 2100 * 10**10)
+    moments, is_date = _of_digits(np.where(is_year, digits, 0))
     is_date &= is_year
     others = ~is_date & (times != 0) & (times < _FIRST_LOG)
     if np.count_nonzero(is_date) <= np.count_nonzero(others):
@@ -96,9 +96,9 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
     return np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
 
 
-def _of_written(written: Int64Array) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Return the milliseconds of times written as YYYYMMDDhhmmss in digits, and which of them are valid."""
-    date, time = np.divmod(written, 10**6)
+def _of_digits(digits: Int64Array) -> tuple[Int64Array, BoolArray]:
+    """Return the milliseconds of the numbers YYYYMMDDhhmmss, and which of them are valid times."""
+    date, time = np.divmod(digits, 10**6)
     months = ((date // 10_000 - 1970) * 12 + date // 100 % 100 - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (date % 100 - 1)
     hour, minute, second = time // 10_000, time // 100 % 100, time % 100
