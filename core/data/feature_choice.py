@@ -104,8 +104,15 @@ class FeatureChoice:
         return chosen
 
 
-def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list[str]:
+def unknown_features(
+    names: Iterable[str], feature_names: Sequence[str], owner: str = "the dataset"
+) -> list[str]:
     """Return a message for each unknown feature name; the first five have the most similar known name.
+
+    Args:
+        names: Names that a user gave.
+        feature_names: Known names.
+        owner: Owner of the features.
 
     Example:
         >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])
@@ -116,7 +123,7 @@ def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list
     # A comparison with a hundred thousand names takes seconds.
     suggestions = {name: did_you_mean(name, spellings) for name in unknown[:_MAX_SUGGESTIONS]}
     return [
-        f"the dataset has no feature {name[:_MAX_NAME_LENGTH]!r};"
+        f"{owner} has no feature {name[:_MAX_NAME_LENGTH]!r};"
         f" {suggestions.get(name) or f'it has {first_names(feature_names)}'}"
         for name in unknown
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from core.data.feature_choice import unknown_features
 from core.errors import InputProblem, InvalidInput, pointer_of
 
 MAX_NAME_LENGTH = 500  # characters of a feature's name in an engine
@@ -82,10 +83,12 @@ class ExportOptions:
             InvalidInput: At a name that is not a feature, is not printable, or is the name of two features.
         """
         model_features = set(feature_names)
+        unknown = [name for name in self.feature_names if name not in model_features]
         problems = [
-            InputProblem(pointer_of("feature_names", name), "is not a feature of this model")
-            for name in self.feature_names
-            if name not in model_features
+            InputProblem(pointer_of("feature_names", name), problem)
+            for name, problem in zip(
+                unknown, unknown_features(unknown, feature_names, "the model"), strict=True
+            )
         ]
         problems += [
             InputProblem(

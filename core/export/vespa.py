@@ -144,7 +144,7 @@ vespa deploy
 
 To replay `golden.jsonl`, feed each line's `features` as attributes of a document, leave out those that are
 `null`, query it with this profile and compare its relevance with `score`. It may differ by the rounding of
-float32 leaves; see `parity.json`.
+float32 leaves; see `parity.json`. Rank features cannot be fed: to replay, export without `feature_names`.
 """
 
 
@@ -169,7 +169,8 @@ vespa deploy
 ```
 
 To replay `golden.jsonl`, feed each line's `features` as attributes of a document, leave out those that are
-`null`, query it with this profile and compare its relevance with `score`.
+`null`, query it with this profile and compare its relevance with `score`. Rank features cannot be fed: to
+replay, export without `feature_names`.
 """
 
 

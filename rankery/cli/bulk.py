@@ -161,10 +161,9 @@ def delete_after_confirmation(
         yes: Whether to delete without a confirmation.
         offer_results: Whether to mention `--with-results` if an object is not deleted.
     """
-    done = run(dry_run=True)
-    if done.deleted and not dry_run:
-        if not yes:
-            confirm(session, _deletion_tables(done, offer_results=offer_results), "Delete them?")
+    done = run(dry_run=dry_run or not yes)
+    if done.deleted and not dry_run and not yes:
+        confirm(session, _deletion_tables(done, offer_results=offer_results), "Delete them?")
         done = run(dry_run=False)
     session.show(done, *_deletion_tables(done, offer_results=offer_results))
     if done.refused_count or done.missing:

@@ -1,7 +1,10 @@
 """Shell completion of names."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,39 @@ from rankery.control_characters import visible
 
 _TIMEOUT_SECONDS = 0.7
 _MAX_OFFERS = 100
+_WORD_BREAKS = frozenset("@:=")  # of bash, within references and options
+
+
+@contextmanager
+def names_split_by_bash() -> Iterator[None]:
+    """Let bash complete names with `@`, `:` and `=`, at which it splits words.
+
+    The parts are joined again, and completions are printed without the parts that bash keeps.
+    """
+    if os.environ.get("_RANKERY_COMPLETE") != "complete_bash":
+        yield
+        return
+    current = int(os.environ["COMP_CWORD"])
+    words = os.environ["COMP_WORDS"].split("\n")[: current + 1]
+    joined = words[:1]
+    for before, word in pairwise(words):
+        if _splits(before) or _splits(word):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    kept = joined[-1] if _splits(words[-1]) else joined[-1].removesuffix(words[-1])
+    os.environ.update(COMP_WORDS="\n".join(joined), COMP_CWORD=str(current + len(joined) - len(words)))
+    printed = StringIO()
+    try:
+        with redirect_stdout(printed):
+            yield
+    finally:
+        for completion in printed.getvalue().splitlines():
+            typer.echo(completion.removeprefix(kept))
+
+
+def _splits(word: str) -> bool:
+    return word != "" and set(word) <= _WORD_BREAKS
 
 
 def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:

@@ -11,7 +11,7 @@ import typer
 from rankery.cli.bulk import add_delete
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.exit_codes import FAILED
+from rankery.cli.exit_codes import FAILED, WrongUsage
 from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.options import Limit, OfName, OfProject, WithTag
@@ -34,7 +34,17 @@ Reference = Annotated[
         autocompletion=complete_from_service("models"),
     ),
 ]
-_Name = Annotated[str, typer.Argument(help="The model's name.")]
+_Name = Annotated[
+    str, typer.Argument(help="The model's name.", autocompletion=complete_from_service("model names"))
+]
+_OfAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME[@ALIAS]",
+        help="Model name, with or without an alias: web@champion.",
+        autocompletion=complete_from_service("aliases"),
+    ),
+]
 _Alias = Annotated[str, typer.Option(help="Name of the alias.")]
 _CHAMPION = "champion"
 _IMPORTED = "imported"
@@ -132,11 +142,12 @@ def _wait_for_promotion(session: ServiceConnection, promotion: "Job") -> "Job":
 
 
 @service_command(models, "rollback")
-def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION) -> None:
+def roll_back(session: ServiceConnection, reference: _OfAlias, alias: _Alias = _CHAMPION) -> None:
     """Roll back the last move of an alias, ignoring its gate; repeat the command to go further back.
 
-    Example: `rankery models rollback web --alias champion`
+    Example: `rankery models rollback web@champion`
     """
+    name, alias = _name_and_alias(reference, alias)
     model = session.client.roll_back(name, alias)
     say(f"{name}@{alias} is {name}:{model.version} again")
     session.show(model)
@@ -144,12 +155,13 @@ def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION
 
 @service_command(aliases, "history")
 def show_history(
-    session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20
+    session: ServiceConnection, reference: _OfAlias, alias: _Alias = _CHAMPION, limit: Limit = 20
 ) -> None:
     """List the moves of an alias, newest first, with the results of its gate.
 
-    Example: `rankery aliases history web --alias champion`
+    Example: `rankery aliases history web@champion`
     """
+    name, alias = _name_and_alias(reference, alias)
     moves = list(islice(session.client.alias_history(name, alias), limit))
     shown = table("at", "move", "from", "to", "job", "reason", right=("from", "to"), wrap=("reason",))
     for move in moves:
@@ -161,6 +173,13 @@ def show_history(
             plain((move.report or {}).get("sentence", "")),
         )
     session.show(moves, shown)
+
+
+def _name_and_alias(reference: str, option: str) -> tuple[str, str]:
+    name, at, alias = reference.partition("@")
+    if at and option not in (alias, _CHAMPION):
+        raise WrongUsage(f"{reference} and --alias {option} are two aliases; give one")
+    return name, alias if at else option
 
 
 @service_command(models, "import")

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from rankery.cli.completion import names_split_by_bash
 from rankery.cli.exit_codes import FAILED, INTERRUPTED, Interrupted, exit_code_of
 from rankery.cli.option_names import with_column_options, with_options
 from rankery.cli.printing import json_line, say, show_text
@@ -50,7 +51,8 @@ class OneSentenceGroup(TyperGroup):
         """Run the command line; standard streams may be closed, and the output a file on a full disk."""
         _open_closed_streams()
         try:
-            return super().main(*args, **options)
+            with names_split_by_bash():
+                return super().main(*args, **options)
         except OSError as error:
             if error.errno not in _FULL_DISK:
                 raise

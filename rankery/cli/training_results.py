@@ -16,6 +16,7 @@ from rankery.cli.jobs import ending
 from rankery.cli.measures import leaderboard
 from rankery.cli.printing import number, plain, say, table, titled
 from rankery.errors import RankeryApiError
+from rankery.verbosity import is_quiet
 
 if TYPE_CHECKING:
     from rankery.client import Dataset, Evaluation, Job, Model
@@ -188,7 +189,9 @@ def _training_report(
 def _next_commands(
     session: ServiceConnection, trained: TrainingResult, datasets: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
-    """Yield suggestions for the next commands, first those that show findings in the data."""
+    """Yield suggestions for the next commands, first those that show findings; none with --quiet."""
+    if is_quiet():
+        return
     reference, job = trained.reference, trained.job
     if session.is_embedded:
         serve = plain(session.command("serve"))

@@ -121,13 +121,16 @@ class Models(Repository[Model]):
     def similar(self, ref: str) -> str | None:
         """Return a question with the most similar name, or with the most similar alias of the name.
 
-        Return None without a similar one, or if only the version does not exist.
+        Return None without a similar one, or if only the version does not exist. The reference of a model,
+        where only a name is accepted, has that name.
         """
         name = _NAME_ENDS.split(ref, maxsplit=1)[0]
         if not re.fullmatch(MODEL_NAME, name) or self._latest(name) is None:
             exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
             names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES))
             return did_you_mean(name, {each: each for each in names})
+        if self._find(ref) is not None:
+            return f"did you mean {name}?"
         aliases = self._session.scalars(select(ModelAlias.alias).where(ModelAlias.name == name))
         references = [f"{name}@{alias}" for alias in aliases if "@" in ref]
         return did_you_mean(ref, {each: each for each in references})

@@ -101,6 +101,8 @@ def test_an_unknown_name_is_answered_with_a_similar_one_that_the_key_may_read(
     assert detail("web-serch:1").endswith("did you mean web-search?")
     assert detail("web-search@champoin").endswith("did you mean web-search@champion?")
     assert detail("web-search:9").endswith("there is no model 'web-search:9'")
+    for reference in (model.reference, "web-search@champion"):  # this path takes a name only
+        assert detail(f"{reference}/aliases").endswith(f"{reference!r}; did you mean web-search?")
     assert detail("shop").endswith("there is no model 'shop'")
     deleted = add_model("deleted-one")
     client.post(f"/v1/jobs/{deleted.job_id}/cancel", headers={"Authorization": f"Bearer {admin}"})

@@ -174,6 +174,12 @@ def test_bad_options_are_refused_by_pointer(format: str, options: dict[str, Any]
     assert [problem.pointer for problem in refused.value.problems] == [pointer]
 
 
+def test_the_error_for_an_unknown_feature_names_a_similar_one() -> None:
+    """A mistyped feature can be corrected without the list of features."""
+    with pytest.raises(InvalidInput, match=r"the model has no feature 'f_1'; did you mean f1\?"):
+        export_model(COMPLETE, "solr", NAMES, options=ExportOptions(feature_names={"f_1": "x"}))
+
+
 @pytest.mark.parametrize(
     "name", ["attribute(tensor,x)", "fieldMatch(title).completeness", "bm25(title)", "myFunction", "now"]
 )

@@ -591,10 +591,13 @@ def test_models_are_promoted_and_taken_back(
     assert admitted.code == 0
     assert admitted.document["sentence"] in admitted.errors
     assert rankery(stack, "aliases", "list", "web", "--json").document[0]["version"] == 3
-    assert rankery(stack, "models", "rollback", "web", "--json").document["version"] == 1
+    assert rankery(stack, "models", "rollback", "web@champion", "--json").document["version"] == 1
     promotions = rankery(stack, "jobs", "list", "--kind", "promote").output
     assert re.findall(r"web:\d for @champion", promotions) == ["web:3 for @champion", "web:2 for @champion"]
-    kinds = [move["kind"] for move in rankery(stack, "aliases", "history", "web", "--json").document]
+    history = rankery(stack, "aliases", "history", "web@champion", "--json").document
+    assert history == rankery(stack, "aliases", "history", "web", "--alias", "champion", "--json").document
+    assert rankery(stack, "models", "rollback", "web@champion", "--alias", "staging").code == 2
+    kinds = [move["kind"] for move in history]
     assert kinds == ["rolled_back", "promoted", "refused", "moved"]
     assert rankery(stack, "models", "show", "web@champion", "--json").document["version"] == 1
     assert "ndcg-loss2++" in rankery(stack, "models", "show", "web:1").output
@@ -850,14 +853,18 @@ def test_absent_features_are_named(trained: dict[str, Any], stack: EmbeddedStack
 def test_the_shell_completes_names_and_ids(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Shell completion offers names and ids of models, datasets and jobs."""
     offered = {}
-    for words, incomplete in (("models show", "web"), ("datasets show", "tr"), ("jobs show", "job_")):
+    # bash splits web:1 into the words web, : and 1, and completes the last of them.
+    begun = (("models show", "web"), ("models show web", ":"), ("datasets show", "tr"), ("jobs show", "job_"))
+    for words, incomplete in begun:
+        typed = ["rankery", *words.split(), incomplete]
         done = run(
             _RANKERY_COMPLETE="complete_bash",
-            COMP_WORDS=f"rankery {words} {incomplete}",
-            COMP_CWORD="3",
+            COMP_WORDS="\n".join(typed),
+            COMP_CWORD=str(len(typed) - 1),
             RANKERY_DATA_DIR=str(stack.data_dir),
         )
         offered[words] = done.output.split("\n")
     assert "web:1" in offered["models show"]
+    assert "1" in offered["models show web"]
     assert "train.txt" in offered["datasets show"]
     assert trained["job"]["id"] in offered["jobs show"]

@@ -93,6 +93,7 @@ def test_bash_completes(tmp_path: Path) -> None:
         }
         completed rankery da
         completed rankery train x --loss ndcg-loss2
+        completed rankery train x --loss = ndcg-loss2
         completed rankery export --format elastic
         completed rankery datasets show ""
     """
@@ -107,6 +108,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "datasets",
+        "ndcg-loss2 ndcg-loss2++",
         "ndcg-loss2 ndcg-loss2++",
         "elasticsearch-xgboost elastic-learning-to-rank elasticsearch-linear",
         "",

@@ -139,7 +139,8 @@ def test_a_deletion_is_confirmed_and_names_the_holders_of_an_object(
 ) -> None:
     """Deletion requires confirmation, objects in use stay, and the trash restores objects."""
     for name in ("gone", "kept"):
-        assert rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q").code == 0
+        quiet = rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q")
+        assert (quiet.code, "Next:" in quiet.output) == (0, False)
     rankery(stack, "models", "promote", "kept:1")
     unconfirmed = rankery(stack, "models", "delete", "gone:1")
     assert unconfirmed.code == 2
@@ -147,7 +148,11 @@ def test_a_deletion_is_confirmed_and_names_the_holders_of_an_object(
     plan = rankery(stack, "models", "delete", "gone:1", "--dry-run", "--json").document
     assert (plan["dry_run"], plan["deleted"]["models"]) == (True, 1)
     assert rankery(stack, "models", "show", "gone:1").code == 0
-    assert rankery(stack, "models", "delete", "gone:1", "--yes", "--json").document["deleted"]["models"] == 1
+    done = rankery(stack, "models", "delete", "gone:1", "--yes", "--json").document
+    assert (done["dry_run"], done["deleted"]["models"]) == (False, 1)
+    older = ("--name", "gone", "--older-than", "30")
+    none = rankery(stack, "models", "delete", *older, "--yes", "--json").document
+    assert (none["dry_run"], none["deleted"]) == (False, {})
     assert rankery(stack, "models", "show", "gone:1").code == 1
     (in_trash,) = rankery(stack, "trash", "list", "--kind", "model", "--json").document
     assert rankery(stack, "trash", "restore", in_trash["id"]).code == 0

@@ -52,8 +52,8 @@ STEPS = {
         rankery trash empty --yes""",
     "completion": """
         eval "$(rankery --show-completion bash)"
-        COMP_WORDS=(rankery models show web@); COMP_CWORD=3; COMPREPLY=()
-        _rankery_completion rankery web@ ""
+        COMP_WORDS=(rankery models show web @); COMP_CWORD=4; COMPREPLY=()
+        _rankery_completion rankery @ web
         echo "${COMPREPLY[@]}" """,
 }
 REPLAY = """
@@ -134,7 +134,7 @@ def test_every_step_succeeds(outputs: dict[str, str]) -> None:
     assert "web@champion" in outputs["gate"]
     assert "bm25" in outputs["features"]
     assert "equal" in outputs["replay golden vectors"]
-    assert "web@champion" in outputs["completion"]
+    assert outputs["completion"] == "champion\n"
     assert "would delete 1 model" in outputs["delete old models"]
     assert "nothing to delete" not in outputs["delete old models"]
 
