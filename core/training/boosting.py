@@ -163,7 +163,7 @@ class _Training:
         self._measures = {"train": Measure(spec, train_dataset)}
         if validation is not None:
             self._measures["validation"] = Measure(spec, validation)
-        self._history = History(spec, resume, validates=validation is not None)
+        self._history = History(spec, resume, validates=spec.selects_by(validation))
 
     def run(self, on_iteration: Callable[[IterationReport, Snapshot], None] | None) -> TrainedRanker:
         history, stopwatch = self._history, self._grower.stopwatch

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.clicks.correction import ClickCorrection
+from core.data import RankingDataset
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
@@ -56,7 +57,7 @@ class TrainingSpec(TrainingOptions):
         loss: The loss to minimise.
         hyperparameters: Hyperparameters of trees.
         metrics: Spellings of the followed metrics. The first one selects the best iteration if there is
-            validation data, no early stopping, and no dropping of trees.
+            validation data, no early stopping, and no dropping of trees; see `selects_by`.
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 to 2^31 - 1; also of the loss, unless the loss has a seed.
         conventions: The contract of the metrics.
@@ -123,6 +124,16 @@ class TrainingSpec(TrainingOptions):
     def selection_metric(self) -> str:
         """Return the validation metric that selects the best iteration."""
         return self.early_stopping.metric if self.early_stopping else self.metrics[0]
+
+    def selects_by(self, validation: RankingDataset | None) -> bool:
+        """Return whether validation data select the best iteration.
+
+        Held-out clicks do not, except for early stopping: they prefer a model that learns the position bias.
+        """
+        if validation is None or self.early_stopping is not None:
+            return validation is not None
+        clicks = self.clicks
+        return clicks is None or not self.corrects_clicks or clicks.column not in validation.document_columns
 
     @property
     def followed_metrics(self) -> tuple[str, ...]:

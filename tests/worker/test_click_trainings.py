@@ -145,7 +145,8 @@ def test_without_judgments_held_out_clicks_estimate_the_metric(
 ) -> None:
     """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased.
 
-    A query has many lists of clicks, so that the comparison counts lists.
+    A query has many lists of clicks, so that the comparison counts lists. The clicks do not select the best
+    iteration, which would be one of few trees, whose scores are close to the logged ranking.
     """
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, simulation = simulate_log(inline_worker, dataset_id)
@@ -159,6 +160,8 @@ def test_without_judgments_held_out_clicks_estimate_the_metric(
     )
     assert job.status == "succeeded", job.problem
     assert job.result is not None
+    with inline_worker.store.read() as tx:
+        assert tx.models.get(job.result["model_id"]).best_iteration == 8
     naive = job.result["naive"]
     assert (naive["data"], naive["by_clicks"], naive["estimated"]) == ("validation", True, estimated)
     (finding,) = [each for each in job.findings or () if each["code"] == "click-correction"]

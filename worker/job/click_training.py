@@ -146,7 +146,9 @@ def compare_with_naive(
         uncorrected = replace(spec, clicks=None)
         if iterations is not None:
             uncorrected = replace(uncorrected.with_iterations(iterations), early_stopping=None)
-        naive = read_model(_train_naive(run, uncorrected, data).content)
+        validation = None if data.validation is None else data.validation.dataset
+        selecting = validation if spec.selects_by(validation) else None
+        naive = read_model(_train_naive(run, uncorrected, data, selecting).content)
         compare = _compare_by_labels if is_other_dataset(job, role) else _compare_by_clicks
         comparison = compare(run, spec, role, held_out.dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
@@ -157,11 +159,12 @@ def comparison_json(comparison: NaiveComparison) -> dict[str, Any]:
     return {**asdict(comparison), "sentence": comparison.sentence}
 
 
-def _train_naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
+def _train_naive(
+    run: JobRun, spec: TrainingSpec, data: TrainingData, validation: RankingDataset | None
+) -> TrainedModel:
     def on_iteration(_report: IterationReport, _snapshot: Any) -> None:
         run.lease.check()
 
-    validation = data.validation.dataset if data.validation else None
     if spec.scorer.is_network:
         from core.training.networks import train_network
 
