@@ -11,9 +11,10 @@ from rich.table import Table
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.findings import findings_table
+from rankery.cli.interleavings import InterleavingReference
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
-from rankery.cli.references import NameUnclear
+from rankery.cli.references import NameUnclear, interleaving_of
 from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
 from rankery.cli.service_options import service_command
 from rankery.cli.texts import json_object
@@ -119,7 +120,7 @@ def make_served_log(
 @service_command(click_logs, "interleaved")
 def make_interleaved_log(
     session: ServiceConnection,
-    interleaving: Annotated[str, typer.Argument(help="Id of the interleaving.")],
+    interleaving: InterleavingReference,
     name: Annotated[
         str | None, typer.Option(help="Name of the log.", show_default="the interleaving's")
     ] = None,
@@ -127,9 +128,9 @@ def make_interleaved_log(
 ) -> None:
     """Make a click log from the lists that an interleaving showed, and from the clicks on them.
 
-    Example: `rankery click-logs interleaved itl_01k9…`
+    Example: `rankery click-logs interleaved features`
     """
-    log = session.client.interleaved_clicks(interleaving, name, project=project)
+    log = session.client.interleaved_clicks(interleaving_of(session, interleaving), name, project=project)
     _show_when_read(session, log)
 
 

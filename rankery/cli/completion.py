@@ -100,6 +100,7 @@ def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
 _OFFERS: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
     "click-logs": ("click_logs", lambda log: [(log.id, log.name), (log.name, log.id)]),
     "datasets": ("datasets", lambda dataset: [(dataset.id, dataset.name), (dataset.name, dataset.id)]),
+    "interleavings": ("interleavings", lambda one: [(one.id, one.name), (one.name, one.id)]),
     "jobs": ("jobs", lambda job: [(job.id, f"{job.kind}, {job.status}")]),
     "models": (
         "models",

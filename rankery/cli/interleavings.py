@@ -5,23 +5,30 @@ from typing import Annotated, Any
 
 import typer
 
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
+from rankery.cli.references import interleaving_of
 from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
 from rankery.cli.service_options import service_command
 
 interleavings = typer.Typer(help="Compare rankers by clicks on interleaved lists.", no_args_is_help=True)
 
 _PATH = "/v1/interleavings"
-InterleavingId = Annotated[str, typer.Argument(help="The interleaving's id, itl_…")]
+InterleavingReference = Annotated[
+    str,
+    typer.Argument(
+        help="The interleaving's id or name.", autocompletion=complete_from_service("interleavings")
+    ),
+]
 
 
 @service_command(interleavings, "create")
 def create_interleaving(
     session: ServiceConnection,
-    name: Annotated[str, typer.Argument(help="Display name of the interleaving.")],
+    name: Annotated[str, typer.Argument(help="Name of the interleaving.")],
     model: Annotated[list[str] | None, typer.Option(help="Model to compare; give two or more.")] = None,
     ranking: Annotated[
         list[str] | None, typer.Option(help="Name of a ranker of your system; give two or more.")
@@ -66,12 +73,12 @@ def list_interleavings(session: ServiceConnection, limit: Limit = 20) -> None:
 
 
 @service_command(interleavings, "show")
-def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
+def show_interleaving(session: ServiceConnection, interleaving: InterleavingReference) -> None:
     """Show an interleaving.
 
-    Example: `rankery interleavings show itl_01k9x2m4q7c8v5n3b6r1`
+    Example: `rankery interleavings show features`
     """
-    answer = session.client.request("GET", f"{_PATH}/{interleaving}").json()
+    answer = session.client.request("GET", f"{_PATH}/{interleaving_of(session, interleaving)}").json()
     shown = table("", "")
     for name, value in answer.items():
         shown.add_row(plain(name), plain(", ".join(value) if isinstance(value, list) else value))
@@ -79,12 +86,12 @@ def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) 
 
 
 @service_command(interleavings, "send-clicks")
-def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: EventsFile) -> None:
+def send_clicks(session: ServiceConnection, interleaving: InterleavingReference, file: EventsFile) -> None:
     """Send clicks on lists of an interleaving; sending a click again has no effect.
 
     Events with another `action` than `click` are counted and ignored.
 
-    Example: `rankery interleavings send-clicks itl_01k9x2m4q7c8v5n3b6r1 clicks.ndjson`
+    Example: `rankery interleavings send-clicks features clicks.ndjson`
     """
     events = read_events(file)
     clicks = [
@@ -92,6 +99,7 @@ def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: 
         for event in events
         if event.get("action", "click") == "click"
     ]
+    interleaving = interleaving_of(session, interleaving)
     total = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0, "ignored": len(events) - len(clicks)}
     for batch in batches(clicks):
         answer = session.client.send_clicks(interleaving, batch).model_dump()
@@ -101,12 +109,12 @@ def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: 
 
 
 @service_command(interleavings, "verdict")
-def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> None:
+def show_verdict(session: ServiceConnection, interleaving: InterleavingReference) -> None:
     """Show which ranker users prefer; repeated checks do not raise the error rate.
 
-    Example: `rankery interleavings verdict itl_01k9x2m4q7c8v5n3b6r1`
+    Example: `rankery interleavings verdict features`
     """
-    answer = session.client.request("GET", f"{_PATH}/{interleaving}/verdict").json()
+    answer = session.client.request("GET", f"{_PATH}/{interleaving_of(session, interleaving)}/verdict").json()
     numbers = ("wins", "losses", "ties", "Δ", "p")
     shown = table("first", "second", *numbers, "conclusion", right=numbers)
     for pair in answer["pairs"]:
@@ -117,11 +125,12 @@ def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> No
 
 
 @service_command(interleavings, "delete")
-def delete_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
+def delete_interleaving(session: ServiceConnection, interleaving: InterleavingReference) -> None:
     """Delete an interleaving with its lists and clicks permanently.
 
-    Example: `rankery interleavings delete itl_01k9x2m4q7c8v5n3b6r1`
+    Example: `rankery interleavings delete features`
     """
-    session.client.request("DELETE", f"{_PATH}/{interleaving}")
+    interleaving = interleaving_of(session, interleaving)
+    session.client.delete_interleaving(interleaving)
     say(f"deleted {interleaving}")
     session.show([interleaving])

@@ -18,6 +18,7 @@ from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.models import Reference
 from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import json_text, number, plain, say, show_text, table
+from rankery.cli.references import interleaving_of
 from rankery.cli.service_options import on_service
 from rankery.errors import FileUnusable
 from rankery.identifiers import encode_blanks
@@ -56,7 +57,7 @@ def rank(
         str | None, typer.Option("--session", help="Identifier of the visit; stored hashed.")
     ] = None,
     interleaving: Annotated[
-        str | None, typer.Option(help="Id of an interleaving of models; its lists are printed.")
+        str | None, typer.Option(help="Id or name of an interleaving of models; its lists are printed.")
     ] = None,
     trec: Annotated[bool, typer.Option("--trec", help="Print a TREC run instead of tables.")] = False,
     output: Annotated[
@@ -81,6 +82,8 @@ def rank(
 
     if trec and session.json:
         raise WrongUsage("--trec and --json exclude each other; choose one")
+    if interleaving is not None:
+        interleaving = interleaving_of(session, interleaving)
     resource = session.client.model(model)
     with _input_path(file) as path:
         candidates = read_candidates(path, resource.feature_names, columns_of(columns))

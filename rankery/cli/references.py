@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import Interrupted, WrongUsage
@@ -14,8 +15,12 @@ from rankery.errors import JobFailed, UserError
 if TYPE_CHECKING:
     from rankery.client import Dataset
     from rankery.client.arguments import Columns
+    from rankery.client.synchronous.schedules import Schedule
+    from rankery.client.views.inspection import InterleavingView
 
+Named = TypeVar("Named", "Schedule", "InterleavingView")
 _DATASET_PREFIX = "ds_"
+_INTERLEAVING_PREFIX = "itl_"
 _READY = "ready"
 _SHOWN_CANDIDATES = 5
 
@@ -141,6 +146,32 @@ def refuse_unused_columns(columns: dict[str, Any] | None, *data: str | None) -> 
         raise WrongUsage(
             "--columns applies only to files; a dataset's columns were chosen when it was uploaded"
         )
+
+
+def interleaving_of(session: ServiceConnection, reference: str) -> str:
+    """Return the id of the interleaving with an id or name.
+
+    Raises:
+        NameUnclear: No interleaving has the name, or several have it.
+    """
+    if reference.startswith(_INTERLEAVING_PREFIX):
+        return reference
+    return only_named(session, "interleaving", session.client.interleavings(), reference).id
+
+
+def only_named(session: ServiceConnection, kind: str, resources: "Iterable[Named]", name: str) -> "Named":
+    """Return the only resource with a name.
+
+    Raises:
+        NameUnclear: No resource has the name, or several have it.
+    """
+    matching = [one for one in resources if one.name == name]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        ids = ", ".join(one.id for one in matching)
+        raise NameUnclear(f"{len(matching)} {kind}s are named {name!r}; give the id of one: {ids}")
+    raise NameUnclear(f"there is no {kind} {name!r}; see `{session.command(f'{kind}s list')}`")
 
 
 def _uploaded_before(

@@ -14,7 +14,7 @@ from rankery.cli.metric_options import Metrics
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Limit, file_option
 from rankery.cli.printing import facts, moment, plain, say, table
-from rankery.cli.references import NameUnclear
+from rankery.cli.references import only_named
 from rankery.cli.service_options import service_command
 from rankery.cli.texts import object_of_file, settings
 from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
@@ -253,13 +253,7 @@ def delete_schedules(
 def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
     if reference.startswith(_PREFIX):
         return session.client.schedule(reference)
-    matching = [one for one in session.client.schedules() if one.name == reference]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        ids = ", ".join(one.id for one in matching)
-        raise NameUnclear(f"{len(matching)} schedules are named {reference!r}; give the id of one: {ids}")
-    raise NameUnclear(f"there is no schedule {reference!r}; see `{session.command('schedules list')}`")
+    return only_named(session, "schedule", session.client.schedules(), reference)
 
 
 def _properties(schedule: "Schedule") -> list[tuple[str, Any]]:

@@ -413,9 +413,13 @@ def test_interleavings_are_created_shown_and_deleted(stack: EmbeddedStack) -> No
         interleaving["id"]
     ]
     assert "bm25, dense" in rankery(stack, "interleavings", "show", interleaving["id"]).output
-    verdict = rankery(stack, "interleavings", "verdict", interleaving["id"])
+    verdict = rankery(stack, "interleavings", "verdict", "engines")
     assert "Undecided between bm25 and dense: no user prefers either ranker yet." in verdict.output
     assert rankery(stack, "interleavings", "create", "engines").code == 2
+    second = rankery(stack, "interleavings", "create", "engines", *rankers, "--json").document
+    ambiguous = rankery(stack, "interleavings", "delete", "engines")
+    assert ambiguous.sentence.startswith("2 interleavings are named 'engines'; give the id of one: itl_")
+    assert rankery(stack, "interleavings", "delete", second["id"]).code == 0
     assert rankery(stack, "interleavings", "delete", interleaving["id"]).code == 0
     assert rankery(stack, "interleavings", "show", interleaving["id"]).code == 1
 
