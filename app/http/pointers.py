@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.errors import InputProblem, InvalidInput, pointer_of
+from core.names import did_you_mean
 
 _PHRASES = {
     "missing": "required",
@@ -88,7 +89,9 @@ def _detail(error: Mapping[str, Any]) -> str:
     if kind == "json_invalid":
         return f"not valid JSON: {context['error']}"
     if kind == "union_tag_invalid":
-        return f"must be one of {context['expected_tags']}"
+        tags = re.findall(r"'([^']+)'", context["expected_tags"])
+        hint = did_you_mean(str(context["tag"]), {tag: tag for tag in tags})
+        return f"must be one of {context['expected_tags']}" + (f"; {hint}" if hint else "")
     if kind == "union_tag_not_found":
         return "required"
     message = _SUBJECT.sub("must ", str(error["msg"]).removeprefix("Value error, "))

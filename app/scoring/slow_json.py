@@ -12,6 +12,7 @@ from app.served.rankings import Viewer
 from core.data.categories import Categories
 from core.data.feature_choice import feature_blocks
 from core.errors import InputProblem, InvalidInput, pointer_of
+from core.names import counted
 from core.types import FloatArray, Precision
 
 # Enough to see a pattern: a request may have the same mistake in thousands of documents.
@@ -108,7 +109,8 @@ def _fill_row(
     """Write a document's features into its row and return the problems."""
     if isinstance(values, list):
         if len(values) != len(row):
-            return [InputProblem(pointer, f"has {len(values)} values; the model has {len(row)} features")]
+            detail = f"has {counted(len(values), 'value')}; the model has {counted(len(row), 'feature')}"
+            return [InputProblem(pointer, detail)]
         numbered = enumerate(zip(model.columns.values(), values, strict=True))
         items: _Items = [((index,), column, value) for index, (column, value) in numbered]
         problems: list[InputProblem] = []

@@ -99,13 +99,13 @@ def with_locations(
         document = query["documents"][int(match[2])]
         name = match[3].replace("~1", "/").replace("~0", "~")
         features, detail = document["features"], str(one.get("detail"))
-        more = ""
         if detail.startswith("not a feature"):
-            more = suggestion(name, feature_names)
+            detail += suggestion(name, feature_names)
         elif detail.startswith("must be") and isinstance(features, Mapping) and name in features:
-            more = f", not {features[name]!r:.40}"
+            rule, semicolon, reason = detail.partition(";")
+            detail = f"{rule}, not {features[name]!r:.40}{semicolon}{reason}"
         location = _location(query, int(match[2]), document)
-        sentences.append(f"{location}, feature {name!r}: {detail}{more}")
+        sentences.append(f"{location}, feature {name!r}: {detail}")
     if not sentences:
         return error
     return RankeryApiError(error.status, {**error.problem, "detail": "; ".join(sentences), "errors": []})

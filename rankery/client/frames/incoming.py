@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from rankery.array_inputs import check_same_order, with_nan
-from rankery.client.frames.cells import mixed_cell
+from rankery.client.frames.cells import listed, mixed_cell
 from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, normalise_ids
@@ -173,7 +173,10 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
         columns = [np.ascontiguousarray(matrix[:, index]) for index in range(matrix.shape[1])]
         names = [f"f{index}" for index in range(1, len(columns) + 1)] if names is None else names
     if len(names) != len(columns):
-        raise DataUnusable(f"there are {len(columns)} features and {len(names)} names of features")
+        raise DataUnusable(
+            f"the features have {len(columns)} columns and {len(names)} names ({listed(names)}); give a"
+            " column for each name, in their order"
+        )
     return names, columns
 
 

@@ -103,6 +103,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     requested: dict[str, Any] = {role: plain_value(names) for role, names in by_role.items()}
     names = table.column_names
     check_names(requested, names)
+    _check_rows(table)
     label = _required_column("label", requested, names, frame)
     query = _required_column("query", requested, names, frame, cells.text_columns(table))
     if label is not None:
@@ -181,6 +182,11 @@ def _suggested_name(role: str, names: Sequence[str]) -> str:
     return next((hint for usual in USUAL_NAMES[role][:4] if (hint := cells.suggestion(usual, names))), "")
 
 
+def _check_rows(table: "pa.Table") -> None:
+    if not table.num_rows:
+        raise DataUnusable("the frame has no rows")
+
+
 def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
     from rankery.client.frames.arrow import np, pa, pc
 
@@ -189,7 +195,7 @@ def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
             text = column[row].as_py()
             raise DataUnusable(
                 f"{cells.row_text(frame, row)}, column {name!r}: expected a label, a number such as 2,"
-                f" but found {text!r}; map texts to numbers: {{{text!r}: 2, …}}"
+                f" but found {text!r}; map texts to numbers: frame[{name!r}].map({{{text!r}: 2, …}})"
             )
         return
     if pa.types.is_floating(column.type):

@@ -202,6 +202,15 @@ def test_a_wrong_name_gets_a_suggestion(client: TestClient, part: dict[str, Any]
     assert [error["detail"] for error in response.json()["errors"]] == [detail]
 
 
+def test_a_wrong_loss_gets_a_suggestion(client: TestClient) -> None:
+    """The names of all losses and the most similar one are listed."""
+    response = client.post("/v1/jobs", json=TRAIN | {"loss": {"name": "lambdrank"}})
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == "/loss/name"
+    assert error["detail"].startswith("must be one of 'mse', ")
+    assert error["detail"].endswith("; did you mean lambdarank?")
+
+
 def test_a_misplaced_name_hides_no_other_mistake(client: TestClient) -> None:
     """Each mistake keeps its pointer and its description."""
     part = {"num_leaves": 7, "zzz": 1, "hyperparameters": {"num_leavs": 3}, "label_map": 1}

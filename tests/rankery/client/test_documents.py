@@ -128,6 +128,9 @@ def test_a_refusal_names_the_document() -> None:
         "document 'd' of query 'q', feature 'bm_25': not a feature of this model; did you mean 'bm25'?;"
         " document 'd' of query 'q', feature 'a/b': must be a number, not 'x'"
     )
+    of_text = {"pointer": "/queries/0/documents/0/features/a~1b", "detail": "must be a number; it is numeric"}
+    error = with_locations(RankeryApiError(422, {"errors": [of_text]}), queries, ["a/b"])
+    assert str(error) == "document 'd' of query 'q', feature 'a/b': must be a number, not 'x'; it is numeric"
     other = RankeryApiError(422, {"errors": [{"pointer": "/top_k", "detail": "too many"}]})
     assert with_locations(other, queries, []) is other
 

@@ -72,7 +72,7 @@ def test_the_first_of_the_usual_names_goes_before_the_others() -> None:
         ({"bm25": [3.0, "high", 1.0, 5.0, 4.0]}, None, r"row 1 \(index 11\), column 'bm25'.*found 'high'"),
         ({"query": ["1", 1, 1, 2, 2]}, None, r"if it has ids, convert them to texts: frame\['query'\]"),
         ({"bm25": ["a", "b", 1.0, "c", "d"]}, None, r"row 2 \(index 12\), column 'bm25': expected a text"),
-        ({"label": ["good", "bad", "bad", "good", "bad"]}, None, r"row 0 .*expected a label.*\{'good': 2"),
+        ({"label": ["good", *["bad"] * 4]}, None, r"row 0 .*; map .*: frame\['label'\]\.map\(\{'good': 2"),
         ({"label": [1, np.inf, 0, 0, 1]}, None, r"row 1 \(index 11\), column 'label': the label is infinite"),
         ({"weight": [1, 1, 2, 1, 1], "brand": 1}, None, r"row 2 .*'weight': weights differ within"),
         ({"weight": [1, 1, 1, 1, np.nan]}, None, r"row 4 .*'weight': expected a finite weight .* .*nan"),
@@ -94,6 +94,12 @@ def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, s
     """The error has the row's position and index, the column, and a remedy."""
     with pytest.raises(DataUnusable, match=sentence):
         _check(FRAME.assign(**changes), columns)
+
+
+def test_a_frame_without_rows_is_refused() -> None:
+    """A filter that keeps nothing is noticed before the upload."""
+    with pytest.raises(DataUnusable, match=r"^the frame has no rows$"):
+        _check(FRAME.head(0))
 
 
 @pytest.mark.parametrize(
@@ -206,6 +212,12 @@ def test_sparse_features_are_dense_in_a_dataset() -> None:
     scipy_sparse = pytest.importorskip("scipy.sparse", reason="SciPy is not installed: make develop")
     sparse = scipy_sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]])
     assert table_of_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}
+
+
+def test_a_wrong_number_of_columns_is_refused_with_the_names() -> None:
+    """`predict` of a model with two features refuses three columns."""
+    with pytest.raises(DataUnusable, match=r"3 columns and 2 names \(bm25, age\); give a column for each"):
+        table_of_arrays(np.zeros((4, 3)), feature_names=["bm25", "age"])
 
 
 def test_sparse_columns_of_a_frame_are_dense_in_a_dataset() -> None:
