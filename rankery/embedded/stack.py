@@ -104,7 +104,12 @@ class EmbeddedStack:
         """
         require_server_package()
         find_broker()
-        self._listeners = listen(self.host, self.port)
+        try:
+            self._listeners = listen(self.host, self.port)
+        except StackError:
+            if self._lock.is_taken():
+                self._lock.acquire()  # its error has the address of the service that has the port, too
+            raise
         self.port = port_of(self._listeners)
         try:
             self._lock.acquire()
