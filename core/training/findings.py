@@ -23,6 +23,7 @@ class Growth:
         end_reason: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
             first tree.
+        is_exhausted: Whether no further tree could be grown, so that not the validation data chose the end.
     """
 
     trees: int
@@ -31,11 +32,12 @@ class Growth:
     end_reason: str
     mean_hessian_sum: float
     queries: int
+    is_exhausted: bool
 
 
 def growth_finding(growth: Growth) -> Finding:
     """Report single-leaf trees, or a training that ended after very few iterations of improvement."""
-    hessians = (
+    advice = (
         f"The initial sum of hessians is {growth.mean_hessian_sum:.3g} per query and"
         f" {growth.mean_hessian_sum * growth.queries:.3g} in total; min_sum_hessian_in_leaf is the minimum"
         " of this sum in each leaf."
@@ -46,11 +48,16 @@ def growth_finding(growth: Growth) -> Finding:
     else:
         count, code = growth.trees, "early-end"
         title = f"Only {count:,} of {growth.iterations:,} iterations improved the model"
+        if not growth.is_exhausted:
+            advice = (
+                "Later trees fit the training queries only: take a smaller learning_rate or fewer leaves."
+                " With few validation queries the choice is also partly chance."
+            )
     return Finding(
         code=code,
         severity="warning",
         title=f"{title}: {growth.end_reason}",
-        advice=hessians,
+        advice=advice,
         count=count,
         total=growth.trees if growth.single_leaf_trees else growth.iterations,
         unit="trees" if growth.single_leaf_trees else "iterations",

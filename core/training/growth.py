@@ -54,7 +54,7 @@ def growth_of(
         return None
     mean_hessian_sum = training.first_hessian_sum() / n_queries
     reason = _end_reason(spec, trees, training)
-    return Growth(trees, single_leaf_trees, total, reason, mean_hessian_sum, n_queries)
+    return Growth(trees, single_leaf_trees, total, reason, mean_hessian_sum, n_queries, training.is_exhausted)
 
 
 def _end_reason(spec: TrainingSpec, trees: int, training: FinishedTraining) -> str:

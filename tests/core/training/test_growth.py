@@ -92,7 +92,9 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
     assert ranker.growth is not None
     assert ranker.growth.trees == ranker.best_iteration < 5
     assert ranker.growth.end_reason == f"ndcg@5 on the validation data was best after {ranker.best_iteration}"
-    assert growth_finding(ranker.growth).code == "early-end"
+    finding = growth_finding(ranker.growth)
+    assert finding.code == "early-end"
+    assert "take a smaller learning_rate or fewer leaves" in finding.advice
     assert trained(training).growth is None
     few = trained(training, backwards, hyperparameters={"num_iterations": 4})
     assert few.best_iteration < 4
@@ -136,7 +138,7 @@ def test_trees_of_the_initial_model_are_not_counted(dataset: RankingDataset) -> 
 
 def test_titles_have_singular_and_plural() -> None:
     """A title begins with the number of trees or iterations."""
-    growth = Growth(3, 0, 100, "ndcg@5 on the validation data was best after 3", 0.25, 8)
+    growth = Growth(3, 0, 100, "ndcg@5 on the validation data was best after 3", 0.25, 8, is_exhausted=False)
     assert growth_finding(growth).title == (
         "Only 3 of 100 iterations improved the model: ndcg@5 on the validation data was best after 3"
     )
