@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankery.companion_files import ignored_files_beside, query_sizes_beside
-from rankery.errors import FileUnusable
+from rankery.errors import FileUnusable, InvalidArgument
 from rankery.keys import open_store
 from rankery.local import convert_core_errors
 from rankery.server_package import require_server_package
@@ -154,6 +154,7 @@ def examine_files(
 
     Raises:
         FileUnusable: A file cannot be used; the message has line and column.
+        InvalidArgument: The only training file is the only test file.
     """
     require_server_package()
     from core.machine import limit_threads
@@ -164,6 +165,8 @@ def examine_files(
     from core.data.reading import JudgedFile, read_file
     from core.doctor import by_severity, compare, examine
 
+    if tests and {*files, *tests} == {files[0]}:
+        raise InvalidArgument(f"{files[0]} is the training file and the test file; name another test file")
     examined, datasets = [], {}
     given = {files[0]: query_sizes} if query_sizes else {}
     for path in (*files, *tests):

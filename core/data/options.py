@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
-from core.names import is_visible
+from core.names import did_you_mean, is_visible
 
 DatasetFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
 FORMATS: tuple[DatasetFormat, ...] = get_args(DatasetFormat)
@@ -223,9 +223,9 @@ def _columns(values: Any) -> Columns:
     for name, value in values.items():
         pointer = pointer_of("columns", name)
         if name not in (*ROLES, *COLUMN_LISTS):
-            problems.append(
-                InputProblem(pointer, f"unknown; known here: {', '.join((*ROLES, *COLUMN_LISTS))}")
-            )
+            known = (*ROLES, *COLUMN_LISTS)
+            hint = did_you_mean(name, {role: role for role in known}) or f"known here: {', '.join(known)}"
+            problems.append(InputProblem(pointer, f"unknown; {hint}"))
         elif value is None:
             continue
         elif name in ROLES and not isinstance(value, str):

@@ -160,6 +160,8 @@ def set_gate(
     gate = session.client.set_gate(name, alias, cast("GateRequest", rule))
     also = ", and better than baselines" if better_than_baselines else ""
     rules = [] if dataset is None else [f"are {require.replace('_', ' ')} by {metric}{also}"]
+    if max_segment_drop is not None:
+        rules.append(f"fall by at most {max_segment_drop:g} in each segment")
     if interleaving is not None:
         rules.append(f"are {interleaving.replace('_', ' ')} by an interleaving")
     if counterfactual is not None:

@@ -10,6 +10,7 @@ from rankery.cli.options import COLUMNS_OPTION, LABEL_MAP_OPTION, LIST_ROLES, RO
 # Column roles as the table reader and its errors spell them.
 _ROLE_FIELD = re.compile(rf"\bcolumns\.({'|'.join((*ROLES, *LIST_ROLES))})\b(\.\d+)?")
 # The label map of a study or a grid has a longer pointer, such as `/base/label_map`.
+_COLUMNS_POINTER = re.compile(r"(?<![\w/])/columns/(\w+)(?=: )")
 _LABEL_MAP_POINTER = re.compile(r"(/\w+)*/label_map\b")
 _POINTER = re.compile(r"(?<![\w/])/([a-z]\w*(?:/[\w.~+-]+)*)(?=: )")
 # Objects in which the request of a study or a schedule holds that of a training.
@@ -50,6 +51,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _SETTINGS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "clicks": ("click_option", ""),
+        "columns": ("columns", ""),
         "hyperparameters": ("set", ""),
         "loss": ("loss_option", ""),
         "scorer": ("set", "scorer."),
@@ -66,13 +68,16 @@ def with_column_options(sentence: str) -> str:
         'expected a column for the query, given in --columns \'{"query": …}\''
         >>> with_column_options("/base/label_map: map missing labels")
         '--label-map: map missing labels'
+        >>> with_column_options("/columns/lable: unknown; did you mean label?")
+        '--columns lable: unknown; did you mean label?'
     """
 
     def option(field: re.Match[str]) -> str:
         value = "…" if field[1] in ROLES else "[…]"
         return f"{COLUMNS_OPTION} '{{{json.dumps(field[1])}: {value}}}'"
 
-    return _LABEL_MAP_POINTER.sub(LABEL_MAP_OPTION, _ROLE_FIELD.sub(option, sentence))
+    sentence = _COLUMNS_POINTER.sub(rf"{COLUMNS_OPTION} \1", _ROLE_FIELD.sub(option, sentence))
+    return _LABEL_MAP_POINTER.sub(LABEL_MAP_OPTION, sentence)
 
 
 def with_options(sentence: str, options: Mapping[str, str]) -> str:

@@ -163,7 +163,7 @@ def test_options_of_runs_are_refused_for_models(option: tuple[str, ...]) -> None
         ({"per-query": "no/folder.csv"}, "no/folder.csv cannot be written: No such file or directory"),
         ({"metric": "ndgc"}, "unknown metric 'ndgc'; did you mean ndcg?"),
         ({"preset": "trec"}, "unknown preset 'trec'"),
-        ({"columns": '{"lable": "grade"}'}, "rankery: /columns/lable: unknown; known here: label, query"),
+        ({"columns": '{"lable": "grade"}'}, "rankery: --columns lable: unknown; did you mean label?"),
     ],
 )
 def test_an_input_error_is_reported_in_one_sentence(

@@ -90,6 +90,16 @@ def test_several_files_are_compared_with_each_other(folder: Path) -> None:
     assert pairs == [("train", "test"), ("train", "flat"), ("test", "flat")]
 
 
+def test_one_file_for_training_and_test_is_refused(folder: Path) -> None:
+    """A mistyped name must not look like test data without findings."""
+    done = run("doctor", folder / "train.txt", "--test", folder / "train.txt")
+    assert (done.code, done.output) == (1, "")
+    assert done.sentence.endswith("train.txt is the training file and the test file; name another test file")
+    both = [folder / "train.txt", folder / "test.txt"]
+    compared = run("doctor", *both, "--test", both[1], "--json").document["pairs"]
+    assert [Path(pair["train"]).stem for pair in compared] == ["train"]
+
+
 @pytest.mark.parametrize(
     ("content", "options", "code", "sentence"),
     [

@@ -40,12 +40,15 @@ def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: Embedd
     (listed,) = rankery(stack, "gates", "list", "--name", "ops", "--json").document
     assert listed == rankery(stack, "gates", "show", "ops@champion", "--json").document
     gate_set = rankery(
-        stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--better-than-baselines"
+        stack,
+        *("gates", "set", "ops@champion", "--dataset", "orders.txt", "--better-than-baselines"),
+        *("--max-segment-drop", "0.02"),
     )
     assert (
         "ops@champion moves only to versions that are not worse by ndcg@10, and better than b"
         in gate_set.errors
     )
+    assert gate_set.sentence.endswith(" and fall by at most 0.02 in each segment")
     assert "better than baselines" in rankery(stack, "gates", "show", "ops@champion").output
     assert "not worse, beats baselines" in rankery(stack, "gates", "list", "--name", "ops").output
     assert rankery(stack, "gates", "show", "ops").code == 2
