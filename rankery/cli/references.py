@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,6 +24,7 @@ _DATASET_PREFIX = "ds_"
 _INTERLEAVING_PREFIX = "itl_"
 _READY = "ready"
 _SHOWN_CANDIDATES = 5
+_MAX_COMPARED = 100  # newest datasets among which a similar name is searched
 
 
 class NameUnclear(UserError):
@@ -49,7 +51,11 @@ def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
         shown = ", ".join(f"{one.id} of {one.created_at:%Y-%m-%d %H:%M}" for one in named[:_SHOWN_CANDIDATES])
         more = ", …" if len(named) > _SHOWN_CANDIDATES else ""
         raise NameUnclear(f"{len(named)} datasets are named {reference!r}; give the id of one: {shown}{more}")
-    raise NameUnclear(f"there is no dataset {reference!r}; see `{session.command('datasets list')}`")
+    from rankery.client.frames.cells import suggestion
+
+    names = [dataset.name for dataset in islice(session.client.datasets(), _MAX_COMPARED)]
+    near = suggestion(reference, names) or f"; see `{session.command('datasets list')}`"
+    raise NameUnclear(f"there is no dataset {reference!r}{near}")
 
 
 def dataset_or_upload(

@@ -712,9 +712,10 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
         (("train", "train.txt", "--validation", "train.txt"), "--validation: is the training dataset"),
         (("tune", "train.txt", "--space", "num_leaves=1..3"), "--space num_leaves: must be at least 2"),
         (
-            ("train", "none.txt"),
-            "none.txt is not a local file, and there is no dataset 'none.txt'; see `rankery datasets",
+            ("train", "zzz"),
+            "zzz is not a local file, and there is no dataset 'zzz'; see `rankery datasets",
         ),
+        (("train", "trian.txt"), "there is no dataset 'trian.txt'; did you mean 'train.txt'?"),
         (("train", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
         (("datasets", "upload", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
         (("rank", "web", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
