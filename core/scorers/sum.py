@@ -92,7 +92,7 @@ class Sum:
                 if categories != others:
                     raise ModelError(
                         f"{reference} and {member.reference} have different categories for the feature"
-                        f" {name!r}; train both on the same dataset, or with the same values in the same order"
+                        f" {name!r}; train both on one dataset, or with the same values in the same order"
                     )
         return cls(tuple(members), tuple(first))
 

@@ -65,16 +65,18 @@ def time_of(value: Any) -> int | None:
 def with_dates_in_digits(times: Int64Array) -> Int64Array:
     """Return the times of a log, where numbers that are dates in digits are these dates.
 
-    Such a number is 20260501 or 20260501103000, of 1970 to 2099. As a number of seconds it would be in August
-    1970, and as one of milliseconds after 2593. If the log has as many other times before 1990, its times are
-    relative, such as seconds since the start of a study, and no dates; times of 0 may be missing.
+    Such a number is 20260501, 202605011030 or 20260501103000, of 1970 to 2099. As a number of seconds it would
+    be in August 1970, and as one of milliseconds in 1976 or after 2593. If the log has as many other times
+    before 1990, its times are relative, such as seconds since the start of a study, and no dates; times of 0
+    may be missing.
 
     Args:
         times: (n,) milliseconds since 1970, in which numbers are not dates.
     """
     seconds, rest = np.divmod(times, 1000)
     is_day = (rest == 0) & (seconds < 10**8)
-    digits = np.where(is_day, seconds * 10**6, times)
+    is_minute = (times >= 1970 * 10**8) & (times < 2100 * 10**8)
+    digits = np.select([is_day, is_minute], [seconds * 10**6, times * 100], times)
     is_year = (digits >= 1970 * 10**10) & (digits < 2100 * 10**10)
     moments, is_date = _of_digits(np.where(is_year, digits, 0))
     is_date &= is_year

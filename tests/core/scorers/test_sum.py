@@ -140,6 +140,6 @@ def test_members_with_other_categories_are_refused() -> None:
         with pytest.raises(ModelError) as refused:
             Sum.of([first, other])
         assert str(refused.value) == (
-            "web:1 and shop:1 have different categories for the feature 'brand'; train both on the same"
+            "web:1 and shop:1 have different categories for the feature 'brand'; train both on one"
             " dataset, or with the same values in the same order"
         )

@@ -259,7 +259,12 @@ def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
     assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
 
 
-_DATES = {20260501: "2026-05-01", 20240229: "2024-02-29", 20260501103000: "2026-05-01T10:30:00"}
+_DATES = {
+    20260501: "2026-05-01",
+    20240229: "2024-02-29",
+    202605011030: "2026-05-01T10:30:00",
+    20260501103000: "2026-05-01T10:30:00",
+}
 
 
 def _times(read: Read, times: list[Any]) -> list[int]:
@@ -275,13 +280,17 @@ def _times(read: Read, times: list[Any]) -> list[int]:
 
 
 def test_a_whole_number_may_be_a_date(read: Read) -> None:
-    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; an invalid day is."""
+    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; an invalid day is.
+
+    A minute as YYYYMMDDhhmm is no number of milliseconds, which would be in 1976.
+    """
     expected = [*map(time_of, _DATES.values()), 20_260_229_000, 0]
     assert _times(read, [*_DATES, 20260229, 0]) == expected
     assert _times(read, [*map(str, _DATES), "20260229", 0]) == expected
     assert _times(read, [*_DATES, "2026-05-01"])[-1] == expected[0]
     assert _times(read, [20260501, 0, 0, 0]) == [expected[0], 0, 0, 0]  # times of 0 may be missing
     assert _times(read, [20260501, 20260502, 21000101])[-1] == 21_000_101_000
+    assert _times(read, [202605011030, 202605012459, 202605011031])[1] == 202_605_012_459
 
 
 @pytest.mark.parametrize("others", [[19_000_000], [20_500_101.5], [20_501_240, 20_501_241], [-5]])
