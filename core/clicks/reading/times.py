@@ -65,10 +65,10 @@ def time_of(value: Any) -> int | None:
 def with_dates_in_digits(times: Int64Array) -> Int64Array:
     """Return the times of a log, where numbers that are dates in digits are these dates.
 
-    Such a number is 20260501, 202605011030 or 20260501103000, of 1970 to 2099. As a number of seconds it would
-    be in August 1970, and as one of milliseconds in 1976 or after 2593. If the log has as many other times
-    before 1990, its times are relative, such as seconds since the start of a study, and no dates; times of 0
-    may be missing.
+    Such a number is 20260501, 202605011030 or 20260501103000, of 1970 to 2099. As a number of seconds it
+    would be in August 1970, and as one of milliseconds in 1976 or after 2593. If the log has as many other
+    times before 1990, its times are relative, such as seconds since the start of a study, and no dates;
+    times of 0 may be missing.
 
     Args:
         times: (n,) milliseconds since 1970, in which numbers are not dates.
