@@ -352,7 +352,7 @@ def declared_categories(frame: Any, table: "pa.Table | None" = None) -> set[str]
     """Return the columns of categorical types; with the frame's table, without those of fractions."""
     declared = _columns_of(
         frame,
-        pandas=lambda kind: str(kind) == "category",
+        pandas=lambda kind: str(kind) == "category" or str(kind).startswith("dictionary"),
         polars=lambda kind: str(kind).startswith(("Categorical", "Enum")),
         arrow=lambda kind: str(kind).startswith("dictionary"),
     )

@@ -346,6 +346,10 @@ def _unexpected(refusals: dict[str, Exception]) -> dict[str, Exception]:
     return {name: refusal for name, refusal in refusals.items() if "each document once" not in str(refusal)}
 
 
+def _in_arrow(column: "pa.ChunkedArray[Any]") -> "pd.Series[Any]":
+    return pd.Series(pd.arrays.ArrowExtensionArray(column))
+
+
 @pytest.mark.parametrize(
     ("values", "categories"),
     [
@@ -369,7 +373,7 @@ def test_categories_of_numbers_are_one_feature_in_files_and_frames(
     frame.to_parquet(tmp_path / "pandas.parquet", index=False)
     pq.write_table(table, tmp_path / "arrow.parquet")
     datasets = [read_dataset(tmp_path / name) for name in ("pandas.parquet", "arrow.parquet")]
-    for one in (frame, table):
+    for one in (frame, frame.assign(shop=_in_arrow(table.column("shop"))), table):
         plain = as_table(one)
         listed = checked_columns(one, plain, None).get("categorical_features", ())
         with temporary_parquet(plain) as file:
