@@ -19,11 +19,12 @@ _MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS = 1e11, 1e14, 1e17
 _MAX_NUMBER = 2.0**63
 _FIRST_LOG = 631_152_000_000  # 1990 in milliseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UTC = " UTC$"  # the zone as BigQuery writes it
+_UTC = " (UTC|GMT)$|z$"  # as BigQuery and others write the zone
+_BEFORE_OFFSET = r" +(?=[+-]\d\d:?\d\d$)"  # the blank that Java and Ruby write
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
+    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC" or " GMT"), or numbers.
 
     Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size; see `with_dates_in_digits`.
 
@@ -112,7 +113,7 @@ def _of_digits(digits: Int64Array) -> tuple[Int64Array, BoolArray]:
 
 def _of_text(text: str) -> int | None:
     try:
-        text = re.sub(_UTC, "Z", text.strip())
+        text = re.sub(_BEFORE_OFFSET, "", re.sub(_UTC, "Z", text.strip()))
         moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
     except ValueError:
         return None

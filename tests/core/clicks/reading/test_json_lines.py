@@ -244,8 +244,11 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
         "1969-12-31T23:59:58.000100Z",
         "2026-05-01 10:00:00 UTC",
         "2026-05-01 10:00:00.985123 UTC",
+        "2026-05-01 10:00:00.985 GMT",
+        "2026-05-01t10:00:00z",
+        "2026-05-01 12:00:00.985 +0200",
     ]
-    assert time_of(texts[-2]) == 1_777_629_600_000
+    assert [time_of(text) for text in texts[-2:]] == [1_777_629_600_000, 1_777_629_600_985]
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 
