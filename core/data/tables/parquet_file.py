@@ -15,7 +15,7 @@ import pyarrow.types as types
 from core.data.compression import Bytes
 from core.data.options import Limits
 from core.data.parquet_footer import ColumnSummary, column_summaries, read_footer
-from core.data.tables.cells import STRING_CHECKS, Kind, category_texts, kind_of, list_lengths
+from core.data.tables.cells import STRING_CHECKS, Kind, kind_of, list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
 from core.types import OnProgress
@@ -92,23 +92,11 @@ class ParquetTable:
             kind = kind_of(field.type)
             if kind == "list" and not width:
                 kind = "other"
-            if kind == "number" and field.name in self._dictionaries and self._are_categories(field):
+            is_whole = types.is_integer(field.type) or types.is_boolean(field.type)
+            if is_whole and field.name in self._dictionaries:
                 kind = "category"
             kinds.append(kind)
         return kinds
-
-    def _are_categories(self, field: Any) -> bool:
-        """Return whether the numbers of a dictionary column are whole numbers or booleans."""
-        if types.is_integer(field.type) or types.is_boolean(field.type):
-            return True
-        has_values = False
-        with self._readable():
-            for batch in self._parquet.iter_batches(_SEARCHED_ROWS, columns=[field.name]):
-                texts, invalid = category_texts(batch.column(field.name))
-                if len(invalid):
-                    return False
-                has_values |= any(texts.to_pylist())
-        return has_values
 
     @cached_property
     def _widths(self) -> list[int]:
