@@ -37,6 +37,37 @@ def encode_blanks(identifier: str) -> str:
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 
+class EqualSpelling(ValueError):
+    """A TREC file does not distinguish two ids."""
+
+
+class TrecSpelling:
+    """Spelling of the ids of one TREC file, see `encode_blanks`.
+
+    Example:
+        >>> TrecSpelling().of("red shoes", "sku-1")
+        ('red%20shoes', 'sku-1')
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[str | None, str], str] = {}
+
+    def of(self, query: str, document: str) -> tuple[str, str]:
+        """Return the spelling of a query and of one of its documents.
+
+        Raises:
+            EqualSpelling: Another query of the file, or document of the query, has the same spelling.
+        """
+        return self._spelled(None, query), self._spelled(query, document)
+
+    def _spelled(self, query: str | None, identifier: str) -> str:
+        spelled = encode_blanks(identifier)
+        other = self._ids.setdefault((query, spelled), identifier) if "%" in spelled else identifier
+        if other != identifier:
+            raise EqualSpelling(f"a TREC file has {spelled!r} for both {other!r} and {identifier!r}")
+        return spelled
+
+
 @dataclass(frozen=True, eq=False)
 class NormalisedIds:
     """Normalised ids of a column.

@@ -16,7 +16,7 @@ from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, TEXT_ROL
 from core.data.parquet import read_document_texts, read_judgments, read_rows
 from core.data.query_index import QueryEntry as IndexedQuery
 from core.data.query_index import QueryIndex
-from core.data.trec import write_qrels
+from core.data.trec import refuse_equal_spellings, write_qrels
 from core.doctor.corpora import Counts, recognise
 from core.errors import ArtifactDamaged, NotFound, WrongState
 from core.store import Dataset, Store, Transaction
@@ -144,8 +144,13 @@ class DatasetFiles:
         return self._store.artifacts.open(self.data_key)
 
     def qrels(self) -> Iterator[str]:
-        """Verify the stored file, and return its judgments as TREC qrels in blocks of lines."""
-        self._store.verified.check(self.data_key)
+        """Verify the stored file, and return its judgments as TREC qrels in blocks of lines.
+
+        Raises:
+            InvalidInput: Qrels would not distinguish two ids.
+        """
+        with self._store.verified.open(self.data_key) as file:
+            refuse_equal_spellings(read_judgments(file))
         return _qrels(self._store, self.data_key)
 
 

@@ -76,7 +76,7 @@ def get_query(
     "/{dataset_id}/qrels",
     summary="Download the judgments",
     response_class=Response,
-    responses={**_QRELS_RESPONSE, **problems(404, 409)},
+    responses={**_QRELS_RESPONSE, **problems(404, 409, 422)},
 )
 def download_qrels(dataset_id: str, services: UseServices) -> Response:
     """Download the judgments as TREC qrels, `qid 0 docno relevance`, for any tool that reads them.

@@ -24,7 +24,7 @@ from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.http.services import UseServices
 from app.jobs.schemas import Job
 from app.uploads.form import UploadKeys, receive_form
-from core.data.trec import write_run
+from core.data.trec import refuse_equal_spellings, write_run
 from core.errors import NotFound
 from core.jobs.folders import run_folder
 from core.store import Ranking as RankingRow
@@ -138,6 +138,9 @@ def get_ranking(
             )
         return _ranking_page(ranking, queries, next_cursor, DatasetTexts(services.store, ranking.dataset_id))
     services.store.verified.check(key)
+    if format == "trec":
+        with services.store.artifacts.open(key) as file:
+            refuse_equal_spellings(ranking_batches(file))
     file = services.store.artifacts.open(key)
     if format == "trec":
         lines = write_run(ranking_batches(file), _tag(ranking))

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from http import HTTPStatus
-from weakref import WeakValueDictionary
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -13,6 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.middleware import HttpMiddleware
 from app.http.problems import PRECONDITION_FAILED, problem
+from core.errors import StoreUnavailable
+from core.store import preconditions
 
 
 def conditional(request: Request, response: Response) -> Response:
@@ -84,18 +85,24 @@ class ResponseCache:
 
 
 _CONDITIONS = (b"if-match", b"if-none-match", b"range")
+CONDITIONAL_CHANGES = 8  # far fewer than the threads for requests: each may need a second one for its check
+CHECK_SECONDS = 2  # longest wait for the current `ETag`, while other changes wait
+
+
+class _Changed(Exception):
+    """The object has another `ETag` than `If-Match`."""
 
 
 class Preconditions(HttpMiddleware):
     """ASGI middleware that answers 412 to a change if `If-Match` has another `ETag` than GET sends.
 
-    ETags are compared although they are weak: each is a hash of the body before its compression. Changes of
-    an object with `If-Match` wait for each other, but not for those of other processes.
+    ETags are compared although they are weak: each is a hash of the body before its compression. They are
+    compared before the change and again before its commit, while no process can commit another change.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._slots = asyncio.Semaphore(CONDITIONAL_CHANGES)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 412."""
@@ -103,12 +110,30 @@ class Preconditions(HttpMiddleware):
         if if_match is None or scope["method"] not in ("PUT", "PATCH", "DELETE"):
             await self.app(scope, receive, send)
             return
-        async with self._locks.setdefault(scope["path"], asyncio.Lock()):
-            if await self._is_met(if_match, scope):
-                await self.app(scope, receive, send)
-                return
-        detail = "the ETag in If-Match is not that of the object; request the object again"
-        await problem(PRECONDITION_FAILED, detail)(scope, receive, send)
+        async with self._slots:
+            try:
+                await self._change(if_match, scope, receive, send)
+            except _Changed:
+                detail = "the ETag in If-Match is not that of the object; request the object again"
+                await problem(PRECONDITION_FAILED, detail)(scope, receive, send)
+
+    async def _change(self, if_match: str, scope: Scope, receive: Receive, send: Send) -> None:
+        original = dict(scope)  # the router adds to the scope
+        loop = asyncio.get_running_loop()
+
+        def check() -> None:
+            is_met = asyncio.run_coroutine_threadsafe(self._is_met(if_match, original), loop)
+            try:
+                if not is_met.result(CHECK_SECONDS):
+                    raise _Changed
+            except TimeoutError as error:
+                is_met.cancel()
+                raise StoreUnavailable("the condition of the change cannot be checked; try again") from error
+
+        if not await self._is_met(if_match, original):
+            raise _Changed
+        with preconditions.required(check):
+            await self.app(scope, receive, send)
 
     async def _is_met(self, if_match: str, scope: Scope) -> bool:
         """Return whether `If-Match` has the current `ETag`, or whether the change itself answers an error."""

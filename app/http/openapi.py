@@ -22,8 +22,7 @@ Train, evaluate and serve learning-to-rank models.
 
 Upload or generate judged data, submit training jobs, and serve the models. Slow requests create a job, `202
 Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
-`304` without a body. Changes respect `If-Match`, with `412`; of simultaneous changes through several API
-processes, two may be made. `HEAD` is answered wherever `GET` is. Every
+`304` without a body. Changes respect `If-Match`, with `412`. `HEAD` is answered wherever `GET` is. Every
 `POST` that creates objects takes an `Idempotency-Key`, except for API keys and webhooks. Send an API key as
 `Authorization: Bearer rk_…`; until a key exists, requests from this machine need none. Callers above their
 rate limit get `429` with `Retry-After`.

@@ -136,19 +136,24 @@ ModelName = Annotated[
 def _visible(name: str) -> str:
     if not is_visible(name):
         raise ValueError("must not contain control or invisible characters")
+    if not name.strip():
+        raise ValueError("must not be blank")
     return name
+
+
+_VISIBLE_PATTERN = rf"^(?=.*\S)[^{INVISIBLE}]+$"
 
 
 # Display names in lists, logs and terminals.
 VisibleText = Annotated[
     str,
-    Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
+    Field(min_length=1, max_length=200, json_schema_extra={"pattern": _VISIBLE_PATTERN}),
     AfterValidator(_visible),
 ]
 # Schemas of the fields of an upload form: a file and a display name.
 FILE_PART: Mapping[str, Any] = MappingProxyType({"type": "string", "format": "binary", "minLength": 1})
 NAME_PART: Mapping[str, Any] = MappingProxyType(
-    {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
+    {"type": "string", "minLength": 1, "maxLength": 200, "pattern": _VISIBLE_PATTERN}
 )
 DisplayName = Annotated[VisibleText, Field(description="Display name; need not be unique")]
 Json = dict[str, Any]

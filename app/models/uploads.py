@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from json import JSONDecodeError
 from types import MappingProxyType
 from typing import Any
 
@@ -96,8 +97,8 @@ class ModelUpload:
             metadata = ModelImport.model_validate(fields)
         except ValidationError as invalid:
             raise InvalidInput(*problems, *input_problems(body_errors(invalid), fields)) from invalid
-        except ValueError as error:
-            problems.append(InputProblem("/tags", f"must be JSON: {error}"))
+        except JSONDecodeError as error:
+            problems.append(InputProblem("/tags", f"must be JSON: {error.msg}"))
         if problems:
             raise InvalidInput(*problems)
         return cls(upload_id, received.files["file"], metadata)

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from json import JSONDecodeError
 from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypeVar
 
@@ -97,8 +98,8 @@ class ReceivedForm:
             if name in options:
                 try:
                     options[name] = parse_json(options[name].encode())
-                except ValueError as error:
-                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
+                except JSONDecodeError as error:
+                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error.msg}"))
                     del options[name]
         return options, problems
 

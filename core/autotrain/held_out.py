@@ -12,6 +12,7 @@ from core.data.splits import fold_numbers
 from core.errors import InvalidInput
 from core.evaluation.summary import summarise_all
 from core.metrics import Conventions, Ideal, ideal_labels, measure_all, parse_metric
+from core.training.weights import deviation_within_queries
 from core.types import Float64Array, Int64Array
 
 FOLDS = 5
@@ -92,11 +93,7 @@ class QueryQuality:
 
     def deviation(self, scores: Float64Array) -> float:
         """Return the mean over held-out queries of the standard deviation of scores within a query."""
-        starts, lengths = self.dataset.query_boundaries[:-1], np.diff(self.dataset.query_boundaries)
-        means = np.add.reduceat(scores, starts, axis=1) / lengths
-        centred = (scores - np.repeat(means, lengths, axis=1)) ** 2
-        deviations = np.sqrt(np.add.reduceat(centred, starts, axis=1) / lengths)
-        return float(np.nanmean(deviations)) if not np.isnan(deviations).all() else 0.0
+        return deviation_within_queries(scores, self.dataset.query_boundaries)
 
     def _values_of(self, scores: Float64Array) -> Float64Array:
         is_scored = ~np.isnan(scores)

@@ -84,13 +84,17 @@ class Sum:
         """
         if not 1 <= len(members) <= MAX_MEMBERS:
             raise ModelError(f"a sum must have 1 to {MAX_MEMBERS} members, but has {len(members)}")
-        categories_by_feature: dict[str, Categories | None] = {}
+        first: dict[str, tuple[str, Categories | None]] = {}
         for member in members:
             for name in member.feature_names:
                 categories = member.categories.get(name)
-                if categories_by_feature.setdefault(name, categories) != categories:
-                    raise ModelError(f"the members have different categories for the feature {name!r}")
-        return cls(tuple(members), tuple(categories_by_feature))
+                reference, others = first.setdefault(name, (member.reference, categories))
+                if categories != others:
+                    raise ModelError(
+                        f"{reference} and {member.reference} have different categories for the feature"
+                        f" {name!r}; train both on one dataset, or with the same values in the same order"
+                    )
+        return cls(tuple(members), tuple(first))
 
     @property
     def kind(self) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sqlalchemy.orm import Session
 
 from core.jobs import JobSpec
-from core.store import engines
+from core.store import engines, preconditions
 from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
 from core.store.repositories.artifacts import ArtifactRecords
@@ -105,13 +105,19 @@ class Transaction:
         self.statistics = Statistics(session)
 
     def finish(self) -> None:
-        """Write the counters, then the events; called just before the commit."""
+        """Write the counters, check the precondition of a change, write the events; called before the commit.
+
+        The row that counts changes stays locked, so that no other change is committed meanwhile.
+        """
         self._session.flush()
-        if self.events.any_added or (
+        is_change = self.events.any_added or (
             self.notifies_clients and engines.has_written(self._session.connection())
-        ):
+        )
+        if is_change:
             self.counters.add_change()
         self.counters.write()
+        if is_change:
+            preconditions.require()
         self.events.write()
 
     def enqueue(self, spec: JobSpec, key_id: str | None = None, labels: Labels = NO_LABELS) -> Job:

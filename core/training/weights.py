@@ -12,7 +12,7 @@ from core.data.splits import fold_numbers
 from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, p_of_differences
 from core.metrics import Conventions, parse_metric
-from core.types import Float64Array
+from core.types import Float64Array, Int64Array
 
 # Factors to try on a weight, and shares of the largest weight to try for a weight of 0.
 _FACTORS = tuple(2.0**power for power in (-3, -2, -1, -0.5, -0.25, 0.25, 0.5, 1, 2, 3))
@@ -98,7 +98,9 @@ class _Search:
     def __init__(
         self, scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
     ) -> None:
-        self._deviations = np.array([_deviation(each, dataset) for each in scores])
+        self._deviations = np.array(
+            [deviation_within_queries(each, dataset.query_boundaries) for each in scores]
+        )
         self._scales = np.where(self._deviations == 0.0, 1.0, self._deviations)
         self._scaled = np.column_stack(
             [each / scale for each, scale in zip(scores, self._scales, strict=True)]
@@ -178,9 +180,19 @@ def _candidates(weights: Float64Array, model: int) -> list[float]:
     return [0.0, *(factor * weight for factor in _FACTORS)]
 
 
-def _deviation(scores: Float64Array, dataset: RankingDataset) -> float:
-    """Return the mean over queries of the standard deviation of the scores."""
-    starts, lengths = dataset.query_boundaries[:-1], np.diff(dataset.query_boundaries)
-    means = np.add.reduceat(scores, starts) / lengths
-    squares = np.add.reduceat((scores - np.repeat(means, lengths)) ** 2, starts) / lengths
-    return float(np.sqrt(squares).mean())
+def deviation_within_queries(scores: Float64Array, query_boundaries: Int64Array) -> float:
+    """Return the mean over queries of the standard deviation of the scores; 0 where no query has scores.
+
+    Scores are scaled by a power of two, which changes no digit, so that their squares do not overflow.
+
+    Args:
+        scores: (…, n_documents), NaN where a query has no scores.
+        query_boundaries: (n_queries + 1,) offsets.
+    """
+    _, exponent = np.frexp(np.fmax.reduce(np.abs(scores), axis=None, initial=0.0))
+    scaled = np.ldexp(scores, -exponent)
+    starts, lengths = query_boundaries[:-1], np.diff(query_boundaries)
+    means = np.add.reduceat(scaled, starts, axis=-1) / lengths
+    squares = (scaled - np.repeat(means, lengths, axis=-1)) ** 2
+    deviations = np.sqrt(np.add.reduceat(squares, starts, axis=-1) / lengths)
+    return 0.0 if np.isnan(deviations).all() else float(np.ldexp(np.nanmean(deviations), exponent))

@@ -21,7 +21,7 @@ from rankery.cli.printing import json_text, number, plain, say, show_text, table
 from rankery.cli.references import interleaving_of
 from rankery.cli.service_options import on_service
 from rankery.errors import FileUnusable
-from rankery.identifiers import encode_blanks
+from rankery.identifiers import EqualSpelling, TrecSpelling
 
 _STANDARD_INPUT = "-"
 _LARGEST = 2.0**127  # float32 numbers remain above and below it, for scores that are lowered
@@ -142,15 +142,22 @@ def _input_path(file: str) -> Iterator[Path]:
 
 
 def trec_run(ranked: Sequence[dict[str, Any]], model: str, *, is_interleaved: bool) -> str:
-    """Return a run; interleaved lists have -rank as the score, as a run is sorted by score."""
+    """Return a run; interleaved lists have -rank as the score, as a run is sorted by score.
+
+    Raises:
+        FileUnusable: A run would not distinguish two ids.
+    """
     tag, scored_by = f"rankery-{model.replace(':', '-')}", "rank" if is_interleaved else "score"
     sign = -1.0 if is_interleaved else 1.0
-    lines = []
+    lines, spelling = [], TrecSpelling()
     for query in ranked:
         scores = _distinct_scores(sign * document[scored_by] for document in query["ranking"])
         for document, score in zip(query["ranking"], scores, strict=True):
-            ids = f"{encode_blanks(query['id'])} Q0 {encode_blanks(document['id'])}"
-            lines.append(f"{ids} {document['rank']} {score:.9g} {tag}\n")
+            try:
+                query_id, document_id = spelling.of(query["id"], document["id"])
+            except EqualSpelling as error:
+                raise FileUnusable(f"{error}; leave out --trec") from error
+            lines.append(f"{query_id} Q0 {document_id} {document['rank']} {score:.9g} {tag}\n")
     return "".join(lines)
 
 

@@ -19,11 +19,12 @@ _MIN_MILLISECONDS, _MIN_MICROSECONDS, _MIN_NANOSECONDS = 1e11, 1e14, 1e17
 _MAX_NUMBER = 2.0**63
 _FIRST_LOG = 631_152_000_000  # 1990 in milliseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UTC = " UTC$"  # the zone as BigQuery writes it
+_UTC = " (UTC|GMT)$|z$"  # as BigQuery and others write the zone
+_BEFORE_OFFSET = r" +(?=[+-]\d\d:?\d\d$)"  # the blank that Java and Ruby write
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC"), or numbers.
+    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset, or with " UTC" or " GMT"), or numbers.
 
     Numbers are seconds, milli-, micro- or nanoseconds since 1970, by their size; see `with_dates_in_digits`.
 
@@ -65,16 +66,18 @@ def time_of(value: Any) -> int | None:
 def with_dates_in_digits(times: Int64Array) -> Int64Array:
     """Return the times of a log, where numbers that are dates in digits are these dates.
 
-    Such a number is 20260501 or 20260501103000, of 1970 to 2099. As a number of seconds it would be in August
-    1970, and as one of milliseconds after 2593. If the log has as many other times before 1990, its times are
-    relative, such as seconds since the start of a study, and no dates; times of 0 may be missing.
+    Such a number is 20260501, 202605011030 or 20260501103000, of 1970 to 2099. As a number of seconds it
+    would be in August 1970, and as one of milliseconds in 1976 or after 2593. If the log has as many other
+    times before 1990, its times are relative, such as seconds since the start of a study, and no dates;
+    times of 0 may be missing.
 
     Args:
         times: (n,) milliseconds since 1970, in which numbers are not dates.
     """
     seconds, rest = np.divmod(times, 1000)
     is_day = (rest == 0) & (seconds < 10**8)
-    digits = np.where(is_day, seconds * 10**6, times)
+    is_minute = (times >= 1970 * 10**8) & (times < 2100 * 10**8)
+    digits = np.select([is_day, is_minute], [seconds * 10**6, times * 100], times)
     is_year = (digits >= 1970 * 10**10) & (digits < 2100 * 10**10)
     moments, is_date = _of_digits(np.where(is_year, digits, 0))
     is_date &= is_year
@@ -110,7 +113,7 @@ def _of_digits(digits: Int64Array) -> tuple[Int64Array, BoolArray]:
 
 def _of_text(text: str) -> int | None:
     try:
-        text = re.sub(_UTC, "Z", text.strip())
+        text = re.sub(_BEFORE_OFFSET, "", re.sub(_UTC, "Z", text.strip()))
         moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
     except ValueError:
         return None

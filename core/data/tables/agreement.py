@@ -14,6 +14,7 @@ _KIND_NAMES = {
     "number": "numbers",
     "text": "text",
     "list": "lists of numbers",
+    "category": "numbers",
     "other": "values of another type",
 }
 
@@ -114,7 +115,7 @@ def _check_kinds(table: Table, first: TableColumns) -> None:
     kinds = zip(table.names, table.kinds(), table.widths(), first.kinds, strict=True)
     for name, kind, width, expected in kinds:
         # A list column may have no list in this file; its detected kind is then not compared.
-        if kind != expected and not (expected == "list" and width == 0):
+        if _KIND_NAMES[kind] != _KIND_NAMES[expected] and not (expected == "list" and width == 0):
             raise DatasetError.at(
                 f"expected {_KIND_NAMES[expected]} as in {first.file}, but the column holds"
                 f" {_KIND_NAMES[kind]}",

@@ -13,7 +13,8 @@ import pyarrow.types as types
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS, Categories
 from core.types import Float32Array, Float64Array, Int64Array
 
-Kind = Literal["number", "text", "list", "other"]  # list: a list of numbers
+# list: a list of numbers; category: whole numbers or booleans that the file declares as categories
+Kind = Literal["number", "text", "list", "category", "other"]
 
 # Missing values as pandas, R and SQL write them; an empty cell is missing, too.
 _MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT")

@@ -95,6 +95,8 @@ def find_columns(
         )
     features = roles.features
     if features is None:
+        declared = tuple(position for position in roles.rest if kinds[position] == "category")
+        roles = replace(roles, categorical_features=(*roles.categorical_features, *declared))
         of_numbers = tuple(position for position in roles.rest if kinds[position] in ("number", "list"))
         features = tuple(sorted((*of_numbers, *roles.categorical_features)))
     else:

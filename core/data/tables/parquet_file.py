@@ -1,5 +1,6 @@
 """Read uploaded Parquet tables, a row group at a time."""
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -63,6 +64,7 @@ class ParquetTable:
                 read_dictionary=[name for name in strings if name not in self._delta_texts],
             )
             self.schema = self._parquet.schema_arrow
+            self._dictionaries = _dictionaries(plain.metadata)
         except (pa.ArrowException, DatasetError, OSError, ValueError) as error:
             raise self._damage(error) from error
         self.names = tuple(self.schema.names)
@@ -76,16 +78,25 @@ class ParquetTable:
         )
 
     def kinds(self) -> Sequence[Kind]:
-        """Classify numbers, texts and lists of numbers by the types of the columns."""
-        kinds = [kind_of(field.type) for field in self.schema]
-        return [
-            "other" if kind == "list" and not width else kind
-            for kind, width in zip(kinds, self.widths(), strict=True)
-        ]
+        """Classify numbers, texts, lists of numbers and categories by the types of the columns."""
+        return self._kinds
 
     def widths(self) -> Sequence[int]:
         """Return the length of each column's lists, 0 where all are null or empty; 1 for other columns."""
         return self._widths
+
+    @cached_property
+    def _kinds(self) -> list[Kind]:
+        kinds: list[Kind] = []
+        for field, width in zip(self.schema, self.widths(), strict=True):
+            kind = kind_of(field.type)
+            if kind == "list" and not width:
+                kind = "other"
+            is_whole = types.is_integer(field.type) or types.is_boolean(field.type)
+            if is_whole and field.name in self._dictionaries:
+                kind = "category"
+            kinds.append(kind)
+        return kinds
 
     @cached_property
     def _widths(self) -> list[int]:
@@ -189,6 +200,18 @@ class ParquetTable:
 
 def _is_string(type: Any) -> bool:
     return any(is_one(type) for is_one in STRING_CHECKS)
+
+
+def _dictionaries(metadata: Any) -> set[str]:
+    """Return the columns that were dictionaries when Arrow wrote the file, such as categories of pandas.
+
+    Arrow reads only texts as dictionaries again.
+    """
+    encoded = (metadata.metadata or {}).get(b"ARROW:schema")
+    if encoded is None:
+        return set()
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded)))
+    return {field.name for field in schema if types.is_dictionary(field.type)}
 
 
 def _joined(batches: Sequence[Any], names: Sequence[str]) -> list[Any]:

@@ -11,11 +11,10 @@ from core.data.dataset import RankingDataset
 from core.data.texts import Texts
 from core.data.trec.columns import pair_keys
 from core.data.trec.run import Run
+from core.data.trec.spelling import BLANK
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
 from rankery.identifiers import encode_blanks, normalise_column
-
-_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # whitespace of Python's str.split, as an RE2 expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +130,7 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
     # Stored rankings of earlier releases may contain `1.0`.
     dataset, run = (Texts(pc.coalesce(normalise_column(each.array).texts, each.array)) for each in ids)
     rows = _positions(dataset, run, queries, unique=True)
-    if not any(pc.any(pc.match_substring_regex(each.array, _BLANK)).as_py() for each in (dataset, run)):
+    if not any(pc.any(pc.match_substring_regex(each.array, BLANK)).as_py() for each in (dataset, run)):
         return rows
     is_taken = np.zeros(len(dataset), np.bool_)
     is_taken[rows[rows >= 0]] = True

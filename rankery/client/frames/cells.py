@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+_WHOLE = 2.0**53  # float64 represents every smaller whole number
 _SHOWN_NAMES = 8
 _SHOWN_CHARACTERS = 40
 
@@ -79,6 +80,24 @@ def is_whole_number(kind: "pa.DataType") -> bool:
     from rankery.client.frames.arrow import pa
 
     return bool(pa.types.is_integer(kind))
+
+
+def is_number(kind: "pa.DataType") -> bool:
+    """Return whether a column holds numbers or booleans."""
+    from rankery.client.frames.arrow import pa
+
+    return is_whole_number(kind) or bool(pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def are_categories(column: "pa.ChunkedArray[Any]") -> bool:
+    """Return whether values of a categorical type are categories: floats must be whole, at least one."""
+    from rankery.client.frames.arrow import np, pa
+
+    if not pa.types.is_floating(column.type):
+        return True
+    values = np.asarray(column.drop_null())
+    present = values[~np.isnan(values)]
+    return bool(len(present) and ((present == np.floor(present)) & (np.abs(present) < _WHOLE)).all())
 
 
 def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:

@@ -86,9 +86,9 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     """Check a judged frame, and return its columns by role, categories included.
 
     Columns of type `category` (pandas), `Categorical` or `Enum` (polars) or `dictionary` (Arrow) are
-    categories. They become categorical features if they have no other role, and either differ within a query
-    or are whole numbers.
-    Texts that are equal within each query describe the query; numbers are features in any case.
+    categories. They become categorical features if they have no other role, and either are whole numbers or
+    are texts that differ within a query. Texts that are equal within each query describe the query; other
+    numbers are numeric features.
 
     Args:
         frame: The frame of the caller.
@@ -128,15 +128,13 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         if name not in {label, query, document, *described}
         and not any(is_usual(role, name) for role in _TEXT_ROLES)
     ]
-    declared = declared_categories(frame)
+    declared = declared_categories(frame, table)
     categorical = []
     for name in others:
         column = table.column(name)
         if name in declared:
             _check_categories(name, column)
-        if name in declared and (
-            cells.is_whole_number(column.type) or _differs_within_query(table, name, query)
-        ):
+        if name in declared and (cells.is_number(column.type) or _differs_within_query(table, name, query)):
             categorical.append(name)
         elif cells.is_text(column.type):
             cells.refuse_text(frame, name, column)
@@ -356,14 +354,17 @@ def _feature_hint(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:
     return f"convert its texts to numbers: pandas.to_numeric({texts}, errors='coerce')"
 
 
-def declared_categories(frame: Any) -> set[str]:
-    """Return the columns of categorical types."""
-    return _columns_of(
+def declared_categories(frame: Any, table: "pa.Table | None" = None) -> set[str]:
+    """Return the columns of categorical types; with the frame's table, without those of fractions."""
+    declared = _columns_of(
         frame,
-        pandas=lambda kind: str(kind) == "category",
+        pandas=lambda kind: str(kind) == "category" or str(kind).startswith("dictionary"),
         polars=lambda kind: str(kind).startswith(("Categorical", "Enum")),
         arrow=lambda kind: str(kind).startswith("dictionary"),
     )
+    if table is None:
+        return declared
+    return {name for name in declared.intersection(table.column_names) if cells.are_categories(table[name])}
 
 
 def declared_times(frame: Any) -> set[str]:

@@ -16,7 +16,7 @@ from rankery.client.frames.judged import (
 )
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
-from rankery.identifiers import EXPECTED, encode_blanks, normalise_ids
+from rankery.identifiers import EXPECTED, EqualSpelling, TrecSpelling, encode_blanks, normalise_ids
 from rankery.usual_columns import columns_for
 
 if TYPE_CHECKING:
@@ -192,20 +192,24 @@ def run_of_table(run: "pa.Table") -> Iterator[str]:
     """Yield a run in blocks of lines, from `query`, `document` and `score`.
 
     Raises:
-        DataUnusable: No row has a score.
+        DataUnusable: No row has a score, or two ids have one spelling in a run.
     """
     from rankery.client.frames.arrow import np
 
     if np.isnan(run.column("score").to_numpy()).all():
         raise DataUnusable(_NO_SCORE)
+    spelling = TrecSpelling()
     for first in range(0, len(run), _BATCH_ROWS):
         part = run.slice(first, _BATCH_ROWS)
         columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
-        yield "".join(
-            _line(encode_blanks(query), encode_blanks(document), score)
-            for query, document, score in zip(*columns, strict=True)
-            if score is not None and score == score
-        )
+        try:
+            yield "".join(
+                _line(*spelling.of(query, document), score)
+                for query, document, score in zip(*columns, strict=True)
+                if score is not None and score == score
+            )
+        except EqualSpelling as error:
+            raise DataUnusable(f"{error}; rename one") from error
 
 
 def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
@@ -281,7 +285,11 @@ def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     if (index := cells.first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{noun} is {keys[index]!r}, which is a missing id")
     cells.warn_of_spellings("the run", keys, normalised)
-    return [encode_blanks(text) for text in normalised.texts.to_pylist()]
+    spelling = TrecSpelling()
+    try:
+        return [spelling.of(text, "")[0] for text in normalised.texts.to_pylist()]
+    except EqualSpelling as error:
+        raise DataUnusable(f"{error}; rename one") from error
 
 
 def _line(query: str, document: str, score: float) -> str:

@@ -167,7 +167,7 @@ class UploadCalls(Calls):
         columns: Columns = {"label": "label", "query": "query_id"}
         if document_ids is not None:
             columns["document"] = "document_id"
-        declared = declared_categories(features) if incoming.is_frame(features) else set()
+        declared = declared_categories(features, table) if incoming.is_frame(features) else set()
         categories = [one for one in table.column_names if one in declared or one in categorical_features]
         if categories:
             columns["categorical_features"] = categories

@@ -175,3 +175,17 @@ def test_categories_have_their_texts(client: TestClient, store: Store) -> None:
     query = client.get(f"/v1/datasets/{row.id}/queries/a").json()
     assert query["categories"] == {"brand": {"0": "acme", "2": "zenith"}}
     assert [document["features"][0] for document in query["documents"]] == [2.0, 0.0, None]
+
+
+def test_qrels_distinguish_all_ids(client: TestClient, dataset_id: str, store: Store) -> None:
+    """Two documents of a query with one spelling would be one document; the download is refused instead."""
+    assert client.get(f"/v1/datasets/{dataset_id}/qrels").status_code == 200
+    alike = RankingDataset.from_arrays(
+        np.zeros((2, 1), np.float32), [0, 1], [0, 2], query_ids=["q"], document_ids=["a b", "a%20b"]
+    )
+    with store.artifacts.writing("data/y/data.parquet") as file:
+        write_parquet(alike, file)
+    with store.begin() as tx:
+        tx.datasets.get(dataset_id).data_key = "data/y/data.parquet"
+    refused = client.get(f"/v1/datasets/{dataset_id}/qrels")
+    assert (refused.status_code, "for both 'a b' and 'a%20b'" in refused.json()["detail"]) == (422, True)

@@ -130,7 +130,11 @@ def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, str
 @pytest.mark.parametrize("path", ["/v1/datasets", "/v1/click-logs"])
 @pytest.mark.parametrize(
     ("name", "detail"),
-    [("", "must have at least 1 character"), ("a\x07", "must not contain control or invisible characters")],
+    [
+        ("", "must have at least 1 character"),
+        (" ", "must not be blank"),
+        ("a\x07", "must not contain control or invisible characters"),
+    ],
 )
 def test_a_wrong_name_of_an_upload_is_explained(
     client: TestClient, path: str, name: str, detail: str

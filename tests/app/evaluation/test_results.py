@@ -131,6 +131,16 @@ def test_a_run_file_has_the_format_of_trec_eval(client: TestClient, ranking_id: 
     assert [line[0] for line in lines] == ["q2"] * 4 + ["q1"] + ["q%2010"] * 2
 
 
+def test_a_run_file_distinguishes_all_ids(client: TestClient, store: Store, ranking_id: str) -> None:
+    """Two queries with one spelling would be one query of the file; the download is refused instead."""
+    key = f"rankings/{ranking_id}/ranking.parquet"
+    store.artifacts.delete(key)
+    store.artifacts.write_bytes(key, _parquet({"q 10": [1.0], "q%2010": [2.0]}))
+    refused = client.get(f"/v1/rankings/{ranking_id}?format=trec")
+    assert (refused.status_code, "for both 'q 10' and 'q%2010'" in refused.json()["detail"]) == (422, True)
+    assert client.get(f"/v1/rankings/{ranking_id}?format=parquet").status_code == 200
+
+
 def test_a_ranking_downloads_as_parquet(client: TestClient, ranking_id: str) -> None:
     """The download is the stored file."""
     response = client.get(f"/v1/rankings/{ranking_id}?format=parquet")

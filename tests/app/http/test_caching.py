@@ -1,15 +1,20 @@
 """ETag, If-None-Match and 304, If-Match and 412."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app import ApiSettings
 from app.http.caching import Preconditions, matches
 from core.jobs import System
 from core.metrics import Conventions
@@ -205,24 +210,67 @@ def test_the_current_version_is_read_without_a_body_and_without_a_disconnection(
     assert (methods, change.status) == (["HEAD", "PATCH"], 200)
 
 
-def test_one_of_two_simultaneous_changes_of_the_same_version_is_refused() -> None:
-    """The second change waits for the first, and then finds another ETag."""
-    versions, changes = [1], [Change(), Change()]
+class Renaming:
+    """An application that renames a dataset when as many changes as expected have passed the first check."""
 
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        version = versions[-1]
-        await asyncio.sleep(0)
-        if scope["method"] == "PATCH":
-            versions.append(version + 1)
-        await Response(headers={"ETag": f'W/"{version}"'})(scope, receive, send)
+    def __init__(self, store: Store, dataset_id: str, all_have_passed: threading.Barrier) -> None:
+        self._store = store
+        self._dataset_id = dataset_id
+        self._all_have_passed = all_have_passed
+        routes = [Route("/", self._get, methods=["GET"]), Route("/", self._patch, methods=["PATCH"])]
+        self._client = TestClient(Starlette(routes=routes, middleware=[Middleware(Preconditions)]))
 
-    async def run() -> None:
-        preconditions = Preconditions(application)
-        await asyncio.gather(*(change.passed_to(preconditions) for change in changes))
+    def change(self, etag: str) -> int:
+        """Return the status of a change of the object with an ETag."""
+        return self._client.patch("/", headers={"If-Match": etag}).status_code
 
-    asyncio.run(run())
-    assert [change.status for change in changes] == [200, 412]
-    assert versions == [1, 2]
+    def _get(self, _: Request) -> Response:
+        with self._store.read() as tx:
+            return Response(headers={"ETag": f'W/"{tx.datasets.get(self._dataset_id).name}"'})
+
+    def _patch(self, _: Request) -> Response:
+        self._all_have_passed.wait(30)
+        with self._store.begin() as tx:
+            tx.datasets.get(self._dataset_id).name += "+"
+        return Response()
+
+
+@pytest.mark.both_stores
+@pytest.mark.parametrize("n_stores", [1, 2])
+def test_one_of_two_simultaneous_changes_of_the_same_version_is_refused(
+    settings: ApiSettings, n_stores: int
+) -> None:
+    """The second change is refused before its commit, also if another process makes the first."""
+    stores = [Store.open(settings) for _ in range(n_stores)]
+    with stores[0].begin() as tx:
+        dataset_id = tx.datasets.add("web", {"kind": "synthetic"}).id
+    all_have_passed = threading.Barrier(2)
+    applications = [Renaming(stores[number % n_stores], dataset_id, all_have_passed) for number in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        statuses = list(pool.map(lambda each: each.change('"web"'), applications))
+    with stores[0].read() as tx:
+        assert (sorted(statuses), tx.datasets.get(dataset_id).name) == ([200, 412], "web+")
+    for store in stores:
+        store.close()
+
+
+@pytest.mark.both_stores
+def test_a_change_is_refused_after_a_simultaneous_change_without_a_condition(settings: ApiSettings) -> None:
+    """A change without `If-Match` counts if it is committed between the first check and the second."""
+    store = Store.open(settings)
+    with store.begin() as tx:
+        dataset_id = tx.datasets.add("web", {"kind": "synthetic"}).id
+
+    def rename() -> None:
+        with store.begin() as tx:
+            tx.datasets.get(dataset_id).name = "other"
+
+    with ThreadPoolExecutor(1) as pool:
+        barrier = threading.Barrier(1, lambda: pool.submit(rename).result())
+        status = Renaming(store, dataset_id, barrier).change('"web"')
+    with store.read() as tx:
+        assert (status, tx.datasets.get(dataset_id).name) == (412, "other")
+    store.close()
 
 
 @pytest.mark.parametrize("status", [304, 429, 503])

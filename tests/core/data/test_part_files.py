@@ -250,3 +250,16 @@ def test_names_of_features_that_no_part_has_are_refused(tmp_path: Path) -> None:
     assert joined(paths, ReadingOptions(feature_names={"3": "c"})).dataset.feature_names == ("f1", "f2", "c")
     with pytest.raises(InvalidInput, match="a feature of the file, 1 to 3"):
         joined(paths, ReadingOptions(feature_names={"4": "d"}))
+
+
+@pytest.mark.parametrize("is_category_in_first", [True, False])
+def test_the_first_file_declares_the_categories(tmp_path: Path, is_category_in_first: bool) -> None:
+    """Files with whole numbers may differ in whether the type of a column is categorical."""
+    for number, is_category in enumerate((is_category_in_first, not is_category_in_first)):
+        shop = pa.array([7, 12])
+        columns = {"query_id": [f"q{number}"] * 2, "label": [1, 0]}
+        columns["shop"] = shop.dictionary_encode() if is_category else shop
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    dataset = joined([tmp_path / "0.parquet", tmp_path / "1.parquet"]).dataset
+    assert ("shop" in dataset.categories) is is_category_in_first
+    assert dataset.matrix[:, 0].tolist() == ([0, 1, 0, 1] if is_category_in_first else [7, 12, 7, 12])

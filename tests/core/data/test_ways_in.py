@@ -16,6 +16,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from core.data import read_dataset
+from core.data.options import Columns
 from core.data.trec.run import read_run
 from core.errors import DatasetError
 from rankery.client.frames.incoming import as_table, table_of_arrays, temporary_parquet
@@ -343,3 +344,48 @@ def test_one_table_is_one_dataset_or_is_refused(tmp_path: Path, seed: int, n_tab
 def _unexpected(refusals: dict[str, Exception]) -> dict[str, Exception]:
     """Return refusals except those of a repeated document in a query, since several texts may be one id."""
     return {name: refusal for name, refusal in refusals.items() if "each document once" not in str(refusal)}
+
+
+def _in_arrow(column: "pa.ChunkedArray[Any]") -> "pd.Series[Any]":
+    return pd.Series(pd.arrays.ArrowExtensionArray(column))
+
+
+@pytest.mark.parametrize(
+    ("values", "categories"),
+    [
+        ([7, 1001, 7, 12], ("7", "1001", "12")),
+        ([7, 7, 12, 12], ("7", "12")),
+        ([2**60, 7, 12, 12], (str(2**60), "7", "12")),
+        ([0.5, 7.0, 0.5, None], None),
+        ([True, False, True, None], ("true", "false")),
+        ([np.nan] * 4, None),
+    ],
+)
+def test_categories_of_numbers_are_one_feature_in_files_and_frames(
+    tmp_path: Path, values: list[Any], categories: tuple[str, ...] | None
+) -> None:
+    """Whole numbers and booleans of a categorical type are categories; other numbers are numbers."""
+    judged = {"query_id": ["a", "a", "b", "b"], "label": [1, 0, 1, 0], "bm25": [0.5, 0.25, 1.0, 2.0]}
+    frame = pd.DataFrame({**judged, "shop": pd.Categorical(values)})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    frame.to_parquet(tmp_path / "pandas.parquet", index=False)
+    pq.write_table(table, tmp_path / "arrow.parquet")
+    datasets = [read_dataset(tmp_path / name) for name in ("pandas.parquet", "arrow.parquet")]
+    for one in (frame, frame.assign(shop=_in_arrow(table.column("shop"))), table):
+        plain = as_table(one)
+        listed = checked_columns(one, plain, None).get("categorical_features", ())
+        with temporary_parquet(plain) as file:
+            datasets.append(read_dataset(file, columns=Columns(categorical_features=tuple(listed))))
+    for dataset in datasets:
+        assert dataset.feature_names == ("bm25", "shop")
+        assert {name: each.values for name, each in dataset.categories.items()} == (
+            {} if categories is None else {"shop": categories}
+        )
+        np.testing.assert_array_equal(dataset.matrix, datasets[0].matrix)
+
+
+def test_a_declared_category_may_be_named_as_a_number(tmp_path: Path) -> None:
+    """Named roles go before the type."""
+    frame = pd.DataFrame({"query_id": ["a", "a"], "label": [1, 0], "shop": pd.Categorical([7, 12])})
+    frame.to_parquet(tmp_path / "data.parquet")
+    assert read_dataset(tmp_path / "data.parquet", columns=Columns(features=("shop",))).categories == {}

@@ -1,6 +1,8 @@
 """Sums of models contain their members and add up the members' scores."""
 
+import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import ModelError
@@ -121,3 +123,23 @@ def test_each_member_rounds_to_its_own_precision() -> None:
     assert b"precision" not in write_sum(alone)
     base, contributions = explainer_of(both).explain(features)
     assert (base + contributions[:, 0]).tolist() == pytest.approx([2.0 + 10.0])
+
+
+def test_members_with_other_categories_are_refused() -> None:
+    """The error names the models, the feature and the way out; codes of other values would be meaningless."""
+
+    def trained_on(reference: str, *values: str) -> Member:
+        column = pd.Categorical([*values] * 50, values) if values else np.arange(100.0)
+        data = lightgbm.Dataset(pd.DataFrame({"brand": column}), np.arange(100) % 2)
+        text = lightgbm.train({"verbosity": -1, "num_leaves": 3}, data, 1).model_to_string()
+        return Member(reference, text.encode(), ("brand",), 1.0)
+
+    first = trained_on("web:1", "acme", "zenith")
+    assert Sum.of([first, trained_on("web:2", "acme", "zenith")]).categories == first.model.categories != {}
+    for other in (trained_on("shop:1", "zenith", "acme"), trained_on("shop:1")):
+        with pytest.raises(ModelError) as refused:
+            Sum.of([first, other])
+        assert str(refused.value) == (
+            "web:1 and shop:1 have different categories for the feature 'brand'; train both on one"
+            " dataset, or with the same values in the same order"
+        )

@@ -142,3 +142,15 @@ def test_too_few_queries_to_hold_some_out_give_equal_weights(dataset: RankingDat
     assert fit_weights([labels, 2.0 * labels], few, METRIC, DEFAULT) == FittedWeights(
         (2 / 3, 1 / 3), 1.0, n_queries
     )
+
+
+@pytest.mark.parametrize("factor", [2.0**665, 2.0**-600])
+def test_scores_of_any_size_have_the_same_weights(dataset: RankingDataset, factor: float) -> None:
+    """The squares of such scores are beyond float64; the weights differ by the factor alone."""
+    random = np.random.default_rng(0)
+    scores = [dataset.labels + random.normal(size=dataset.n_documents) for _ in range(2)]
+    for fit in (lambda *given: fit_weights(*given).weights, best_weights):
+        plain = fit(scores, dataset, METRIC, DEFAULT)
+        assert fit([each * factor for each in scores], dataset, METRIC, DEFAULT) == plain
+        mixed = fit([scores[0], scores[1] * factor], dataset, METRIC, DEFAULT)
+        assert mixed[1] * factor / mixed[0] == pytest.approx(plain[1] / plain[0])

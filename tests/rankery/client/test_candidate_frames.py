@@ -237,6 +237,17 @@ def test_scores_become_runs() -> None:
     assert "".join(run_of_mapping({"red shoes": {"x": 0.5, "z": 1.5}, "b": {"y": float("nan")}})) == expected
 
 
+def test_ids_that_a_run_does_not_distinguish_are_refused() -> None:
+    """Their rows would be one query or document of the run."""
+    frame = FRAME.assign(query=["red shoes", "b", "red%20shoes"], score=1.0)
+    with pytest.raises(DataUnusable, match="has 'red%20shoes' for both 'red shoes' and 'red%20shoes'"):
+        list(run_of_table(scores_table(frame)))
+    for run in ({"a b": {"x": 1.0}, "a%20b": {"x": 1.0}}, {"q": {"a b": 1.0, "a%20b": 2.0}}):
+        with pytest.raises(DataUnusable, match="has 'a%20b' for both"):
+            list(run_of_mapping(run))
+    assert list(run_of_mapping({"q": {"a%20b": 1.0}, "r": {"a b": 1.0}}))
+
+
 def test_a_run_without_scores_is_refused() -> None:
     """The message names the run, not the file that would be sent."""
     empty: list[Any] = [{}, {"a": {}}, {"a": {"x": float("nan")}}]

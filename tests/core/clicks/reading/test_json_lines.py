@@ -244,8 +244,11 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
         "1969-12-31T23:59:58.000100Z",
         "2026-05-01 10:00:00 UTC",
         "2026-05-01 10:00:00.985123 UTC",
+        "2026-05-01 10:00:00.985 GMT",
+        "2026-05-01t10:00:00z",
+        "2026-05-01 12:00:00.985 +0200",
     ]
-    assert time_of(texts[-2]) == 1_777_629_600_000
+    assert [time_of(text) for text in texts[-2:]] == [1_777_629_600_000, 1_777_629_600_985]
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 
@@ -259,7 +262,12 @@ def test_a_number_is_a_time_in_any_usual_unit(unit: int) -> None:
     assert times_of(pa.array([str(number) for number in numbers]))[0].tolist() == expected
 
 
-_DATES = {20260501: "2026-05-01", 20240229: "2024-02-29", 20260501103000: "2026-05-01T10:30:00"}
+_DATES = {
+    20260501: "2026-05-01",
+    20240229: "2024-02-29",
+    202605011030: "2026-05-01T10:30:00",
+    20260501103000: "2026-05-01T10:30:00",
+}
 
 
 def _times(read: Read, times: list[Any]) -> list[int]:
@@ -275,13 +283,17 @@ def _times(read: Read, times: list[Any]) -> list[int]:
 
 
 def test_a_whole_number_may_be_a_date(read: Read) -> None:
-    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; an invalid day is."""
+    """A day as YYYYMMDD is no number of seconds, which would be in August 1970; an invalid day is.
+
+    A minute as YYYYMMDDhhmm is no number of milliseconds, which would be in 1976.
+    """
     expected = [*map(time_of, _DATES.values()), 20_260_229_000, 0]
     assert _times(read, [*_DATES, 20260229, 0]) == expected
     assert _times(read, [*map(str, _DATES), "20260229", 0]) == expected
     assert _times(read, [*_DATES, "2026-05-01"])[-1] == expected[0]
     assert _times(read, [20260501, 0, 0, 0]) == [expected[0], 0, 0, 0]  # times of 0 may be missing
     assert _times(read, [20260501, 20260502, 21000101])[-1] == 21_000_101_000
+    assert _times(read, [202605011030, 202605012459, 202605011031])[1] == 202_605_012_459
 
 
 @pytest.mark.parametrize("others", [[19_000_000], [20_500_101.5], [20_501_240, 20_501_241], [-5]])
