@@ -1,6 +1,10 @@
-"""Shorten the start of a process: skip unused packages, and pause garbage collection."""
+"""Shorten the start of a process: skip unused packages, and pause garbage collection.
+
+`python -m core.process_start <module> <argument…>` runs the function `main` of a module.
+"""
 
 import gc
+import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +37,8 @@ def leave_out_unused() -> None:
 def garbage_collection_paused() -> Iterator[None]:
     """Disable garbage collection during imports, and freeze the imported objects.
 
-    Imports create many objects and little garbage: collections took a fifth of their processor time.
+    Imports create many objects and little garbage: collections took a fifth of their processor time, and
+    those at the end of the process as much again.
     """
     gc.disable()
     try:
@@ -41,3 +46,15 @@ def garbage_collection_paused() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def run_main(module: str, *arguments: str) -> None:
+    """Import a module for a process of the service, and call its function `main`."""
+    leave_out_unused()
+    with garbage_collection_paused():
+        main = importlib.import_module(module).main
+    main(*arguments)
+
+
+if __name__ == "__main__":
+    run_main(*sys.argv[1:])

@@ -52,18 +52,19 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
     require_key_beyond_loopback(host, data_dir)
     from core.process_start import garbage_collection_paused
 
-    with garbage_collection_paused():
+    with garbage_collection_paused(), _convert_settings_errors():
+        from app.settings import ApiSettings
+
+        settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
+    with garbage_collection_paused():  # after the settings, since these imports take seconds
         import uvicorn
 
         from app import create_app
         from app.http.access_log import configure_logging
         from app.http.admission.low_priority import LOW_PRIORITY
         from app.http.connections import server_options
-        from app.settings import ApiSettings
         from core.store import Store
 
-    with _convert_settings_errors():
-        settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     configure_logging(settings.log_level, settings.log_format)
     _warn_of_unknown_variables()
     _warn_of_readable_data_folder(settings.data_dir)
@@ -125,15 +126,16 @@ def run_worker(
     _prepare_environment(threads)
     from core.process_start import garbage_collection_paused
 
+    options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
+    changed: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    with garbage_collection_paused(), _convert_settings_errors():
+        from worker.settings import WorkerSettings
+
+        settings = WorkerSettings(**changed)
     with garbage_collection_paused():
         from worker import run
         from worker.application import configure_logging
-        from worker.settings import WorkerSettings
 
-    options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
-    changed: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    with _convert_settings_errors():
-        settings = WorkerSettings(**changed)
     configure_logging(settings)
     _warn_of_unknown_variables()
     with _convert_core_errors():

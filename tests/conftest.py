@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import structlog
 
-from core.data.synthetic import CubicPolynomial
 from core.machine import available_cpus
 from rankery.embedded.compilation_progress import compilation_progress
 from tests.examples import load_profile
@@ -46,9 +45,6 @@ _FOLDERS_OF_SERVICES = ("browser/", "deploy/", "faults/", "guide/", "integration
 def pytest_configure(config: pytest.Config) -> None:
     """Draw all examples of Hypothesis if slow tests are selected, as `make test-all` does."""
     load_profile(thorough=config.getoption("markexpr").startswith("slow"))
-    # The draw of a polynomial measures 100,000 documents, and most artificial datasets have the same one.
-    draw = functools.lru_cache(maxsize=8)(CubicPolynomial.draw)
-    pytest.MonkeyPatch().setattr(CubicPolynomial, "draw", draw)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,5 +1,6 @@
 """Generate artificial ranking data whose relevance is a known random cubic polynomial of the features."""
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,16 +33,17 @@ class CubicPolynomial:
         coefficients: For each degree, (n_terms,) coefficients.
         means: (3,) mean of each degree's sum over the reference documents.
         scales: (3,) divisor of each degree's sum, so that all degrees have equal variance.
-        reference: (n_documents, n_features) reference documents.
+        reference_values: (n_documents,) value of each reference document.
     """
 
     factors: tuple[Int64Array, ...]
     coefficients: tuple[Float64Array, ...]
     means: Float64Array
     scales: Float64Array
-    reference: Float32Array
+    reference_values: Float64Array
 
     @classmethod
+    @functools.lru_cache(maxsize=8)  # training, validation and test data share a polynomial
     def draw(cls, polynomial_seed: int, n_features: int) -> "CubicPolynomial":
         """Draw terms and coefficients, and scale the parts to equal variance over a reference sample."""
         stream = random_stream(POLYNOMIAL, polynomial_seed)
@@ -54,29 +56,14 @@ class CubicPolynomial:
         coefficients = tuple(stream.standard_normal(len(terms)) for terms in factors)
         reference = np.empty((_REFERENCE_DOCUMENTS, n_features), np.float32)
         _draw_features(random_stream(REFERENCE, polynomial_seed), reference)
-        raw = cls(factors, coefficients, np.zeros(3), np.ones(3), reference)
-        parts = raw.parts(reference)
-        scales = parts.std(axis=1) * np.sqrt(len(_DEGREES))
-        return cls(factors, coefficients, parts.mean(axis=1), scales, reference)
-
-    def parts(self, features: Float32Array) -> Float64Array:
-        """Return the linear, quadratic and cubic part of each document, (3, n_documents)."""
-        parts = np.empty((len(_DEGREES), len(features)))
-        for first in range(0, len(features), _BLOCK_DOCUMENTS):
-            columns = features[first : first + _BLOCK_DOCUMENTS].T.astype(np.float64)
-            for degree, (factors, coefficients) in enumerate(
-                zip(self.factors, self.coefficients, strict=True)
-            ):
-                parts[degree, first : first + _BLOCK_DOCUMENTS] = _sum_of_terms(
-                    columns, factors, coefficients
-                )
-        return parts
+        parts = _parts(reference, factors, coefficients)
+        means, scales = parts.mean(axis=1), parts.std(axis=1) * np.sqrt(len(_DEGREES))
+        return cls(factors, coefficients, means, scales, _sum_of_parts(parts, means, scales))
 
     def value(self, features: Float32Array) -> Float64Array:
         """Return the value of each document, with mean 0 and variance near 1."""
-        linear, quadratic, cubic = (self.parts(features) - self.means[:, None]) / self.scales[:, None]
-        value: Float64Array = linear + quadratic + cubic
-        return value
+        parts = _parts(features, self.factors, self.coefficients)
+        return _sum_of_parts(parts, self.means, self.scales)
 
     def draw_rows(
         self, features: Float32Array, seed: int, noise: float
@@ -98,9 +85,28 @@ class CubicPolynomial:
     def cuts(self, polynomial_seed: int, noise: float, shares: Sequence[float]) -> Float64Array:
         """Return the lowest value of each label above 0, given the share of each label."""
         noise_stream = random_stream(NOISE, polynomial_seed, REFERENCE)
-        value = self.value(self.reference) + noise * noise_stream.standard_normal(len(self.reference))
+        value = self.reference_values + noise * noise_stream.standard_normal(_REFERENCE_DOCUMENTS)
         cuts: Float64Array = np.quantile(value, np.cumsum(shares[:-1]))
         return cuts
+
+
+def _parts(
+    features: Float32Array, factors: Sequence[Int64Array], coefficients: Sequence[Float64Array]
+) -> Float64Array:
+    """Return the linear, quadratic and cubic part of each document, (3, n_documents)."""
+    parts = np.empty((len(_DEGREES), len(features)))
+    for first in range(0, len(features), _BLOCK_DOCUMENTS):
+        block = slice(first, first + _BLOCK_DOCUMENTS)
+        columns = features[block].T.astype(np.float64)
+        for part, of_factors, of_coefficients in zip(parts, factors, coefficients, strict=True):
+            part[block] = _sum_of_terms(columns, of_factors, of_coefficients)
+    return parts
+
+
+def _sum_of_parts(parts: Float64Array, means: Float64Array, scales: Float64Array) -> Float64Array:
+    linear, quadratic, cubic = (parts - means[:, None]) / scales[:, None]
+    value: Float64Array = linear + quadratic + cubic
+    return value
 
 
 def _sum_of_terms(columns: Float64Array, factors: Int64Array, coefficients: Float64Array) -> Float64Array:

@@ -1,9 +1,8 @@
-"""Try an imported model in a separate process with limits: `python -m core.scorers.trial`."""
+"""Try an imported model in a separate process with limits, started by `core.process_start`."""
 
 import json
 import os
 import resource
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from core.errors import ModelError, ScoreNotFinite
-from core.process_start import leave_out_unused
 from core.scorers.explainability import explainability_of, explainer_of
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors
@@ -128,7 +126,6 @@ def _structure(network: Network) -> dict[str, Any]:
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:
     """Try a file within limits, and write the result to standard output as JSON."""
-    leave_out_unused()
     # LightGBM writes to standard output, too.
     output = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -154,7 +151,3 @@ def _result_json(path: Path, max_features: int) -> dict[str, Any]:
         return {"error": str(error)}
     except MemoryError:
         return {"error": "loading the model exceeds the memory limit"}
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -12,6 +12,7 @@ import pytest
 
 from core.kernel_cache import kernel_cache
 from core.warm_up import PARTS
+from tests.compiling import without_collections
 
 ROOT = Path(__file__).parents[2]
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
@@ -72,7 +73,7 @@ print(*(kernel.__qualname__ for kernel in kernels if not kernel.signatures and i
 def start(program: str, cache: Path, **environment: str) -> "subprocess.Popen[str]":
     """Start a program with a folder as its cache; read-only files are read-only for root, too."""
     return subprocess.Popen(
-        [sys.executable, "-c", BEGIN + program],
+        [sys.executable, "-c", without_collections(BEGIN + program)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -54,7 +54,7 @@ def try_model(run: JobRun, path: Path, base_seconds: int = 60) -> TriedModel:
     max_features = run.settings.reading_limits.features
     arguments = (path, max_features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
-        module_command("core.scorers.trial", *arguments),
+        module_command("core.process_start", "core.scorers.trial", *arguments),
         env=module_environment(harmless_environment()),  # a malicious model may control the process
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

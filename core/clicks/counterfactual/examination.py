@@ -1,13 +1,16 @@
 """Spread of estimates by `examination` due to the errors of its estimated probabilities."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from core.clicks.counterfactual.rows import NewRanking
 from core.clicks.log import ClickLog
 from core.types import Float64Array
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _PAIRS_PER_CHUNK = 1_000  # a chunk takes 8 MB for 1,000 draws
 
@@ -52,7 +55,7 @@ def examination_changes(
 
 def _clicks_and_shares(
     log: ClickLog, ranking: NewRanking | None, by_rank: Float64Array, n_ranks: int
-) -> tuple[Float64Array, sparse.csr_array]:
+) -> tuple[Float64Array, "sparse.csr_array"]:
     """Return the weighted clicks of each pair, or of each rank for the logged ranking, and shares of lists.
 
     Returns:
@@ -60,6 +63,8 @@ def _clicks_and_shares(
         that show the document at each rank. Shares times probabilities are the examination of the pair. For
         the logged ranking, n is the number of ranks, and each rank is examined with its own probability.
     """
+    from scipy import sparse  # its import takes a tenth of a second
+
     worth = np.concatenate([[0.0], by_rank, [0.0]])
     ranks = np.minimum(log.ranks, n_ranks + 1).astype(np.int64)
     if ranking is None:
