@@ -23,7 +23,6 @@ class Page:
 
     Attributes:
         path: URL path. If it contains an id, the script of the page shows that the id does not exist.
-        name: Name of the template and the script.
         title: Title of the window; by default the ids in the path.
         list_page: Name of the list that the page belongs to, None for a list itself.
         guide: Page of the guide that explains this page; by default the first page of the guide.

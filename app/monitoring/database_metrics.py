@@ -26,11 +26,8 @@ class DatabaseSnapshot:
     """A snapshot of counts in the database.
 
     Attributes:
-        at: Time of the snapshot.
         active: Queued and running jobs.
-        counters: Monotonic counters.
         datasets: Datasets by status.
-        workers: Live workers.
     """
 
     at: datetime

@@ -37,10 +37,6 @@ class Metrics:
     Args:
         store: Database to count.
         models: Served models, for their usage counters.
-        version: Version of Rankery.
-
-    Attributes:
-        requests: Request counters.
     """
 
     def __init__(self, store: Store, models: ServedModels, version: str) -> None:

@@ -47,7 +47,6 @@ class DeclaredStream:
 
     Attributes:
         content: The whole stream.
-        rows: Declared rows of all batches.
     """
 
     content: bytes
@@ -59,8 +58,6 @@ def validated_stream(content: bytes, pointer: str, max_columns: int, max_rows: i
 
     Args:
         pointer: JSON pointer of the errors.
-        max_columns: Limit of columns.
-        max_rows: Limit of rows.
 
     Raises:
         InvalidInput: The stream is damaged, compressed, too wide or too long, or has columns of other types.

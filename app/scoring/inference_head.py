@@ -98,7 +98,6 @@ def slow_head(text: bytes, max_inputs: int, max_containers: int) -> InferenceHea
     """Parse any request: the slow path. Tensor values are in `data`.
 
     Args:
-        max_inputs: Limit of tensors.
         max_containers: Limit of arrays and objects.
 
     Raises:

@@ -174,8 +174,6 @@ class InterleavedLists:
 
         Args:
             rankings: Positions of documents by ranker, best first.
-            documents: Ids of the documents.
-            query: Id of the query.
             user: The user; None for a new list each time.
 
         Raises:

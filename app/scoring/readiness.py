@@ -67,7 +67,6 @@ class Readiness:
 
     Args:
         store: Rows and artifacts.
-        wake_ups: The broker.
         models: The models in memory.
     """
 

@@ -54,7 +54,6 @@ class SampleLog:
         """Log a request if it is sampled; its text is written in the background.
 
         Args:
-            model: The model that scored.
             features: (n_documents, n_features) of the candidates; must not be modified afterwards.
             scores: (n_documents,)
         """
@@ -95,7 +94,6 @@ class _Sample:
 
     Attributes:
         at: Time of the scoring.
-        model: The model that scored.
         ids: Ids of the queries and documents.
         features: (n_documents, n_features).
         scores: (n_documents,).

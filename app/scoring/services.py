@@ -37,7 +37,6 @@ class ScoringServices:
         samples: Log of a share of the scored requests.
         rankings: Log of a share of the rankings that users see.
         interleavings: Interleavings in memory.
-        lists: Interleaved lists of users.
     """
 
     settings: ApiSettings

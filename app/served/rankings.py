@@ -59,7 +59,6 @@ class RankingLog:
     """Store the rankings of a share of the users, or of the sessions without a user: all or none of each.
 
     Args:
-        writer: Writes the rankings.
         users: Hashes users and sessions.
         share: The share, from 0 to 1.
     """

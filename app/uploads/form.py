@@ -163,7 +163,6 @@ class FormReceiver:
 
         Args:
             field: Name of the form part.
-            upload_id: Id of the resumable upload.
             pointer: Pointer of its errors, the field by default.
         """
         self._uploads[field] = upload_id, pointer or f"/{field}"

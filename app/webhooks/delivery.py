@@ -65,7 +65,6 @@ class Deliverer:
         store: Store of events, webhooks and deliveries.
         feed: Event feed, which wakes the deliverer.
         cipher: Decrypts the signing secrets.
-        settings: Timeouts and retries.
         version: Version of Rankery, for the User-Agent header.
     """
 

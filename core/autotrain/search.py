@@ -148,7 +148,6 @@ def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float
     Candidates of the same wave are not compared, so that the model does not depend on the number of workers.
 
     Args:
-        number: Position of the candidate.
         tried: Candidates with their positions.
     """
     first = number // WAVE * WAVE

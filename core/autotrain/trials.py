@@ -102,7 +102,6 @@ class Tried:
         scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
         values: float64 (n_queries,) values of the metric; larger is better, NaN where undefined.
         seconds: Running time of its trainings.
-        folds: Number of held-out folds.
         status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
         content: Model file of the only fold; empty where several folds are held out.
     """
@@ -195,7 +194,6 @@ class Trials:
         """Train a candidate without each fold, until it is shown to be worse or its time is up.
 
         Args:
-            number: Position of the candidate.
             folds: Folds to hold out; None to derive the number from the budget and the first fold's time.
             time_left: Returns the seconds that are left for trials.
             rivals: Values of the complete candidates to compare with, (n_queries,) each.

@@ -18,7 +18,6 @@ class Agreement:
     """Agreement of grades with judged labels.
 
     Attributes:
-        pairs: Pairs with a grade and a label.
         kappa: Cohen's kappa of grades and labels as categories, or None where it is undefined.
         weighted_kappa: Kappa with quadratic weights (Cohen 1968), or None.
         queries: Queries with at least two different relevances and two different labels.

@@ -54,7 +54,6 @@ def mapped_bytes(
     Args:
         path: Path of the file. A plain file is mapped directly and must not be truncated while in use.
         file: Name of the file for messages.
-        limits: Size limits of decompressed data.
         on_progress: Called with the compressed bytes read so far and the size of the compressed file.
         expected: Expected content of the file, for messages.
 

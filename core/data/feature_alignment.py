@@ -135,13 +135,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
 
 @dataclass(frozen=True)
 class UnseenValues:
-    """Values of a categorical feature that are unknown to a model.
-
-    Attributes:
-        feature: Name of the feature.
-        documents: Number of documents with an unknown value.
-        examples: Some of the unknown values.
-    """
+    """Values of a categorical feature that are unknown to a model."""
 
     feature: str
     documents: int

@@ -107,7 +107,6 @@ class FoundFiles:
     Attributes:
         folder: Its path below the root, or the URL of a folder of a bucket.
         names: File names in natural order.
-        size_bytes: Total size of the files.
         modified: Latest modification time of the files, as ISO 8601 in UTC.
     """
 

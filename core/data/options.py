@@ -38,7 +38,6 @@ class Columns:
 
     Attributes:
         label: Relevance of the document.
-        query: Id of the query.
         document: Id of the document; may be absent.
         query_weight: Weight of the query; one value per query; may be absent.
         document_weight: Weight of the document in the loss; may be absent.
@@ -152,8 +151,6 @@ class Limits:
         """Return an error message if the feature matrix would be too large to allocate, else None.
 
         Args:
-            n_documents: Number of rows.
-            n_features: Number of columns.
             file_bytes: Size of the file, after unpacking gzip or Zstandard data.
         """
         size_bytes = n_documents * (_FEATURE_BYTES * n_features + _DOCUMENT_BYTES)

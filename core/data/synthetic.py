@@ -85,7 +85,6 @@ class CubicPolynomial:
 
         Args:
             features: (n_documents, n_features), overwritten.
-            seed: Seed of the features and the noise.
             noise: Standard deviation of normal noise, in standard deviations of the polynomial.
         """
         feature_stream, noise_stream = random_stream(FEATURES, seed), random_stream(NOISE, seed)

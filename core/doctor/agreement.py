@@ -103,11 +103,7 @@ def feature_findings(
 
 
 def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Finding]:
-    """Report the features that a model uses and that a dataset lacks.
-
-    Args:
-        model: Name of the model.
-    """
+    """Report the features that a model uses and that a dataset lacks."""
     if absent.names:
         yield Finding.of_share(
             "features-absent",
@@ -131,7 +127,6 @@ def unseen_category_findings(
     """Report values of categorical features that are unknown to a model.
 
     Args:
-        dataset: The dataset, with its own categories.
         feature_names: Features of the model or of its training data; others are left out.
         categories: Categories of the model or of its training data.
         where: Origin of the values, for the sentence: "of the test data".

@@ -98,7 +98,6 @@ def measure(
         scores: (n_documents,) scores; NaN where a document was not retrieved.
         judgments: The judged documents.
         metrics: Spellings of the metrics, such as `ndcg@10`.
-        conventions: The metric conventions.
 
     Returns:
         (n_queries,) values of each metric, NaN where undefined.

@@ -47,7 +47,6 @@ def slices(
     segment. Properties with a single segment are omitted, and so are segments of too few queries.
 
     Args:
-        dataset: The judged documents, and the query columns.
         relevance_threshold: Documents with a label above this are relevant.
         min_queries: Minimum number of queries of a segment.
     """
@@ -99,7 +98,6 @@ class Segment:
     Attributes:
         name: Name in requests, such as `market: de`.
         by: Name of the property.
-        value: Value of the property.
     """
 
     name: str

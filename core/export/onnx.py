@@ -352,9 +352,6 @@ def _serialized(graph: _Graph, source: Source, scores: int, domains: Sequence[st
 
     Args:
         graph: Nodes from the input `features` to the output `scores`, and their constants.
-        source: The model.
-        scores: Type of the scores.
-        domains: The domains of operators.
     """
     onnx = graph.onnx
     helper, tensor = onnx.helper, onnx.helper.make_tensor_value_info

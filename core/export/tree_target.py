@@ -145,7 +145,6 @@ class TreeSource(Source):
 
         Args:
             base: (n, n_features) float32 documents.
-            random: Generator to draw the thresholds from.
         """
         nodes = self.nodes
         splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]

@@ -57,7 +57,6 @@ class Split:
 
     Attributes:
         split: Index of the split in the tree; 0 is the root.
-        feature: Name of the feature.
         decision: Values `<=` the threshold, or `in` the categories, go left.
         threshold: Threshold; None for categories, and if it is infinite and separates only missing values.
         categories: Categories that go left, as texts if stored in the model, else as codes; None for numbers.

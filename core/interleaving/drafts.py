@@ -82,7 +82,6 @@ def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleave
     favour one of them, so prefer team-draft.
 
     Args:
-        rankings: Two rankings.
         length: Largest number of documents to show.
         draw: Source of randomness.
     """

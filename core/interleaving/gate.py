@@ -23,13 +23,10 @@ def verdict_of_lists(
     """Compute the verdict from stored lists.
 
     Args:
-        method: Name of the method.
-        rankers: Names of the rankers.
         lists: User, credits and number of clicks of each list with a click, in the order in which they were
             shown.
         rule: Fields of `SequentialRule`.
         unit: Unit of the test.
-        seed: Seed of the bootstrap.
     """
     credits_by_list = np.array([row for _, row, _ in lists], np.float64).reshape(-1, len(rankers))
     users = [user for user, _, _ in lists]

@@ -105,7 +105,6 @@ class JobLimits:
 
     Attributes:
         seconds: Running time over all attempts, or None.
-        memory_bytes: Memory in a worker, or None.
     """
 
     seconds: float | None = None

@@ -31,7 +31,6 @@ class System:
 
     Attributes:
         name: Display name: `web:3`, or the name of the run.
-        model_id: The model, or None.
         ranking_id: The stored ranking, or None for a model.
         reference: The reference of the model in the request, `web@champion`, or None.
     """
@@ -151,7 +150,6 @@ class EvaluateJob(SubmittedJob):
 
     Attributes:
         measures: Metrics and their options.
-        diagnostics: Diagnostics of a loss, or None.
     """
 
     kind: ClassVar[str] = "evaluate"
@@ -194,11 +192,7 @@ class CompareJob(SubmittedJob):
 
 @dataclass(frozen=True, kw_only=True)
 class RankJob(SubmittedJob):
-    """Rank a dataset by a model.
-
-    Attributes:
-        system: The model.
-    """
+    """Rank a dataset by a model."""
 
     kind: ClassVar[str] = "rank"
     label: ClassVar[str] = "Ranking"
@@ -227,10 +221,8 @@ class InspectJob(SubmittedJob):
     """Compute permutation importance and partial dependence.
 
     Attributes:
-        system: The model.
         dataset_id: Dataset that the model scores.
         measures: The metric and its options.
-        repeats: Number of permutations of each feature.
         within: Scope of the permutations, the whole `dataset` or each `query`.
         partial_dependence: Partial dependence of the scores on single features.
     """

@@ -53,7 +53,6 @@ class PromoteJob(JobSpec):
         Args:
             name: The name that has the alias.
             systems: Champion and challenger.
-            dataset_id: The dataset of the gate, or None.
             rule: The stored rule of the gate, with contract, label map, permutations and seed.
         """
         return cls.from_json(

@@ -36,7 +36,6 @@ def read_features(
     Args:
         text: JSON, padded with at least eight zero bytes.
         words: The same memory as little-endian words.
-        member_name: Name of the members to read.
         names: (n_names, n_words) name and closing quote of each feature, then of each block, padded with
             zeros: at least one word more than the longest name.
         name_sizes: (n_names,) bytes of each name and quote.
@@ -97,7 +96,6 @@ def read_arrays(
 
     Args:
         text: JSON, padded with at least eight zero bytes.
-        member_name: Name of the members to read.
         values: Output, the numbers of all arrays one after the other.
         counts: (n_values,) output, the length of each array.
         spans: (n_values, 2) output, byte offsets of the start and the end of each array.

@@ -39,7 +39,6 @@ class Scratch(NamedTuple):
     Attributes:
         order: Document offset at each rank.
         spare_order: Scratch of the sort and of the selection.
-        counters: Scratch of the sort.
         weight: Weight w of the current document's pair with each partner, see `core.losses.plan`. The sort,
             which comes first, uses the array as scratch.
         drawn_weight: w in one of the drawn rankings.

@@ -45,7 +45,6 @@ def training_of_run(
         resolved: Specification of the training as it was resolved when the schedule was set.
         requested: The requested training, without defaults.
         dataset_ids: Ids of the datasets by `train`, `validation` and `test`.
-        statistics: Statistics of the training dataset, or None.
         reference: Returns the current version, `web:3`, of a reference to a model.
         click_log_id: The log of served clicks that the run made, or None.
 

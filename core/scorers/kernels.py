@@ -157,7 +157,6 @@ def forward(
         spare_at: Offset of the buffer for the outputs of the layer after it.
         n_rows: Documents; rows up to the next multiple of `ROWS` are read and written.
         layout: See `core.scorers.packing.PackedNetwork`.
-        weights: All layers.
         activation: Activation of hidden units.
     """
     for index in range(layout.shape[0] - 1):

@@ -86,11 +86,7 @@ class Network:
         return tuple(np.flatnonzero(used).tolist())
 
     def term(self, feature: int) -> "Network":
-        """Return the scorer of one feature, whose scores a linear scorer adds to those of the others.
-
-        Args:
-            feature: Column of the feature.
-        """
+        """Return the scorer of one feature, whose scores a linear scorer adds to those of the others."""
         (layer,) = self.layers
         inputs = [feature, *(self.n_features + np.flatnonzero(self.inputs.indicators == feature))]
         only = Layer(layer.weights[inputs], np.zeros_like(layer.bias))

@@ -77,7 +77,6 @@ def score(
     """Score the documents of a range of blocks.
 
     Args:
-        first_block: First block of the range.
         last_block: The block after the last one.
         features: (n_documents, n_features).
         forest: Forest to walk.

@@ -39,7 +39,6 @@ class Buckets:
         """Find the objects in a folder whose names match a pattern.
 
         Args:
-            folder: URL of the folder.
             pattern: Pattern of `core.data.folders.matching`.
 
         Raises:
@@ -63,8 +62,6 @@ class Buckets:
         """Copy an object to a temporary file and open the copy.
 
         Args:
-            folder: URL of its folder.
-            name: Name of the object in the folder.
             on_bytes: Called with the bytes copied and the total; may raise to stop.
 
         Raises:

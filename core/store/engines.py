@@ -161,7 +161,6 @@ def has_current_file(info: Mapping[str, Any], engine: Engine) -> bool:
 
     Args:
         info: `info` of the connection.
-        engine: Engine of the database.
     """
     return bool(info[_FILE] == _file_id(sqlite_path(engine)))
 

@@ -74,7 +74,6 @@ def sample(
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.
         base: The specification to vary.
-        position: Position of the trial in the study.
         past: Ended and running trials; only `tpe` uses them.
     """
     if sampler == "grid":

@@ -55,7 +55,6 @@ class Distribution:
     """The number of ranks of a distributed training, which does not change the model.
 
     Attributes:
-        ranks: Number of ranks.
         threads_per_rank: Threads of each rank, from 1 to 256.
 
     Raises:

@@ -59,7 +59,6 @@ def lightgbm_parameters(
 
     Args:
         dataset: Dataset with the feature names and categorical features.
-        threads: Threads of LightGBM.
         shard: The shard of the dataset, None for the whole.
 
     Raises:
@@ -82,7 +81,6 @@ class Grower:
     """A booster, its objective and all random choices of a training.
 
     Args:
-        training: The training data.
         validation: The validation data, or None.
         threads: Threads of LightGBM and of the loss.
         bins: The binned documents.

@@ -86,7 +86,6 @@ class _Comparison:
     """The leaves of a tree, compared along one feature.
 
     Args:
-        feature: The constrained feature.
         direction: 1 or -1.
     """
 

@@ -117,7 +117,6 @@ class ServiceConnection:
 
         Args:
             path: Path of the list.
-            limit: Largest number of items.
             **parameters: Query parameters; None values are left out.
         """
         items: list[dict[str, Any]] = []

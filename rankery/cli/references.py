@@ -57,7 +57,6 @@ def dataset_or_upload(
     it is always uploaded.
 
     Args:
-        reference: Id, name or path.
         columns: Column roles of a table.
 
     Raises:

@@ -46,7 +46,6 @@ def broker_configuration(port: int, password: str, folder: Path) -> str:
 
     Args:
         port: Port on the loopback address.
-        password: Password of clients.
         folder: The working directory. A `dump.rdb` there would be loaded, so it should be an empty folder.
     """
     lines = (

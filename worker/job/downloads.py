@@ -41,7 +41,6 @@ class Downloads:
 
     Args:
         owner_id: Id of the dataset or click log, which names the folder.
-        source: Stored source, with the URLs.
         run: Job that reads the files.
         max_bytes: Bytes left of the key's quota, or None.
 

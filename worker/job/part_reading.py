@@ -24,7 +24,6 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
     """Return the digest of an uploaded file and its reading options.
 
     Args:
-        sha256: Checksum of the file.
         query_sizes_sha256: Checksum of the file of query sizes, or None.
     """
     columns = asdict(options.columns)
@@ -118,7 +117,6 @@ class PartReader(Protocol):
         """Read all files.
 
         Args:
-            tasks: The files.
             take: Called with the index of each file and its content, in any order.
             on_fraction: Called with the index of a file and its fraction, from 0 to 1; may raise to stop.
 

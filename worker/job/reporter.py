@@ -27,7 +27,6 @@ class Reporter:
 
     Args:
         checkpoint: Checkpoint of an earlier attempt, or None.
-        phases: Phases of this attempt.
         counters: Counts that the job adds to the service's totals.
         interval_seconds: Shortest time between two writes of progress.
 

@@ -78,7 +78,6 @@ class StoredRanking:
     """A ranking whose documents are stored, but whose row is not added yet.
 
     Attributes:
-        documents: Number of documents of all queries.
         findings: Findings on the model for this dataset, or None.
     """
 

@@ -31,7 +31,6 @@ class JobRun:
         spec: Stored specification as JSON; runners get the parsed one.
         key_id: API key that submitted the job, or None.
         attempt: Number of this attempt; attempts that ended by `release` do not count.
-        worker: Worker name.
         trace_context: Span of the request that submitted the job, as headers, or None.
         threads: Threads that the job may use.
         caches: Disk caches of the worker.

@@ -154,7 +154,6 @@ def score_system(
     """Score a dataset by a stored model or ranking.
 
     Args:
-        system: Model or ranking.
         measured_on: Id of the dataset if the model is measured on its judgments: then a model that was
             trained on it has a finding.
 

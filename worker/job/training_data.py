@@ -60,7 +60,6 @@ class TrainingData:
 
     Attributes:
         validation: Data that select the best iteration, or None.
-        test: Test data, or None.
         base: Model that the training continues, or None.
         folds: Fold of each training query in a cross-validation, which has no `validation`.
         members: Models of a sum, empty for other trainings.

@@ -42,7 +42,6 @@ class Traffic:
     Attributes:
         sent_bytes: Bytes sent, without the overhead of the connections.
         summed_bytes: Part of `sent_bytes` that is histograms to sum.
-        rounds: Number of exchanges with all other ranks.
         waiting_seconds: Time within exchanges.
     """
 

@@ -32,11 +32,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """One end of a connection. Messages are maps of numbers, texts and bytes; nothing is unpickled.
-
-    Attributes:
-        peer: Rank of the peer.
-    """
+    """One end of a connection. Messages are maps of numbers, texts and bytes; nothing is unpickled."""
 
     def __init__(self, comm: Comm, peer: int) -> None:
         self._comm = comm

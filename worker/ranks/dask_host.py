@@ -32,7 +32,6 @@ class HostReport:
 
     Attributes:
         host: Address of the worker's machine, at which other ranks reach its ranks.
-        n_ranks: Number of running ranks.
         packages: Versions of the packages on which the bytes of a model depend.
     """
 

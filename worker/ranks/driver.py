@@ -35,7 +35,6 @@ class DistributedTraining:
     Args:
         distribution: Number of ranks, and their threads.
         data: Datasets, with the features of the training data.
-        placement: Starts the ranks.
         watch: Reports each iteration.
         start: Checkpoint to resume from, or None.
     """

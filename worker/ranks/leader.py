@@ -18,7 +18,6 @@ class Leader:
     """A booster distributed over ranks, with the methods of `core.training.growth.FinishedTraining`.
 
     Args:
-        team: Started ranks.
         on_wait: Called while a tree grows; may raise to end the training.
 
     Attributes:

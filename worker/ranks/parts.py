@@ -52,7 +52,6 @@ class Part:
         Args:
             dataset: Whole dataset.
             features: Features of the dataset as rows and columns of the stored file.
-            queries: Range of queries.
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
         rows = slice(first, last)

@@ -29,7 +29,6 @@ class ShardTraining:
 
     Args:
         parts: Queries of the rank by dataset, "train" and optionally "validation".
-        feature_names: Names of the columns.
         categories: Values of categorical features by name.
     """
 
@@ -91,7 +90,6 @@ class ShardTraining:
             collectives: Collective operations with the other ranks.
             model_text: Trees so far, or an empty text.
             scores: Present scores by dataset; empty if all are 0.
-            iterations_done: Completed iterations of this training.
             on_histograms: Called between the gradients of a tree and its histograms.
         """
         collectives.attach()

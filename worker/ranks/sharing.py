@@ -68,7 +68,6 @@ class Sharing:
         """Send the judgments, compute the bin edges, and let the ranks read and bin all features.
 
         Args:
-            team: Ranks.
             on_wait: Called while the ranks read; may raise to stop.
 
         Raises:
@@ -100,7 +99,6 @@ class Sharing:
 
         Args:
             team: Ranks, with their binned documents.
-            state: Checkpoint to resume from, or None.
         """
         document_cuts = {
             name: self._datasets[name].dataset.query_boundaries[queries]
@@ -180,7 +178,6 @@ def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes
     Also raise if the shards on one machine together need more memory than the machine has.
 
     Args:
-        members: Ranks.
         needs: `{"needed_bytes", "need", "available_bytes"}` of each rank.
         limit_bytes: The job's limit for each rank, or None.
 

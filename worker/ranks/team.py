@@ -62,7 +62,6 @@ class Team:
     """Ranks of one attempt; a context that starts and ends their processes.
 
     Args:
-        placement: Starts the ranks.
         identity: Credentials of the training.
         threads: Threads of each rank.
         silence_seconds: Timeout without a message, after which a rank counts as lost.
@@ -115,7 +114,6 @@ class Team:
         """Send a request to each rank and wait for all answers; return the answers by rank.
 
         Args:
-            messages: One message for each rank, or one for all.
             on_wait: Called instead of the team's `on_wait`.
 
         Raises:

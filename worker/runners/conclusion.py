@@ -35,8 +35,6 @@ class _Refit:
     Attributes:
         trial: Trial with its cross-validated value.
         model: Model of the second training.
-        evaluation: Evaluation on the held-out queries.
-        ranking_id: Ranking of the held-out queries.
     """
 
     trial: TrialResult

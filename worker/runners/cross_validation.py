@@ -158,7 +158,6 @@ class _FoldCheckpoints:
     Args:
         iterations: Most iterations of one fold.
         total: Iterations of all trainings of the job.
-        reader: Reads the checkpoint of one training.
     """
 
     def __init__(
@@ -217,7 +216,6 @@ class _FoldWatch(TrainingWatch):
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.
         fold: Name of the held-out fold, None in the training on all folds.
-        so_far: Completed folds.
         metrics: Metrics by name.
     """
 

@@ -49,7 +49,6 @@ class ExpensiveReads:
             caller: Rate-limit key of the caller.
             key: Key of the computation; concurrent requests with equal keys share one computation.
             work: The computation, which runs in a thread.
-            pool: Thread pool of the computation.
 
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.
@@ -106,7 +105,6 @@ class CallersReads:
     """The expensive reads of one caller.
 
     Attributes:
-        reads: The limiter of all callers.
         caller: Rate-limit key of the caller.
     """
 
@@ -129,10 +127,8 @@ class Download(StreamingResponse):
     """A streamed file download, limited per caller.
 
     Args:
-        blocks: Blocks of the body.
         source: File that the blocks are read from, closed at the end.
         filename: Name under which browsers save the file.
-        status: Status of the response.
         headers: Further headers of the response.
     """
 

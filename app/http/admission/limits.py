@@ -27,7 +27,6 @@ class Limit:
 
     Attributes:
         bounds: Description of the limited quantity, with its unit.
-        default: Default value.
         setting: Field of `ApiSettings` that changes the value, None for a constant.
     """
 

@@ -57,7 +57,6 @@ class SystemEstimate:
     """The estimated metric of a ranking.
 
     Attributes:
-        name: Name of the ranking.
         value: Estimate of the metric, a mean over lists.
         lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`; None for
             fewer than eight clusters.
@@ -86,7 +85,6 @@ class ResampledEstimate:
     """An estimate with its bootstrap replicates; all estimates of the same lists use the same samples.
 
     Attributes:
-        resampled: The replicates.
         zeros: Share of the ranking's metric weight that counts as 0 for lack of support or by clipping, see
             `Rows`.
     """
@@ -141,8 +139,6 @@ def evaluate_rankings(
         examination: Examination probability of each rank from 1, for the estimator `examination` only.
         examination_errors: Standard error of the logarithm of each of these probabilities, which widens the
             intervals; None where they are exact.
-        floor: Minimum support for a verdict.
-        seed: Seed of the bootstrap.
 
     Raises:
         InvalidInput: The log lacks data for the estimator, no list has a query that all rankings rank, or the

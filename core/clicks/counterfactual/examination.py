@@ -35,7 +35,6 @@ def examination_changes(
         examination: Examination probability p of each rank from 1.
         errors: Standard error e of ln p of each rank.
         clip: Largest weight, None for no limit.
-        seed: Seed of the draws.
     """
     normal = np.random.default_rng([seed, 1]).standard_normal((draws, len(examination)))
     drawn = np.asarray(examination) * np.exp(normal * np.asarray(errors))

@@ -40,12 +40,8 @@ class CounterfactualResult:
     """The result of a counterfactual evaluation.
 
     Attributes:
-        metric: Spelling of the metric.
-        estimator: Name of the estimator.
-        lists: Number of lists in the estimates.
         clusters: Number of bootstrap clusters, see `Estimates`.
         systems: Estimates, the logged ranking first.
-        differences: Differences of all pairs.
     """
 
     metric: str
@@ -57,13 +53,7 @@ class CounterfactualResult:
 
 
 def counterfactual_result(metric: str, estimator: str, estimates: Estimates) -> CounterfactualResult:
-    """Compare all pairs of rankings; pairs with the logged ranking come first.
-
-    Args:
-        metric: Spelling of the metric.
-        estimator: Name of the estimator.
-        estimates: Estimates of the rankings.
-    """
+    """Compare all pairs of rankings; pairs with the logged ranking come first."""
     pairs = combinations(estimates.estimated, 2)
     return CounterfactualResult(
         metric,

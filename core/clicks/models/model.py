@@ -43,12 +43,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Interval:
-    """95% intervals of some values.
-
-    Attributes:
-        lower: Lower ends.
-        upper: Upper ends.
-    """
+    """95% intervals of some values."""
 
     lower: Float64Array
     upper: Float64Array
@@ -61,7 +56,6 @@ class ClickModel:
     Attributes:
         spec: Options of the estimation.
         max_rank: Greatest rank of the log that was used.
-        parameters: Estimated parameters.
         sums: Sums by pair from which the parameters were computed, without prior.
         impressions: (n_pairs,) impressions of each pair down to `max_rank`, times the weights of the lists.
         clicks: (n_pairs,) clicks of each pair, counted in the same way.

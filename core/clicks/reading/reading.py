@@ -70,7 +70,6 @@ def read_click_log(
     Args:
         files: Files of one format, in their order.
         folder: An empty folder for the columns.
-        limits: Limits for compressed files.
         on_progress: Called with the number of steps done and their total; may raise to stop.
 
     Raises:

@@ -91,7 +91,6 @@ class TableReader:
     ranks, ranks are the order of the impressions of a list.
 
     Args:
-        options: Options for reading.
         rows_are_lists: Whether each row is a list of one document.
     """
 

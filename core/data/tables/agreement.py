@@ -23,10 +23,7 @@ class TableColumns:
     """The columns of the first file.
 
     Attributes:
-        file: Name of the first file.
         names: Column names in order.
-        kinds: Kind of the cells of each column.
-        widths: Number of features of each column.
     """
 
     file: str

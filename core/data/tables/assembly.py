@@ -38,7 +38,6 @@ def read_table(
     """Build a dataset from a table.
 
     Args:
-        table: The rows.
         options: Column roles, treatment of scattered queries, and feature names by column.
         limits: Size limits of the matrix.
         query_sizes: (n_queries,) documents of each query, where the table has no query column.

@@ -238,7 +238,6 @@ class NumberLists:
     Attributes:
         values: (n_rows, width), NaN where a list or number is null, and where a list has the wrong length.
         lengths: (n_rows,) length of each list, -1 where the list is null.
-        wrong_length: Positions of the lists of the wrong length.
     """
 
     values: Float64Array

@@ -77,9 +77,7 @@ def record_lines(text: Text, at: int, line: int, delimiter: int, record_indices:
     """Return the line numbers on which records begin.
 
     Args:
-        text: The file.
         at: Position of the first record.
-        line: Line number of the first record.
         delimiter: The byte between fields.
         record_indices: Ascending indices of records.
     """

@@ -29,7 +29,6 @@ class WordColumns:
         text: (n_bytes,) the bytes of the file.
         file: Name of the file for messages.
         names: Names of the columns, which are the words of a line.
-        limits: Limit of the number of lines.
         comments: Whether lines that begin with # are skipped, except judgments: four words, the second of
             which is 0, 1 or Q0.
         more_words: Whether lines may have more words, which are ignored.

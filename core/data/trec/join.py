@@ -26,7 +26,6 @@ class JudgedRun:
         labels: float32 (n_documents,); NaN where a document was not judged.
         scores: float64 (n_documents,); NaN where a document was not retrieved.
         query_boundaries: int64 (n_queries + 1,).
-        query_ids: Query ids of the dataset.
         document_ids: Id of each document; within a query, documents of the dataset are first.
         unknown_queries: Number of queries of the run that the dataset lacks; they are left out.
         queries_without_results: Number of queries of the dataset for which the run retrieves nothing.
@@ -122,7 +121,6 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
     """Return the row of the dataset for each row of a run, -1 for rows that the dataset lacks.
 
     Args:
-        ids: Ids of the dataset, and of the run.
         queries: (n,) index of the query of each id of the dataset, and of the run.
 
     Raises:

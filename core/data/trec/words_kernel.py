@@ -57,7 +57,6 @@ def find_words(
 
     Args:
         text: (n_bytes,) text.
-        start: Position of the first line.
         comments: Whether lines that begin with # and are not judgments are skipped.
         starts: (n_columns, n_lines) receives the position of each word, for missing words the line end.
         stops: (n_columns, n_lines) receives the position after its last byte.

@@ -84,12 +84,7 @@ class WrittenMember:
 
 @dataclass(frozen=True)
 class LoadedTrees:
-    """The trees of a member with the numbers that an engine loads.
-
-    Attributes:
-        source: The member.
-        nodes: Trees of the member with the engine's numbers.
-    """
+    """The trees of a member with the numbers that an engine loads."""
 
     source: TreeSource
     nodes: Nodes

@@ -132,8 +132,6 @@ def delete_objects(
     Args:
         store: Store of the objects; the service may be running.
         object_ids: Their ids, deleted in this order.
-        mode: Options of the deletion.
-        actor: The caller.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
@@ -167,7 +165,6 @@ def preview(
     """Return the result that `delete_objects` would have, without deleting.
 
     Args:
-        mode: Options of the deletion.
         deleted_ids: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.
 
@@ -199,9 +196,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
 
     Args:
         store: Store of the objects; the service may be running.
-        object_ids: Their ids, of any kind.
         mode: Options with the time limit; the other fields are ignored.
-        actor: The caller.
 
     Raises:
         InvalidInput: An id has no deletable kind.

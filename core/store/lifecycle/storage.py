@@ -65,7 +65,6 @@ class StoredKind:
         name: One of `FOLDERS`.
         objects: Number of objects, without the trash.
         size_bytes: Bytes of their artifacts, without the trash.
-        trash_bytes: Bytes of objects in the trash.
         retention_days: Days until they expire, None for never.
         retention_objects: Number of objects that retention would move to the trash now.
     """

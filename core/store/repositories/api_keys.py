@@ -49,7 +49,6 @@ class ApiKeys(Repository[ApiKey]):
         """Create an API key.
 
         Args:
-            name: Display name.
             scopes: Its scopes, of `SCOPES`.
             expires_at: Time of its expiry, None for never.
             created_by: Id of the key that created it, None for the command line.

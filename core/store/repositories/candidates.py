@@ -59,7 +59,6 @@ class Candidates:
         Args:
             job_id: The automatic training.
             claim: Claim of the job that tries it.
-            wave_size: Number of candidates per wave.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)
         if parent is None or parent.status not in ACTIVE:

@@ -50,10 +50,8 @@ class DataRepository(Repository[Data]):
         """Add pending data.
 
         Args:
-            name: Display name.
             source: Origin, see `core.store.tables`.
             id: Id if the bytes are stored already, else None.
-            project: Project, or None.
             values: Other columns: `size_bytes` and `sha256` of the bytes as sent, `key_id` of the API key
                 that sent them, and `parts`, the ids of all datasets of one upload.
 
@@ -86,7 +84,6 @@ class DataRepository(Repository[Data]):
         """Record the downloaded files that the data are read from.
 
         Args:
-            id: The row.
             files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
 
         Raises:
@@ -185,8 +182,6 @@ class Datasets(DataRepository[Dataset]):
         Args:
             statistics: See `core.data.dataset_statistics`.
             feature_names: Names of its features in their order.
-            findings: Findings of the doctor.
-            digest: Digest of its content.
             data_key: Key of its Parquet artifact.
             format: Detected format of the uploaded file.
             replaces: The `data_key` of a damaged copy of the same content; all datasets that share it get the
@@ -320,9 +315,7 @@ class ClickLogs(DataRepository[ClickLog]):
         """Mark a log as ready.
 
         Args:
-            folder: Folder of its columns.
             statistics: Counts, see `core.clicks.statistics`.
-            findings: Findings of the doctor.
             format: Detected format of the files, None for a log that was not read.
 
         Raises:

@@ -173,7 +173,6 @@ def assigned_lists(
 
     Args:
         connection: A connection of `Database.connect`.
-        id: Id of the interleaving.
         assignments: Hashes of the user and each query.
     """
     assigned = connection.execute(_ASSIGNED, {"interleaving": id, "assignments": list(assignments)})

@@ -316,7 +316,6 @@ class Workers:
             name: Worker name, the prefix of its processes' names.
             lane: Lane of the jobs that it runs.
             processes: Number of its concurrent jobs.
-            seconds: Duration of its lease.
             compiling: Progress of the compilation of its kernels, None when it is ready.
 
         Returns:

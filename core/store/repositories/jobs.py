@@ -128,7 +128,6 @@ class Jobs(JobClaims, JobRecovery):
             limit: Maximum number of rows.
             prefix: Only jobs whose name or id begins with it, ignoring case.
             sort: One of `columns` or of `ORDERS`.
-            direction: Sort direction.
             dataset_id: Only jobs that read or make this dataset.
             object_id: Only jobs whose specification has this id.
             tags: Names of tags with their required value, None for any value.

@@ -167,7 +167,6 @@ class Models(Repository[Model]):
             limit: Maximum number of rows.
             prefix: Only models whose reference or id begins with it, ignoring case.
             sort: One of `columns`, or `metric`.
-            direction: Sort direction.
             tags: Names of tags with their required value, None for any value.
             kind: Only models of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.

@@ -53,7 +53,6 @@ def order_of(columns: Columns, sort: str, direction: Direction | None) -> Order:
 
     Args:
         columns: Sort keys by name; None for the time of creation, which is the order of ids.
-        sort: Name of a column.
         direction: None for the default: texts ascend, numbers and times descend.
     """
     by = columns[sort]
@@ -167,10 +166,7 @@ class PageRequest:
         """Return the selection of the first rows after the cursor, sorted by some keys.
 
         Args:
-            keys: Sort keys.
-            last_keys: Values of the keys in the row of the cursor.
             order: Direction of the sort.
-            limit: Maximum number of rows.
         """
         if self.cursor is not None:
             row_keys, cursor_keys = tuple_(*keys), tuple_(*last_keys)

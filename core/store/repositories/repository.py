@@ -77,10 +77,8 @@ class Repository(Generic[Row]):
 
         Args:
             cursor: Cursor of the page, None for the first page.
-            limit: Maximum number of rows.
             prefix: Only rows whose id or searched column begins with it, ignoring case.
             sort: One of `columns`.
-            direction: Sort direction.
             wanted: Only rows with these values, by column; None for all.
 
         Raises:

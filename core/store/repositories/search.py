@@ -27,7 +27,6 @@ class Hit:
         detail: The status of a dataset, click log, study or experiment, the kind and status of a job, the
             rankers of an interleaving; None for other kinds.
         created_at: Time of its creation.
-        project: Its project, or None.
     """
 
     kind: str
@@ -53,7 +52,6 @@ class Search:
 
         Args:
             text: At least one character.
-            limit: Maximum number of objects of each kind.
         """
 
         def rows(table: Any, prefix: str, name: Any) -> Iterable[Any]:

@@ -47,10 +47,6 @@ class CredentialFile:
 
     The file is JSON, or TOML by its suffix, with an object for each name. A variable holds one such object
     as JSON and overrides the file. Both are read on each call, so that secrets can be rotated.
-
-    Args:
-        file: The file, or None.
-        environment: The variables.
     """
 
     def __init__(self, file: Path | None, environment: Mapping[str, str] = os.environ) -> None:

@@ -58,7 +58,6 @@ class AuditEntry(Base):
     Attributes:
         key_id: The API key of the request, or None.
         status: HTTP status of the response.
-        address: Client address of the request.
     """
 
     __tablename__ = "audit_entries"

@@ -118,7 +118,6 @@ class JobIteration(Base):
     """The metrics of one iteration, a tree or an epoch: a point of the learning curves.
 
     Attributes:
-        values: By data and metric.
         milliseconds: Mean times of an iteration since the previous point, by part; None where not recorded.
     """
 

@@ -94,11 +94,7 @@ class Comparison(InProject, Trashable, Base):
 
 
 class ComparedSystem(Base):
-    """An entry of the index of comparisons by their models and rankings.
-
-    Attributes:
-        system_id: Id of the compared model, or of the compared ranking.
-    """
+    """An entry of the index of comparisons by their models and rankings."""
 
     __tablename__ = "compared_systems"
 
@@ -112,10 +108,8 @@ class Inspection(InProject, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:
-        metric: Spelling of the metric.
         contract: The conventions of the metric.
         baseline: Summary of the metric without permutation, see `core.evaluation.Evaluation.to_json`.
-        repeats: Number of permutations of each feature.
         within: Scope of the permutations, `query` or `dataset`.
         importance: See `core.inspection.PermutationImportance`, the most important feature first.
         partial_dependence: See `core.inspection.PartialDependence.to_json`.

@@ -189,9 +189,7 @@ class Candidate(Base):
     """A candidate of an automatic training; see `core.autotrain.Candidate`.
 
     Attributes:
-        job_id: The automatic training.
         number: Position in the portfolio.
-        name: Name on the leaderboard.
         training: `{"loss", "scorer", "hyperparameters"}`.
         status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
         reason: Reason why it was stopped or not tried, or None.

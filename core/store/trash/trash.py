@@ -138,7 +138,6 @@ class Trash(ExpiredObjects):
         object of another project requires is refused.
 
         Args:
-            object_ids: Ids of the objects to restore.
             deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """

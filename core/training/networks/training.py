@@ -51,7 +51,6 @@ class TrainedNetwork:
         content: Model file, see `core.scorers.network_file`.
         best_iteration: Epoch of the weights.
         feature_names: Names of the features in column order.
-        history: One report per epoch.
         growth: None; only trainings of trees report their growth.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """

@@ -208,10 +208,6 @@ def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
 def as_stream(table: "pa.Table", metadata: Mapping[str, str] | None = None) -> bytes:
     """Return a table of candidates as a scoring request.
 
-    Args:
-        table: The candidates.
-        metadata: Metadata of the table.
-
     Raises:
         DataUnusable: Lists of a column have different lengths.
     """

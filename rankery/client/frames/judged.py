@@ -45,7 +45,6 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
 
     Args:
         columns: Column names by role, as `upload_dataset` takes them.
-        names: The frame's columns.
 
     Raises:
         DataUnusable: A name is unknown; the message suggests the nearest spelling.
@@ -91,7 +90,6 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     Texts that are equal within each query describe the query; numbers are features in any case.
 
     Args:
-        frame: The frame of the caller.
         table: The frame as an Arrow table, from `as_table`.
         columns: Columns by role, from the caller.
 

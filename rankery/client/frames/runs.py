@@ -141,7 +141,6 @@ def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -
     """Warn about scores that are matched by position although an index of pandas has another order.
 
     Args:
-        run: Scores, or a frame of scores.
         queries: (n_rows,) query of each row if only the order within queries counts.
     """
     if is_reordered(run, queries):
