@@ -67,7 +67,6 @@ class DatasetProblem:
         file: Name of the user's file.
         line: 1-based line (row of a Parquet file), or None for the whole file.
         column: 1-based column in bytes, or the name of a column of a table, or None.
-        text: The offending text, shortened.
         unit: Unit that `line` counts: `line`, or `row` of a Parquet file.
     """
 

@@ -53,7 +53,6 @@ class Examination:
     """The findings of several files.
 
     Attributes:
-        pairs: Pairs of a training and a test file.
         corpus: Sentence that names the public corpus in a folder; None for single files.
     """
 

@@ -24,7 +24,6 @@ class Refusal(Exception):
     """A refusal of a request: its problem and headers.
 
     Attributes:
-        detail: Reason, as a sentence.
         headers: Headers of the response, or None.
     """
 

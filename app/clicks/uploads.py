@@ -106,7 +106,6 @@ class LogUpload:
     """A complete and consistent upload of a click log.
 
     Attributes:
-        received: Its files and fields.
         options: Reading options as JSON, without the format.
     """
 

@@ -26,7 +26,6 @@ class Page:
         title: Title of the window; by default the ids in the path.
         list_page: Name of the list that the page belongs to, None for a list itself.
         guide: Page of the guide that explains this page; by default the first page of the guide.
-        context: Variables of the template.
         label: Text of the links to this page in the header and in tabs; by default the title.
     """
 
@@ -110,7 +109,6 @@ class Section:
     """An entry of the header.
 
     Attributes:
-        label: Display name.
         pages: Pages of the entry; a click on the entry opens the first one.
     """
 

@@ -177,7 +177,6 @@ class DatasetUpload:
     """A complete and consistent upload.
 
     Attributes:
-        received: Its files and fields.
         parts: The parts that are datasets, in order.
         options: Reading options as JSON, without the format.
     """

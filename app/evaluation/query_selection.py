@@ -132,7 +132,6 @@ def select_rows(
 
     Args:
         segments: Its segments; None for a result of an earlier release without them.
-        selection: Filters and order of the queries.
         measure: Values that the queries are selected by.
         cursor: Position of the page, None for the first.
 

@@ -26,7 +26,6 @@ class DatabaseSnapshot:
     """A snapshot of counts in the database.
 
     Attributes:
-        active: Queued and running jobs.
         datasets: Datasets by status.
     """
 

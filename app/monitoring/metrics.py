@@ -35,7 +35,6 @@ class Metrics:
     """The metrics of one application, in a separate registry.
 
     Args:
-        store: Database to count.
         models: Served models, for their usage counters.
     """
 

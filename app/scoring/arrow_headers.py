@@ -56,9 +56,6 @@ class DeclaredStream:
 def validated_stream(content: bytes, pointer: str, max_columns: int, max_rows: int) -> DeclaredStream:
     """Validate the declared columns and rows of a stream, in time linear in its headers.
 
-    Args:
-        pointer: JSON pointer of the errors.
-
     Raises:
         InvalidInput: The stream is damaged, compressed, too wide or too long, or has columns of other types.
     """

@@ -32,7 +32,6 @@ def fast_candidates(
     """Read candidates without building intermediate objects.
 
     Args:
-        settings: Limits of a request.
         max_rows: Documents to allocate memory for, at most the limit of a request.
 
     Returns:

@@ -66,7 +66,6 @@ class Readiness:
     """Concurrent checks of the parts of the service, each with a timeout of two seconds.
 
     Args:
-        store: Rows and artifacts.
         models: The models in memory.
     """
 

@@ -93,8 +93,6 @@ class _Sample:
     """A scored request.
 
     Attributes:
-        at: Time of the scoring.
-        ids: Ids of the queries and documents.
         features: (n_documents, n_features).
         scores: (n_documents,).
         rows: Indices of the logged documents in ascending order; None for all.

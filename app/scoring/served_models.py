@@ -38,8 +38,6 @@ class ServedModel:
     """A model in memory.
 
     Attributes:
-        version: Version within the name.
-        feature_names: Feature names in the model's order.
         reader: Reads the features from the JSON of a request.
         read_at: When the model was loaded, in seconds of the monotonic clock.
         categories: Values of the categorical features by name.

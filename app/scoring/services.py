@@ -33,8 +33,6 @@ class ScoringServices:
 
     Attributes:
         models: Models in memory.
-        explanations: Cache of explainers.
-        samples: Log of a share of the scored requests.
         rankings: Log of a share of the rankings that users see.
         interleavings: Interleavings in memory.
     """

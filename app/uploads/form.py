@@ -162,7 +162,6 @@ class FormReceiver:
         """Register a finished resumable upload as a file of the form; `copy_uploads` copies its bytes.
 
         Args:
-            field: Name of the form part.
             pointer: Pointer of its errors, the field by default.
         """
         self._uploads[field] = upload_id, pointer or f"/{field}"
@@ -339,7 +338,6 @@ def file_body(
     """Describe the multipart body of a form with one file, for the OpenAPI document.
 
     Args:
-        fields: The schemas of the text fields.
         required: The required text fields.
         examples: Bodies by name, each with its summary.
     """

@@ -90,7 +90,6 @@ class Checksum:
 
     Attributes:
         algorithm: One of `ALGORITHMS`.
-        digest: The required hash.
     """
 
     algorithm: str

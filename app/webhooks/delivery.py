@@ -62,7 +62,6 @@ class Deliverer:
     again: each event is delivered at least once.
 
     Args:
-        store: Store of events, webhooks and deliveries.
         feed: Event feed, which wakes the deliverer.
         cipher: Decrypts the signing secrets.
         version: Version of Rankery, for the User-Agent header.

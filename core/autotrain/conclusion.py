@@ -32,7 +32,6 @@ class BaselineComparison:
 
     Attributes:
         value: Mean of the metric over the queries of the comparison.
-        difference: Mean of the model minus the mean of the baseline.
         p_value: p-value after Holm's correction over the baselines: of Fisher's randomisation test or, if
             larger, of the corrected t-test. The t-test applies on several folds to a random order, and to a
             feature better than the model.
@@ -52,7 +51,6 @@ class Conclusion:
     The numbers of iterations, and the candidates that are stopped early, are chosen on the held-out queries.
 
     Attributes:
-        value: Mean of the metric.
         interval: `[lower, upper]` of the mean, or None.
         data: `held-out` for queries of the training data, `test` for the queries of the test data.
     """

@@ -52,7 +52,6 @@ class Candidate:
         Args:
             metric: Spelling of the metric to select by.
             contract: JSON of the conventions of the metric.
-            seed: Seed of all random choices.
         """
         has_gain = any(declared.name == "gain" for declared in parameters_of(LOSSES[self.loss["name"]]))
         gain = {"gain": conventions(contract).gain} if has_gain else {}

@@ -49,11 +49,7 @@ class Selected:
         return [(self.complete[index], float(self.choice.weights[index])) for index in self.choice.members]
 
     def content(self, fitted: Sequence[bytes], feature_names: Sequence[str]) -> bytes:
-        """Return the file content of the model.
-
-        Args:
-            feature_names: The features of the training data.
-        """
+        """Return the file content of the model."""
         if len(fitted) == 1:
             return fitted[0]
         members = [

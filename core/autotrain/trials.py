@@ -41,7 +41,6 @@ class AutoSpec:
         budget_seconds: Running time to plan for.
         contract: JSON of the conventions of the metric.
         prefer: `best` or `simple`, see `Selection.choose`.
-        seed: Seed of all random choices.
         memory_bytes: Memory that a training may need, or None.
     """
 
@@ -60,7 +59,6 @@ class FoldScores:
     Attributes:
         iterations: int64 (k,) ascending measured iterations.
         scores: float64 (k, n_documents of the fold) scores, documents in ascending order of their rows.
-        seconds: Running time of the training.
         ended_early: Whether the training was ended because its time was up.
         content: Model file of the best of these iterations; empty unless the fold may be the only one.
     """

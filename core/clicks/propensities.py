@@ -168,7 +168,6 @@ def estimate_propensities(
     examination depends on the documents above.
 
     Args:
-        plan: Method and options.
         features: (n_pairs, n_features) features of the log's pairs, for `FEATURE_METHODS`; rows of only NaN
             are ignored.
         on_resample: Called with the estimates done and their total; may raise to stop.

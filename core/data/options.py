@@ -37,7 +37,6 @@ class Columns:
     """Roles of the columns of a table; roles left out are detected by the usual names.
 
     Attributes:
-        label: Relevance of the document.
         document: Id of the document; may be absent.
         query_weight: Weight of the query; one value per query; may be absent.
         document_weight: Weight of the document in the loss; may be absent.

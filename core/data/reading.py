@@ -65,7 +65,6 @@ class FileForm:
     """Format and columns shared by all files of a dataset.
 
     Attributes:
-        file: Name of the first file.
         format: letor, csv or parquet.
         columns: Columns of a table; None for LETOR text.
     """
@@ -113,7 +112,6 @@ def read_file(
     Args:
         file: File to read. A plain file is memory-mapped and must not be truncated while it is read.
         options: Reading options; by default, the format is detected by the content.
-        limits: Size limits of the file and the dataset.
         threads: Threads to use; the result is the same on any number.
         on_progress: Called with the number of bytes done and their total, several times a second; may
             raise to stop.

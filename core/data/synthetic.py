@@ -151,7 +151,6 @@ def synthetic_dataset(
 
     Args:
         n_queries: At least 1.
-        seed: Seed of the features and the noise.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
@@ -197,7 +196,6 @@ def sparse_dataset(
 
     Args:
         n_queries: At least 1.
-        seed: Seed of the features, the noise and the labels.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.

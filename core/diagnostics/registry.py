@@ -16,8 +16,6 @@ class Diagnostic:
     """A diagnostic of a loss.
 
     Attributes:
-        summary: Description in a sentence.
-        source: The statement in the paper.
         unit: A share of queries, from 0 to 1, or a mean over queries.
     """
 

@@ -38,7 +38,6 @@ def compare(
     """Return findings on two datasets of a job: different features or labels, and leakage.
 
     Args:
-        train: The training data.
         other: The validation or test data.
         role: Role of `other`: "validation" or "test".
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
@@ -128,7 +127,6 @@ def unseen_category_findings(
 
     Args:
         feature_names: Features of the model or of its training data; others are left out.
-        categories: Categories of the model or of its training data.
         where: Origin of the values, for the sentence: "of the test data".
         known_to: Origin of the categories, for the sentence: "the training data".
     """

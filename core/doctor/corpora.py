@@ -28,7 +28,6 @@ class Counts:
     """The size of a dataset.
 
     Attributes:
-        documents: Number of documents over all queries.
         largest_label: The largest label; None where no document has a label.
     """
 

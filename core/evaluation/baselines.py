@@ -23,7 +23,6 @@ class Baseline:
     """A baseline ranking.
 
     Attributes:
-        detail: Short description.
         scores: (n_documents,) scores.
         by_labels: Whether the order uses the labels; no ranking is tested against such a baseline.
     """
@@ -79,7 +78,6 @@ def baseline_findings(
         metric: The decisive metric, such as `ndcg@10`.
         values: (n_queries,) of the ranking, NaN where undefined.
         baselines: Baselines with their (n_queries,) values; those by labels are ignored.
-        higher_is_better: The direction of the metric.
         significance: p-value below which a difference is significant, in (0, 1].
         permutations: Random assignments of the test.
 

@@ -30,7 +30,6 @@ class MetricDifference:
 
     Attributes:
         adjusted_p: p-value of the randomisation test after the correction over all pairs and metrics.
-        verdict: Verdict of B against A.
     """
 
     paired: PairedDifference

@@ -96,7 +96,6 @@ def measure(
 
     Args:
         scores: (n_documents,) scores; NaN where a document was not retrieved.
-        judgments: The judged documents.
         metrics: Spellings of the metrics, such as `ndcg@10`.
 
     Returns:
@@ -129,7 +128,6 @@ def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
 
     Args:
         scores: (n_documents,) scores; a document whose score is NaN was not retrieved and is left out.
-        judgments: The documents and their labels.
 
     Returns:
         A table of query_id, document_id, rank (int32, from 1), score (float64) and label (float32,

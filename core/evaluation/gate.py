@@ -133,7 +133,6 @@ def decide(
         names: Names of champion and challenger.
         values: (n_queries,) values of the metric for each, NaN where undefined.
         findings_against_baselines: The challenger's `baseline_findings`.
-        higher_is_better: The direction of the metric.
         permutations: Random assignments of Fisher's randomisation test.
 
     Example:

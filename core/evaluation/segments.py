@@ -25,7 +25,6 @@ class Slice:
     """A segment: queries with the same value of a property.
 
     Attributes:
-        by: Name of the common property.
         value: Value of the property, as text.
         queries: Numbers of the queries, ascending.
     """
@@ -48,7 +47,6 @@ def slices(
 
     Args:
         relevance_threshold: Documents with a label above this are relevant.
-        min_queries: Minimum number of queries of a segment.
     """
     relevant = np.asarray(dataset.labels) > relevance_threshold
     counts = np.add.reduceat(relevant, dataset.query_boundaries[:-1], dtype=np.int64)
@@ -97,7 +95,6 @@ class Segment:
 
     Attributes:
         name: Name in requests, such as `market: de`.
-        by: Name of the property.
     """
 
     name: str

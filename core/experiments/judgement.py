@@ -132,7 +132,6 @@ class Judge:
         values: Measured values by row and column.
         significance: The table's test; None for Fisher's test.
         unit: Factor from natural units to the units of sentences: 100 for percent.
-        tests: Paired tests of two systems.
     """
 
     def __init__(

@@ -210,7 +210,6 @@ class Table:
 
     Attributes:
         name: `table-4` or `figure-2`.
-        caption: Caption, in our words.
         rows: Names of the rows, in display order.
         entries: Sources of the numbers; cells without an entry are empty.
         protocol: Protocol of training and measuring the models.
@@ -239,7 +238,6 @@ class Sizes:
 
     Attributes:
         queries: Numbers of queries for training, validation and test.
-        parameters: The generator's other parameters.
     """
 
     queries: tuple[int, int, int]

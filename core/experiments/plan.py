@@ -111,7 +111,6 @@ class Plan:
             numbers are only a rough comparison.
         datasets: Synthetic datasets by name; None as the value for a user's data.
         runs: Trainings by digest.
-        cells: Cells of the tables and their trainings.
     """
 
     paper: Paper

@@ -33,7 +33,6 @@ class ReportCell:
         p: p-value of that test.
         printed: The printed number with its mark.
         difference: `ours` − printed number; None where the printed number was measured on other data.
-        missing: Reason why the measured number is missing.
         deviations: Numbers, from 1, of the table's deviations that apply to the cell.
         run: Digest of the training.
         trees: Iterations of a curve.

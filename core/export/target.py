@@ -15,7 +15,6 @@ class Source(ABC):
     """A model to export.
 
     Attributes:
-        content: The stored file.
         features: Names of the features in the engine, in the model's order.
         shift: Constant added to all scores, or None.
     """
@@ -49,7 +48,6 @@ class Target(ABC, Generic[AnySource]):
     """A format for one kind of model, such as forests.
 
     Attributes:
-        filename: Name of the file.
         reader: Programs that read the file.
         options: Supported options of `ExportOptions`.
         limits: Descriptions of models that the format cannot express.

@@ -54,7 +54,6 @@ class PartialDependence:
         values: Values that the feature was set to, ascending.
         shares: For each value, the share of documents at or below it, among those with a finite value.
         missing: The scores with the feature missing; None if the feature is never missing.
-        missing_share: Share of the documents without a value.
         percentiles: Percentiles 0 to 100 of the finite values; empty without finite values.
     """
 

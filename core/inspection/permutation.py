@@ -26,7 +26,6 @@ def shuffle(values: FloatArray | Int64Array, boundaries: Int64Array, seed: np.ui
         values: (n_values,).
         boundaries: (n_groups + 1,) offsets of the groups; values stay in their group.
         seed: The same seed and number give the same order.
-        number: Index of the permutation.
     """
     key = mix(seed, number)
     half = np.uint64(32)

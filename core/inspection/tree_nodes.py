@@ -37,7 +37,6 @@ class Leaf:
     """A leaf.
 
     Attributes:
-        leaf: Index of the leaf in the tree.
         value: Constant output of the leaf.
         documents: Training documents in the leaf; None if not stored in the model.
         linear: Linear model, which replaces `value`; None for constant leaves.

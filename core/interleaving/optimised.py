@@ -37,7 +37,6 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
 
     Args:
         length: Largest number of documents to show.
-        draw: Source of randomness.
     """
     depth = min(length, DEPTH, *map(len, rankings))
     distribution = _cached_distribution(tuple(tuple(ranking[:depth]) for ranking in rankings), depth)

@@ -29,7 +29,6 @@ class Look:
     """The state of a sequential test after a number of decided units.
 
     Attributes:
-        decided: Number of decided units so far.
         preferring_first: Number of units that prefer the first ranker.
         first_share: Share of the first ranker, see `PairVerdict`.
         winning_share: Smallest share of units with which a ranker would be called better; None if no share

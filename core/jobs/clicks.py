@@ -114,7 +114,6 @@ class PropensityJob(ClickLogJob):
 
     Attributes:
         dataset_id: Features of the documents, for `regression-em` and `trust-em`, or None.
-        plan: Method and its options.
     """
 
     kind: ClassVar[str] = "propensity"

@@ -222,7 +222,6 @@ class InspectJob(SubmittedJob):
 
     Attributes:
         dataset_id: Dataset that the model scores.
-        measures: The metric and its options.
         within: Scope of the permutations, the whole `dataset` or each `query`.
         partial_dependence: Partial dependence of the scores on single features.
     """

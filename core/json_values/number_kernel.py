@@ -17,7 +17,6 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
 
     Args:
         text: JSON, padded with at least eight zero bytes.
-        at: Position of the first character.
 
     Returns:
         The position after the value, and the float64 value, NaN for `null`. The position is `UNSUPPORTED` if

@@ -357,7 +357,6 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
         query: Index of the query in the plan.
         scores: (n_documents,).
         key: Key of the random numbers of the iteration.
-        scratch: Scratch arrays to fill.
     """
     start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]
     n, n_levels = stop - start, plan.level_counts[query]

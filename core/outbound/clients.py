@@ -56,7 +56,6 @@ def open_client(
     Args:
         timeout: Seconds for each of connecting, reading and writing; a synchronous client also waits for the
             resolver.
-        headers: Headers of every request.
         verify: TLS context to use instead of the default.
     """
     transport = _Transport(guard, verify or httpx.create_ssl_context())

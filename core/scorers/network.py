@@ -32,7 +32,6 @@ class Network:
 
     Attributes:
         feature_names: Feature names in column order.
-        inputs: Transformation of the features.
         layers: The hidden layers and the output layer, which has one unit.
         activation: Activation of the hidden layers, one of `ACTIVATIONS`.
     """

@@ -56,10 +56,8 @@ def trials_to_queue(
     """Return the number of further trials to queue now.
 
     Args:
-        tally: Progress of the study.
         parallel: Maximum number of queued or running trials.
         sampler_limit: Maximum number of trials of the sampler, such as the size of a grid; None for no limit.
-        higher_is_better: Direction of the objective.
     """
     if budget.seconds is not None and tally.seconds >= budget.seconds:
         return 0

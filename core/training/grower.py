@@ -83,13 +83,11 @@ class Grower:
     Args:
         validation: The validation data, or None.
         threads: Threads of LightGBM and of the loss.
-        bins: The binned documents.
         start: The checkpoint to resume from, or None.
         shard: The shard of `training` in a distributed training, else None.
 
     Attributes:
         iterations_done: Iterations done, including those before a resumption.
-        base_trees: Trees of the initial model.
         is_exhausted: Whether the last update found no split with a gain.
         diagnostics_values: Diagnostics of the gradient of the last tree, or None.
         stopwatch: Times by part.

@@ -57,7 +57,6 @@ class TrainingSpec(TrainingOptions):
             validation data, no early stopping, and no dropping of trees.
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 to 2^31 - 1; also of the loss, unless the loss has a seed.
-        conventions: The contract of the metrics.
         categorical_feature: Integer features that are categorical, in addition to text features.
         scorer: Scorer to train; for a network, an iteration is an epoch.
     """

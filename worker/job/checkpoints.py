@@ -75,8 +75,6 @@ class Checkpoints:
 
         Args:
             content: Bytes that `read` will parse.
-            iteration: Completed iterations of the job.
-            total: All iterations of the job.
 
         Raises:
             LeaseLost: The job was given to another worker.

@@ -34,7 +34,6 @@ class KeyedDataset:
     """A dataset, with a cache key for its features.
 
     Attributes:
-        dataset: Judged documents.
         features_key: Cache key of the feature matrix: equal keys mean equal values and feature names; labels
             do not matter.
         data_key: Key of the stored content if the features are a selection of its rows and columns, else

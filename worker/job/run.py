@@ -33,7 +33,6 @@ class JobRun:
         attempt: Number of this attempt; attempts that ended by `release` do not count.
         trace_context: Span of the request that submitted the job, as headers, or None.
         threads: Threads that the job may use.
-        caches: Disk caches of the worker.
         bounds: Time and memory limits.
         lease: Renewal, cancellation and interruptions.
         reporter: Progress, metrics, learning curves and checkpoints.

@@ -43,7 +43,6 @@ class LoadedModel:
 
     Attributes:
         feature_names: Names of the features in column order, as in the training data.
-        reference: Name and version.
     """
 
     scorer: ScoringModel

@@ -73,7 +73,6 @@ class Collectives:
         swap: Sends bytes to every other rank and returns theirs; does not return after a failure.
 
     Attributes:
-        traffic: Traffic so far.
         stopwatch: Times the exchanges; may be replaced by a stopwatch that times other parts as well.
     """
 

@@ -23,7 +23,6 @@ class Part:
         url: URL of the stored Parquet file of the features.
         rows: (n_documents,) rows of the file.
         columns: (n_features,) columns of the file's features, -1 for a missing feature.
-        absent: Value of missing features.
         labels: (n_documents,) float32.
         query_boundaries: (n_queries + 1,) from 0.
         document_ids: (n_documents,).

@@ -21,7 +21,6 @@ class Invitation:
     """Parameters of one rank.
 
     Attributes:
-        identity: Credentials of the training.
         rank: Number of the rank, from 0.
         driver: Address of the driver.
         host: Address at which the other ranks reach the rank's machine.

@@ -87,7 +87,6 @@ class ShardTraining:
         """Prepare for the first tree, or resume a training.
 
         Args:
-            collectives: Collective operations with the other ranks.
             model_text: Trees so far, or an empty text.
             scores: Present scores by dataset; empty if all are 0.
             on_histograms: Called between the gradients of a tree and its histograms.

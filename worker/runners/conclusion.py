@@ -33,7 +33,6 @@ class _Refit:
     """A trial that was trained again on all queries except the held-out ones.
 
     Attributes:
-        trial: Trial with its cross-validated value.
         model: Model of the second training.
     """
 

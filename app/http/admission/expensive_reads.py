@@ -46,7 +46,6 @@ class ExpensiveReads:
         """Run a computation, or join one with the same key that is under way.
 
         Args:
-            caller: Rate-limit key of the caller.
             key: Key of the computation; concurrent requests with equal keys share one computation.
             work: The computation, which runs in a thread.
 
@@ -129,7 +128,6 @@ class Download(StreamingResponse):
     Args:
         source: File that the blocks are read from, closed at the end.
         filename: Name under which browsers save the file.
-        headers: Further headers of the response.
     """
 
     def __init__(

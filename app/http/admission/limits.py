@@ -78,7 +78,6 @@ class AdmissionLimiter(HttpMiddleware):
     A request that waits for a lock or reads a long body delays others by `SLOT_SECONDS`, not longer.
 
     Args:
-        app: The application to call.
         is_exempt: Whether a request of this scope needs no slot.
     """
 

@@ -13,7 +13,6 @@ class Difference:
     """The difference of two estimates.
 
     Attributes:
-        first: Name of the first ranking.
         second: Name of the second ranking.
         value: Estimate of the second ranking minus the estimate of the first.
         lower: Lower end of the 95% interval of the difference, from paired bootstrap samples; None for

@@ -54,7 +54,6 @@ class ClickModel:
     """A click model, estimated from a log.
 
     Attributes:
-        spec: Options of the estimation.
         max_rank: Greatest rank of the log that was used.
         sums: Sums by pair from which the parameters were computed, without prior.
         impressions: (n_pairs,) impressions of each pair down to `max_rank`, times the weights of the lists.

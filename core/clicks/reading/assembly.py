@@ -50,11 +50,7 @@ class DistinctKeys:
 
 
 class PairKeys:
-    """The pairs of all impressions in their order, on disk; distinct pairs are in memory.
-
-    Args:
-        path: File to write the keys to.
-    """
+    """The pairs of all impressions in their order, on disk; distinct pairs are in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -70,8 +70,6 @@ class LogBuilder:
         action_codes: Codes of the weighted actions by name, from 1.
         first_rank: Rank of the first document of lists that have no ranks.
         rank_counts: Number of events by rank, for formats whose events have ranks.
-        without_document: Number of impressions and actions without a document.
-        without_query: Number of events without the text of the query.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.
     """

@@ -41,9 +41,7 @@ class ReadingReport:
         moved_actions: Weighted actions with another rank than the impression of their document.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
-        events_without_query: Events of UBI without the text of the query.
         joined_events: Those of `events_without_query` whose list has its query from another row.
-        without_document: Impressions and actions without a document.
         shared_ranks: Impressions at the same rank as another document of the list.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.

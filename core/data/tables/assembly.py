@@ -39,7 +39,6 @@ def read_table(
 
     Args:
         options: Column roles, treatment of scattered queries, and feature names by column.
-        limits: Size limits of the matrix.
         query_sizes: (n_queries,) documents of each query, where the table has no query column.
         labelled: Whether a label column is required; without a label column, all labels are 0.
         on_progress: Called with the number of bytes or rows done and their total; may raise to stop.

@@ -250,7 +250,6 @@ def read_lists(column: Any, width: int) -> NumberLists:
 
     Args:
         column: Lists of any kind; see `cells.kind_of`.
-        width: Expected length of each list.
     """
     lengths = list_lengths(column)
     has_width = lengths == width

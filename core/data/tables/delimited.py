@@ -33,7 +33,6 @@ class DelimitedTable:
     Args:
         text: (n_bytes,) the bytes of the file.
         file: Name of the file for messages.
-        delimiter: Separator of the columns.
         may_lack_header: Whether a first record that begins with a number is a row, not the column names; the
             names are then label, f1, f2, …
 

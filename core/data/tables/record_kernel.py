@@ -77,7 +77,6 @@ def record_lines(text: Text, at: int, line: int, delimiter: int, record_indices:
     """Return the line numbers on which records begin.
 
     Args:
-        at: Position of the first record.
         delimiter: The byte between fields.
         record_indices: Ascending indices of records.
     """

@@ -93,7 +93,6 @@ class WordColumns:
 
         Args:
             expected: Description of the expected number, for messages.
-            largest: The largest allowed magnitude.
 
         Raises:
             DatasetError: For each word that is not a finite number, or too large.

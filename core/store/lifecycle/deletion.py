@@ -74,7 +74,6 @@ class Deletion:
     Attributes:
         counts: Number of objects by the plural of their kind.
         requested: Ids of the requested objects among them, in the order in which they were deleted.
-        size_bytes: Bytes of their artifacts.
         purge_at: Time at which these bytes are freed; None if they are freed already.
         missing: Ids that do not exist.
         refused: The first objects that could not be deleted, with their dependents.

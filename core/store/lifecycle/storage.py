@@ -84,7 +84,6 @@ class Storage:
     """The bytes of all artifacts at one moment.
 
     Attributes:
-        measured_at: Time of the measurement.
         kinds: Kinds in the order of `FOLDERS`; their sizes, with the trash, add up to all bytes.
         free_bytes: Free space of the disk; None where artifacts are on no disk of this machine.
     """

@@ -57,7 +57,6 @@ class Candidates:
         """Claim the next free candidate of the first unsettled wave, or return None.
 
         Args:
-            job_id: The automatic training.
             claim: Claim of the job that tries it.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)

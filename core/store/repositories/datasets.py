@@ -181,8 +181,6 @@ class Datasets(DataRepository[Dataset]):
 
         Args:
             statistics: See `core.data.dataset_statistics`.
-            feature_names: Names of its features in their order.
-            data_key: Key of its Parquet artifact.
             format: Detected format of the uploaded file.
             replaces: The `data_key` of a damaged copy of the same content; all datasets that share it get the
                 new `data_key`.
@@ -263,7 +261,6 @@ def shared_contents(
 
     Args:
         contents: Values of `data_key`.
-        ignored: Ids of datasets to ignore.
         lock: Whether to lock the digests of the contents until the transaction ends.
     """
     if lock:

@@ -161,7 +161,6 @@ class Events:
         Args:
             id: Id of the event before, 0 to begin with the first event.
             kinds: Only events of these kinds; empty for all.
-            object_id: Only events about this object.
         """
         rows = _select_events(id, kinds, object_id)
         if project is not None:

@@ -118,7 +118,6 @@ class JobClaims(JobRows):
         Args:
             progress: The whole new progress.
             metrics: The whole new metrics.
-            findings: All findings of the job so far.
             iterations: Pairs of iteration and values; recorded ones are replaced.
             milliseconds: Times by iteration.
             phases: All phases of this claim so far.
@@ -254,7 +253,6 @@ class JobRecovery(JobRows):
         again.
 
         Args:
-            lost: The job as it was read.
             attempts: Maximum number of attempts; those handed back at a shutdown do not count.
 
         Returns:
@@ -315,7 +313,6 @@ class Workers:
         Args:
             name: Worker name, the prefix of its processes' names.
             lane: Lane of the jobs that it runs.
-            processes: Number of its concurrent jobs.
             compiling: Progress of the compilation of its kernels, None when it is ready.
 
         Returns:

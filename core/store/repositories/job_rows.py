@@ -130,7 +130,6 @@ class JobRows(Repository[Job]):
 
         Args:
             job: The job after its claim.
-            started_at: Time of the claim.
             resumed_from: Iteration of the checkpoint that the attempt resumes from, None without one.
         """
         attempt = JobAttempt(

@@ -71,7 +71,6 @@ class Jobs(JobClaims, JobRecovery):
         """Queue a job, and protect its datasets from deletion until it ends.
 
         Args:
-            spec: Specification of the job, as JSON.
             dataset_ids: The datasets that it reads or makes.
             id: Its id, None for a new one.
             priority: Jobs of a higher priority are claimed first.
@@ -132,7 +131,6 @@ class Jobs(JobClaims, JobRecovery):
             object_id: Only jobs whose specification has this id.
             tags: Names of tags with their required value, None for any value.
             text: Only jobs whose name contains this text, ignoring case, or whose id is this text.
-            job_ids: Only jobs with these ids.
             folded: Whether to leave out the jobs that try candidates for automatic trainings, and all trials
                 of each study except the last.
             wanted: Only rows with these values, by column.

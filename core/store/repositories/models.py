@@ -73,10 +73,8 @@ class Models(Repository[Model]):
         Args:
             id: Id under which its file is stored.
             job_id: The job that made it.
-            feature_names: Its features in their order.
             best_iteration: Number of its trees, or the epoch of its weights.
             sha256: Checksum of its file, in hexadecimal.
-            size_bytes: Length of its file.
             known: Optional columns, such as `dataset_id` and `lineage`.
 
         Raises:
@@ -198,7 +196,6 @@ class Models(Repository[Model]):
             limit: Maximum number of rows.
             containing: Only names that contain this text.
             tags: Tags of the latest version, as for `page`.
-            project: Only models of this project.
         """
         rows = with_tags(self._select(project=project).where(_is_latest()), Model.tags, tags)
         if containing is not None:

@@ -19,7 +19,6 @@ class Page(Generic[T]):
     """A page of rows with the next cursor.
 
     Attributes:
-        items: The rows in their order.
         next_cursor: Cursor of the next page; None on the last one.
     """
 
@@ -163,11 +162,7 @@ class PageRequest:
     def _after_cursor(
         self, rows: Select[T], keys: list[Any], last_keys: list[Any], order: Order, limit: int
     ) -> Select[T]:
-        """Return the selection of the first rows after the cursor, sorted by some keys.
-
-        Args:
-            order: Direction of the sort.
-        """
+        """Return the selection of the first rows after the cursor, sorted by some keys."""
         if self.cursor is not None:
             row_keys, cursor_keys = tuple_(*keys), tuple_(*last_keys)
             rows = rows.where(row_keys > cursor_keys if order.ascending else row_keys < cursor_keys)

@@ -31,7 +31,6 @@ class Repository(Generic[Row]):
 
     Attributes:
         table: The table; its key is a column `id`.
-        kind: Name of the kind of row in errors.
         id_prefix: First characters of the ids.
         columns: Sort keys of the list by name.
         searched: Columns that a search by prefix reads besides the id.

@@ -76,7 +76,6 @@ class Studies(Repository[Study]):
         """Record a study and queue its first trials; the first one has the default parameters.
 
         Args:
-            spec: The resolved specification.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
             project: Project of the study; None for the project of its models, else that of `origin` or

@@ -37,8 +37,6 @@ class Uploads:
 
         Args:
             size_bytes: Size of the file, None if declared later.
-            expires_at: Time of its expiry.
-            filename: Name of the file.
             metadata_header: The header `Upload-Metadata` as sent.
             key_id: The API key, None without authentication.
         """

@@ -21,11 +21,7 @@ T = TypeVar("T")
 
 
 class Bucket:
-    """An fsspec file system; its errors do not contain messages of the driver.
-
-    Args:
-        options: Options of the file system, such as credentials.
-    """
+    """An fsspec file system; its errors do not contain messages of the driver."""
 
     def __init__(self, url: SourceUrl, options: Mapping[str, Any]) -> None:
         self._url = url

@@ -27,7 +27,6 @@ class Credentials:
     Attributes:
         prefixes: Prefixes of the URLs for which they are valid.
         options: Options of the fsspec file system of buckets and the Hugging Face Hub.
-        headers: Headers of requests to web servers.
     """
 
     prefixes: tuple[SourceUrl, ...] = ()

@@ -135,7 +135,6 @@ class RemoteFiles:
 
         Args:
             urls: URLs of files, or of folders with a pattern.
-            pattern: Pattern of file names in folders.
             credentials: Name of the credentials, or None.
 
         Raises:

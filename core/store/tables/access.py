@@ -57,7 +57,6 @@ class AuditEntry(Base):
 
     Attributes:
         key_id: The API key of the request, or None.
-        status: HTTP status of the response.
     """
 
     __tablename__ = "audit_entries"

@@ -107,7 +107,6 @@ class Upload(Base):
         key_id: The API key that created it, None without authentication.
         sha256: Checksum of the file; None until it is used.
         used_at: Time at which its bytes were copied to their target; None until then.
-        expires_at: Time of its removal.
     """
 
     __tablename__ = "uploads"

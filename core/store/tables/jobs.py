@@ -146,7 +146,6 @@ class Worker(Base):
     Attributes:
         name: Machine and process, the prefix of the names of its pool processes.
         lane: Lane of the jobs that it runs.
-        processes: Number of its concurrent jobs.
         expires_at: End of its lease, which each report extends.
         compiling: Progress of the compilation of its kernels, None when it is ready.
     """

@@ -73,7 +73,6 @@ class Comparison(InProject, Trashable, Base):
         systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each system, whose ranking
             is always stored.
         metrics: Spellings of the metrics; the first one decides the verdict.
-        contract: The metric conventions.
         pairs: See `core.evaluation.Pair.to_json`.
     """
 
@@ -108,7 +107,6 @@ class Inspection(InProject, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:
-        contract: The conventions of the metric.
         baseline: Summary of the metric without permutation, see `core.evaluation.Evaluation.to_json`.
         within: Scope of the permutations, `query` or `dataset`.
         importance: See `core.inspection.PermutationImportance`, the most important feature first.

@@ -149,8 +149,6 @@ class DriftReport(InProject, Base):
         model: Its reference, `web:3`.
         name: Its name, `web`.
         days: Length of the examined period.
-        since: Start of the period.
-        until: End of the period.
         verdict: `drift`, `none` or `too_few`.
         requests: Number of sampled requests that were read.
         drifted_features: Names of the columns that drifted, `scores` among them.

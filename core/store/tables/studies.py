@@ -157,11 +157,9 @@ class ExperimentTraining(Base):
     """A training that an experiment needs; several experiments may share its job.
 
     Attributes:
-        digest: Digest of the run in the plan.
         fold: Number of the fold, 0 without folds.
         sharing_key: Digest of the specification and of the contents of its datasets.
         place: Its position in the plan, from 0.
-        spec: Complete specification of the training job.
         job_id: The training, None until it is queued.
         evaluation_job_id: The evaluation of its model on the training data, None until it is queued.
         needs_training_values: Whether the report needs values on the training data.
@@ -189,7 +187,6 @@ class Candidate(Base):
     """A candidate of an automatic training; see `core.autotrain.Candidate`.
 
     Attributes:
-        number: Position in the portfolio.
         training: `{"loss", "scorer", "hyperparameters"}`.
         status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
         reason: Reason why it was stopped or not tried, or None.
@@ -200,7 +197,6 @@ class Candidate(Base):
         folds: Number of folds held out so far.
         planned_folds: Number of folds to hold out, 0 until its first fold has ended.
         iterations: Best number of iterations over all folds, or None.
-        seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.
         tied_with_best: Whether its difference from the best candidate is not significant; None for an

@@ -171,7 +171,6 @@ class Trash(ExpiredObjects):
         """Add to a plan the objects in the trash that require its objects.
 
         Args:
-            plan: Plan of a deletion of rows.
             deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
