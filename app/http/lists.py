@@ -54,7 +54,6 @@ class ListQuery:
     """The requested sorting, page and fields of a list.
 
     Attributes:
-        sort: A column of the list.
         order: Direction; the default of the column when None.
         limit: Largest number of items of the page.
         fields: As `Fields` describes them; None for all.

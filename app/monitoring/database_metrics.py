@@ -23,11 +23,7 @@ _KINDS = tuple(kind.value for kind in JobKind)
 
 @dataclass(frozen=True)
 class DatabaseSnapshot:
-    """A snapshot of counts in the database.
-
-    Attributes:
-        datasets: Datasets by status.
-    """
+    """A snapshot of counts in the database."""
 
     at: datetime
     active: Sequence[statistics.ActiveJobCount]

@@ -43,11 +43,7 @@ _TYPE_NAMES = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class DeclaredStream:
-    """An Arrow stream with validated headers.
-
-    Attributes:
-        content: The whole stream.
-    """
+    """An Arrow stream with validated headers."""
 
     content: bytes
     rows: int

@@ -115,7 +115,6 @@ class Usage:
     Attributes:
         hits: Requests whose model was in memory.
         misses: Requests that waited for their model.
-        models: Models in memory.
         bytes: Their memory in bytes.
     """
 

@@ -32,9 +32,7 @@ class ScoringServices:
     """The services that every scoring request uses.
 
     Attributes:
-        models: Models in memory.
         rankings: Log of a share of the rankings that users see.
-        interleavings: Interleavings in memory.
     """
 
     settings: ApiSettings

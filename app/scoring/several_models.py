@@ -53,7 +53,6 @@ async def score_by_models(
     Each model takes its features; a feature that no model has is refused.
 
     Args:
-        served: Models in memory.
         already_read: A model with its candidates, None if no candidates are read yet.
 
     Raises:

@@ -18,9 +18,6 @@ class UserHashes:
     """Pseudonymise users and sessions by HMAC with a random key of the database.
 
     Without the key a hash cannot be matched with guessed names; with the key it can.
-
-    Args:
-        key: The secret key.
     """
 
     def __init__(self, key: bytes) -> None:

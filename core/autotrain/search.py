@@ -98,7 +98,6 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
     """Select a model, or a sum of models, from the complete candidates by their held-out scores.
 
     Args:
-        tried: The candidates that were tried.
         refusals: The reasons why other candidates were not tried.
 
     Raises:

@@ -127,7 +127,6 @@ class BiasedObjective:
 
     Args:
         rank_indices: (n_documents,) shown ranks from 0.
-        bias: Terms by rank.
     """
 
     def __init__(self, objective: Objective, rank_indices: Int64Array, bias: AdditiveBias) -> None:

@@ -133,8 +133,6 @@ def compare(
     with few queries a large change may be due to chance.
 
     Args:
-        before: The reference.
-        columns: The columns of both samples.
         n_comparisons: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
         permutations: Number of permutations; None for as many as the significance level needs.
     """

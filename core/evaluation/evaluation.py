@@ -51,7 +51,6 @@ class Evaluation:
     """Quality of one ranking of judged documents.
 
     Attributes:
-        metrics: The metrics by spelling.
         per_query: (n_queries,) values of each metric, by spelling; NaN where undefined.
         summaries: Mean, interval and quantiles of each metric.
     """

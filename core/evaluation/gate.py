@@ -82,8 +82,6 @@ class SliceChange:
 
     Attributes:
         by: Name of the segment's property, such as `market`.
-        champion: Mean of the champion.
-        challenger: Mean of the challenger.
         drop: Loss of the mean by the challenger, in the direction of the metric: champion − challenger where
             higher is better, else challenger − champion. Negative where the challenger is better.
         refused: Whether the drop exceeds the limit.
@@ -103,7 +101,6 @@ class GateDecision:
     """The decision of a promotion gate on a challenger.
 
     Attributes:
-        admitted: Whether the challenger passes.
         sentence: The reason, with numbers.
         paired: Challenger (B) against champion (A), None where the metric is undefined for all queries.
         slices: Changes on the segments with enough queries.
@@ -130,7 +127,6 @@ def decide(
     """Compare a challenger with a champion by a rule, query by query.
 
     Args:
-        names: Names of champion and challenger.
         values: (n_queries,) values of the metric for each, NaN where undefined.
         findings_against_baselines: The challenger's `baseline_findings`.
         permutations: Random assignments of Fisher's randomisation test.

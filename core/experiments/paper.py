@@ -83,7 +83,6 @@ class Protocol:
         quick_trees: Maximum number of trees at the quick scale.
         early_stopping: Iterations without improvement that end a training, None for no early stopping.
         selection: Metric that picks iterations and grid points on the validation data.
-        metrics: All metrics that are measured.
         metric_interval: Iterations between measurements.
         networks: Epochs of networks, None for tables without networks.
         description: The paper's protocol in a sentence.

@@ -21,12 +21,7 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Linear:
-    """The linear model of a leaf, used if none of its features is missing.
-
-    Attributes:
-        constant: The intercept.
-        coefficients: Coefficients by feature name.
-    """
+    """The linear model of a leaf, used if none of its features is missing."""
 
     constant: float
     coefficients: Mapping[str, float]

@@ -26,7 +26,6 @@ def verdict_of_lists(
         lists: User, credits and number of clicks of each list with a click, in the order in which they were
             shown.
         rule: Fields of `SequentialRule`.
-        unit: Unit of the test.
     """
     credits_by_list = np.array([row for _, row, _ in lists], np.float64).reshape(-1, len(rankers))
     users = [user for user, _, _ in lists]

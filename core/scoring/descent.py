@@ -79,7 +79,6 @@ def score(
     Args:
         last_block: The block after the last one.
         features: (n_documents, n_features).
-        forest: Forest to walk.
         scores: (n_documents,) output.
     """
     width = len(forest.columns) + len(forest.sets)

@@ -159,7 +159,6 @@ class CrossValidation:
 
         Args:
             values: (n_queries of the fold,) values by metric, in the order of the queries.
-            metrics: The metrics by spelling.
             is_defined: Whether the selection metric is defined on the fold.
         """
         number = len(self.folds)

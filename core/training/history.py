@@ -37,7 +37,6 @@ class History:
         validates: Whether validation data selects the best iteration.
 
     Attributes:
-        reports: One for each iteration.
         best_iteration: Best iteration so far, 0 before there is one.
         best_value: Value of the selection metric at the best iteration; greater is better.
     """

@@ -14,7 +14,6 @@ class Part:
 
     Attributes:
         package: Package of core whose module `warm_up` calls them.
-        function: The function of that module.
         after: Names of parts whose kernels this part calls; compiled first, so that none is compiled twice.
     """
 

@@ -69,7 +69,6 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
     """Return the client arguments that select objects by ids or by filters.
 
     Args:
-        ids: Ids or references.
         filters: The values of the options that `with_filters` gave to the command.
 
     Raises:

@@ -116,7 +116,6 @@ class ServiceConnection:
         """Return the first items of a paginated list of the service.
 
         Args:
-            path: Path of the list.
             **parameters: Query parameters; None values are left out.
         """
         items: list[dict[str, Any]] = []

@@ -159,7 +159,6 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
     """Store the columns of a log; return the folder of the artifacts, for `ClickLogs.mark_ready`.
 
     Args:
-        run: The job that makes the log.
         folder: A folder that `LogWriter` or `write_click_log` wrote.
     """
     for claim_folder in log_claims_folders(log_id, run.id, run.lease.token - 1):

@@ -58,7 +58,6 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
     """Estimate the time of a plan from the trainings of a dry run.
 
     Args:
-        run: The job that reports.
         folds: Folds of the experiment, 1 without folds.
 
     Returns:

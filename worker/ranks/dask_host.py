@@ -53,7 +53,6 @@ async def start_rank(key: str, invitation: Invitation, dask_worker: "Worker") ->
         key: Dask key of a value on this worker. The rank is killed when the value is deleted, which is
             when the driver's client releases the value or loses its connection.
         invitation: Parameters of the rank; not a dictionary, since Dask logs the arguments of failed calls.
-        dask_worker: Dask worker that runs this function.
 
     Raises:
         OSError: The process cannot be started.

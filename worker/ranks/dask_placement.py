@@ -198,7 +198,6 @@ class DaskRank:
     """A rank on a Dask worker.
 
     Args:
-        placement: Placement that started the rank.
         key: Dask key of the value that keeps the rank alive.
     """
 

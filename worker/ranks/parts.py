@@ -29,7 +29,6 @@ class Part:
         query_weights: (n_queries,), or None.
         document_weights: (n_documents,), or None.
         first_query: Position of the first query in the whole dataset.
-        all_queries: Number of queries of the whole dataset.
     """
 
     url: str
@@ -49,7 +48,6 @@ class Part:
         """Return the part of a dataset with a range of queries.
 
         Args:
-            dataset: Whole dataset.
             features: Features of the dataset as rows and columns of the stored file.
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()

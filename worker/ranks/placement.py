@@ -24,7 +24,6 @@ class Invitation:
         rank: Number of the rank, from 0.
         driver: Address of the driver.
         host: Address at which the other ranks reach the rank's machine.
-        threads: Threads of the rank.
         silence_seconds: Timeout without a message of the driver, after which the rank ends.
     """
 

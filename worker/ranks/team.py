@@ -59,7 +59,6 @@ class Team:
     """Ranks of one attempt; a context that starts and ends their processes.
 
     Args:
-        threads: Threads of each rank.
         silence_seconds: Timeout without a message, after which a rank counts as lost.
         on_wait: Called several times a second while the driver waits for ranks; may raise to stop.
     """

@@ -216,7 +216,6 @@ class _FoldWatch(TrainingWatch):
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.
         fold: Name of the held-out fold, None in the training on all folds.
-        metrics: Metrics by name.
     """
 
     def __init__(

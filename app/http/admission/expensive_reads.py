@@ -47,7 +47,6 @@ class ExpensiveReads:
 
         Args:
             key: Key of the computation; concurrent requests with equal keys share one computation.
-            work: The computation, which runs in a thread.
 
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.

@@ -99,7 +99,6 @@ class Assembly:
     document. One part of the rows is in memory at a time.
 
     Args:
-        builder: Builder with the rows of all files.
         report: Report whose counts are filled; its `rank_base` is the base of the rows.
         folder: An empty folder for temporary files.
     """

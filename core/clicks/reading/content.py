@@ -36,7 +36,6 @@ def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
 
     Args:
         text: Decompressed bytes of the file.
-        requested: The requested format.
 
     Raises:
         DatasetError: The content has no known format, or is a table where JSON lines are requested, or the

@@ -20,11 +20,7 @@ _KIND_NAMES = {
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The columns of the first file.
-
-    Attributes:
-        names: Column names in order.
-    """
+    """The columns of the first file."""
 
     file: str
     names: tuple[str, ...]

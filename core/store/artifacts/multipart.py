@@ -98,7 +98,6 @@ def receive_parts(path: str, size_bytes: int, target: Path, run: Run) -> None:
     """Download a remote file in parts.
 
     Args:
-        path: The remote file.
         run: Runs an action on the file system with retries, see `send_to_s3`.
     """
 

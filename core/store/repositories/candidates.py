@@ -20,11 +20,7 @@ UNSETTLED = (QUEUED, RUNNING)
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a worker on a job.
-
-    Attributes:
-        token: Its fencing token.
-    """
+    """A claim of a worker on a job."""
 
     job_id: str
     token: int

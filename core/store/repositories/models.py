@@ -72,7 +72,6 @@ class Models(Repository[Model]):
 
         Args:
             id: Id under which its file is stored.
-            job_id: The job that made it.
             best_iteration: Number of its trees, or the epoch of its weights.
             sha256: Checksum of its file, in hexadecimal.
             known: Optional columns, such as `dataset_id` and `lineage`.

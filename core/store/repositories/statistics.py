@@ -150,7 +150,6 @@ class Count:
     """The value of a counter.
 
     Attributes:
-        labels: Its labels by name.
         value: Sum of the amounts added so far.
     """
 

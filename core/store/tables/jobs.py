@@ -92,7 +92,6 @@ class JobAttempt(Base):
     """One claim of a job.
 
     Attributes:
-        token: The fencing token of the claim.
         attempt: Its number, without attempts that were handed back by a worker that shut down.
         ending: `succeeded`, `refused`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
         detail: Reason of the outcome, or None.

@@ -66,10 +66,6 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
 def check_roles(columns: Mapping[str, Any], valid_roles: Collection[str]) -> None:
     """Refuse roles that do not exist.
 
-    Args:
-        columns: Column names by role.
-        valid_roles: The roles that exist.
-
     Raises:
         DataUnusable: A name is unknown; the message suggests the nearest spelling.
     """
