@@ -5,14 +5,3 @@ from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_q
 from core.diagnostics.diagnosis import diagnose
 from core.diagnostics.ranked_query import RankedQuery
 from core.diagnostics.registry import DIAGNOSTICS, Diagnostic
-
-__all__ = [
-    "BOUNDS",
-    "DIAGNOSTICS",
-    "Bound",
-    "Diagnostic",
-    "RankedQuery",
-    "diagnose",
-    "incoherent_queries",
-    "strictly_incoherent_queries",
-]

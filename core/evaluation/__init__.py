@@ -22,35 +22,3 @@ from core.evaluation.segments import (
 )
 from core.evaluation.selection import AgainstBest, against_best
 from core.evaluation.summary import Summary, summarise, summarise_all
-
-__all__ = [
-    "MIN_QUERIES",
-    "AgainstBest",
-    "Baseline",
-    "Comparison",
-    "CounterfactualRule",
-    "Evaluation",
-    "GateDecision",
-    "GateRule",
-    "Judgments",
-    "Pair",
-    "Segment",
-    "Slice",
-    "StoredSegments",
-    "Summary",
-    "against_best",
-    "baseline_findings",
-    "baselines",
-    "compare_systems",
-    "decide",
-    "evaluate",
-    "measure",
-    "random_order",
-    "rank_documents",
-    "segment_name",
-    "slices",
-    "summarise",
-    "summarise_all",
-    "write_query_values",
-    "write_segments",
-]

@@ -6,30 +6,3 @@ from core.experiments.plan import Cell, Plan, Run, SyntheticData, plan
 from core.experiments.registry import PAPERS, paper, papers
 from core.experiments.report import Report, ReportCell, ReportTable, report
 from core.experiments.results import RunResult
-
-__all__ = [
-    "PAPERS",
-    "Cell",
-    "Claim",
-    "Entry",
-    "Judgement",
-    "Method",
-    "Paper",
-    "Part",
-    "Plan",
-    "Printed",
-    "Protocol",
-    "Report",
-    "ReportCell",
-    "ReportTable",
-    "Run",
-    "RunResult",
-    "Scale",
-    "Sizes",
-    "SyntheticData",
-    "Table",
-    "paper",
-    "papers",
-    "plan",
-    "report",
-]

@@ -9,18 +9,3 @@ from core.inspection.permutation import (
     split_importance,
 )
 from core.inspection.tree_nodes import MAX_DEPTH, Leaf, Split, tree_nodes
-
-__all__ = [
-    "MAX_DEPTH",
-    "Grid",
-    "Leaf",
-    "PartialDependence",
-    "PermutationImportance",
-    "Permutations",
-    "Split",
-    "SplitImportance",
-    "partial_dependence",
-    "permutation_importance",
-    "split_importance",
-    "tree_nodes",
-]

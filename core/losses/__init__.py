@@ -2,15 +2,3 @@
 
 from core.losses.base import Loss, Objective, Terms, seeded
 from core.losses.registry import LOSSES, check_combination, loss_values, make_loss, stored_loss
-
-__all__ = [
-    "LOSSES",
-    "Loss",
-    "Objective",
-    "Terms",
-    "check_combination",
-    "loss_values",
-    "make_loss",
-    "seeded",
-    "stored_loss",
-]

@@ -3,13 +3,3 @@
 from core.studies.budget import Budget, Tally, trials_to_queue
 from core.studies.search_space import Dimension, SearchSpace, search_space
 from core.studies.study import StudySpec
-
-__all__ = [
-    "Budget",
-    "Dimension",
-    "SearchSpace",
-    "StudySpec",
-    "Tally",
-    "search_space",
-    "trials_to_queue",
-]

@@ -16,19 +16,3 @@ from core.clicks.counterfactual.verdicts import (
     admits_by_estimates,
     counterfactual_result,
 )
-
-__all__ = [
-    "CounterfactualResult",
-    "Difference",
-    "Estimates",
-    "Estimator",
-    "HeldOutClicks",
-    "MinimumSupport",
-    "NewRanking",
-    "SystemEstimate",
-    "admits_by_estimates",
-    "counterfactual_result",
-    "evaluate_rankings",
-    "join_scores",
-    "rank_weights",
-]

@@ -9,16 +9,4 @@ if TYPE_CHECKING:
     from core.clicks.reading.reading import LogFile, LogReading, read_click_log
     from core.clicks.reading.report import ReadingReport
 
-__all__ = ["FORMATS", "LogFile", "LogOptions", "LogReading", "ReadingReport", "log_options", "read_click_log"]
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "FORMATS": "core.clicks.reading.options",
-        "LogFile": "core.clicks.reading.reading",
-        "LogOptions": "core.clicks.reading.options",
-        "LogReading": "core.clicks.reading.reading",
-        "ReadingReport": "core.clicks.reading.report",
-        "log_options": "core.clicks.reading.options",
-        "read_click_log": "core.clicks.reading.reading",
-    },
-)
+__getattr__ = lazy_names(__name__)

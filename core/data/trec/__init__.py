@@ -3,5 +3,3 @@
 from core.data.trec.join import JudgedRun, join_run
 from core.data.trec.qrels import read_qrels, write_qrels
 from core.data.trec.run import Run, read_run, write_run
-
-__all__ = ["JudgedRun", "Run", "join_run", "read_qrels", "read_run", "write_qrels", "write_run"]

@@ -2,5 +2,3 @@
 
 from core.training.networks.checkpoint import NetworkCheckpoint
 from core.training.networks.training import TrainedNetwork, train_network
-
-__all__ = ["NetworkCheckpoint", "TrainedNetwork", "train_network"]
