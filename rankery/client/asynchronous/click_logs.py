@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import JobLabels
+from rankery.client.arguments import JobFields
 from rankery.client.asynchronous.dataset import AsyncData
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
@@ -237,9 +237,8 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         models: str | Sequence[str] = "pbm",
         *,
         held_out: float | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> AsyncJob:
         """Fit click models to a log, compare them on held-out lists, and report the best one.
 
@@ -247,9 +246,8 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             log: The log, or its id.
             models: One or several of `ctr`, `coec`, `cascade`, `dcm`, `pbm`, `ubm`, `sdbn` and `dbn`.
             held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 by default.
-            priority: `low`, `normal` or `high`.
             options: `iterations`, `max_rank`, `prior_clicks`, `prior_skips`, `resamples`, `seed` and others.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
@@ -260,8 +258,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "models": [models] if isinstance(models, str) else list(models),
             "options": options and dict(options),
             "held_out": held_out,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 
@@ -274,10 +271,9 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         dataset_name: str | None = None,
         judged: DatasetSource | None = None,
         unjudged: Literal["drop", "zero"] | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
         judgments: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> AsyncJob:
         """Grade documents by a click model, and join the grades with features as a dataset.
 
@@ -288,10 +284,9 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             dataset_name: Name of the dataset; that of the log when left out.
             judged: A judged dataset to compare the grades with, in the same forms.
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
-            priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
             judgments: `min_impressions`, `quantiles` or `cuts`, and `shrink`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
@@ -305,8 +300,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "options": {"model": model, **(options or {})},
             "judgments": judgments and dict(judgments),
             "unjudged": unjudged,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import JobLabels
+from rankery.client.arguments import JobFields
 from rankery.client.synchronous.dataset import Data
 from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
@@ -240,9 +240,8 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         models: str | Sequence[str] = "pbm",
         *,
         held_out: float | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> Job:
         """Fit click models to a log, compare them on held-out lists, and report the best one.
 
@@ -250,9 +249,8 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             log: The log, or its id.
             models: One or several of `ctr`, `coec`, `cascade`, `dcm`, `pbm`, `ubm`, `sdbn` and `dbn`.
             held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 by default.
-            priority: `low`, `normal` or `high`.
             options: `iterations`, `max_rank`, `prior_clicks`, `prior_skips`, `resamples`, `seed` and others.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
@@ -263,8 +261,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "models": [models] if isinstance(models, str) else list(models),
             "options": options and dict(options),
             "held_out": held_out,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return self.submit(without_none(spec))
 
@@ -277,10 +274,9 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         dataset_name: str | None = None,
         judged: DatasetSource | None = None,
         unjudged: Literal["drop", "zero"] | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
         judgments: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> Job:
         """Grade documents by a click model, and join the grades with features as a dataset.
 
@@ -291,10 +287,9 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             dataset_name: Name of the dataset; that of the log when left out.
             judged: A judged dataset to compare the grades with, in the same forms.
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
-            priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
             judgments: `min_impressions`, `quantiles` or `cuts`, and `shrink`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
@@ -308,8 +303,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "options": {"model": model, **(options or {})},
             "judgments": judgments and dict(judgments),
             "unjudged": unjudged,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return self.submit(without_none(spec))
 
