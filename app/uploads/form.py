@@ -282,12 +282,7 @@ async def receive_form(
 
 
 def _refuse_declared_size(request: Request, services: Services, max_bytes: int) -> None:
-    """Refuse a form whose Content-Length exceeds the limit or the free space.
-
-    Raises:
-        HTTPException: 413.
-        StoreFull: The disk has too little free space.
-    """
+    """Refuse a form whose Content-Length exceeds the limit or the free space."""
     declared = request.headers.get("content-length", "")
     expected_bytes = int(declared) if declared.isdecimal() else 0
     if expected_bytes > max_bytes + ENVELOPE_BYTES:

@@ -122,11 +122,7 @@ def _decompress(
 
 
 def _chunks(compression: _Compression, source: pa.OSFile, file: str) -> Iterator[bytes]:
-    """Yield decompressed bytes, at most `_CHUNK_BYTES` each.
-
-    Raises:
-        DatasetError: The data are damaged or truncated.
-    """
+    """Yield decompressed bytes, at most `_CHUNK_BYTES` each."""
     try:
         if compression.codec == "gzip":
             yield from _gzip_chunks(source)

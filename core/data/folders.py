@@ -327,11 +327,7 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _parts_by_set(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the file of each part, in the order of `PARTS`, by set; names without a set have the set "".
-
-    Raises:
-        InvalidInput: Two files may be the same part.
-    """
+    """Return the file of each part, in the order of `PARTS`, by set; names without a set have the set ""."""
     sets: dict[str, dict[str, str]] = {}
     for name in sorted(names, key=lambda name: (len(name), name)):
         components = name.lower().split(".")

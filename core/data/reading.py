@@ -220,11 +220,7 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
 
 
 def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
-    """Return the format to read: the requested format, or the detected format for `auto`.
-
-    Raises:
-        DatasetError: The reader of the requested format cannot read the content, or no format was detected.
-    """
+    """Return the format to read: the requested format, or the detected format for `auto`."""
     requested = options.format
     if requested == "auto" and content.format == "csv" and file.query_sizes is not None:
         return "lightgbm"

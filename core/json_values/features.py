@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.json_values import features_kernel as kernel
-from core.json_values.number_kernel import UNSUPPORTED
+from core.json_values.features_kernel import UNSUPPORTED
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _WORD = 8

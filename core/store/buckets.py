@@ -102,11 +102,7 @@ class Buckets:
         return self._run(lambda files: bytes(files.cat_file(path, start=start, end=stop)))
 
     def _path(self, folder: str) -> str:
-        """Return the bucket and prefix of a URL below a root.
-
-        Raises:
-            InvalidInput: The URL is not below a root.
-        """
+        """Return the bucket and prefix of a URL below a root."""
         url = folder.rstrip("/")
         names = url.removeprefix(SCHEME).split("/")
         is_plain = len(url) <= MAX_FOLDER_LENGTH and is_visible(url) and not {"", ".", ".."} & set(names)

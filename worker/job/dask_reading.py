@@ -140,11 +140,7 @@ class DaskReader:
         future.add_done_callback(self._ended.put)
 
     def _count_workers(self) -> None:
-        """Count the workers, every second.
-
-        Raises:
-            ClusterUnavailable: No worker was connected for too long, or the scheduler is lost.
-        """
+        """Count the workers, every second."""
         if time.monotonic() - self._counted_at < _WORKERS_SECONDS:
             return
         try:

@@ -207,11 +207,7 @@ def _too_little_memory(shards: str, available_bytes: float) -> LimitReached:
 
 
 def _stored_selection(store: Store, dataset: KeyedDataset) -> tuple[SelectedFeatures, str]:
-    """Return the features of a dataset as rows and columns of a stored file, and the file's URL.
-
-    Raises:
-        InvalidInput: The features are not a plain selection from the stored file.
-    """
+    """Return the features of a dataset as rows and columns of a stored file, and the file's URL."""
     features = dataset.dataset.features
     if dataset.data_key is None or not isinstance(features, SelectedFeatures):
         raise InvalidInput.at(

@@ -164,12 +164,7 @@ def _ranking_fields(tx: Transaction, system: RankingSystem) -> Json:
 
 
 def _fold_ranking(tx: Transaction, request: CompareRequest, index: int, system: ModelSystem) -> Json:
-    """Return the ranking of the training data by the models of a cross-validation.
-
-    Raises:
-        InvalidInput: The model was not cross-validated on this dataset.
-        NotFound: No model has this reference, or the ranking was deleted.
-    """
+    """Return the ranking of the training data by the models of a cross-validation."""
     model = tx.models.resolve(system.model)
     folds = (model.validation or {}).get("cross_validation")
     if folds is None:

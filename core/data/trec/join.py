@@ -122,9 +122,6 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
 
     Args:
         queries: (n,) index of the query of each id of the dataset, and of the run.
-
-    Raises:
-        InvalidInput: The dataset repeats an id within a query.
     """
     # Stored rankings of earlier releases may contain `1.0`.
     dataset, run = (Texts(pc.coalesce(normalise_column(each.array).texts, each.array)) for each in ids)
@@ -145,11 +142,7 @@ def _written(ids: Texts) -> Texts:
 def _positions(
     dataset: Texts, run: Texts, queries: tuple[Int64Array, Int64Array], *, unique: bool = False
 ) -> Int64Array:
-    """Return the first row of the dataset with the query and id of each row of a run, else -1.
-
-    Raises:
-        InvalidInput: The pairs of the dataset are to be unique, but two are equal.
-    """
+    """Return the first row of the dataset with the query and id of each row of a run, else -1."""
     keys = pair_keys(np.concatenate(queries), Texts.of_parts(dataset, run).array)
     judged, retrieved = keys[: len(dataset)], keys[len(dataset) :]
     order = np.argsort(judged, kind="stable")

@@ -338,11 +338,7 @@ class Trash(ExpiredObjects):
         return at, cursor
 
     def _add_needed(self, graph: DependencyGraph, plan: Plan, own_projects: tuple[str, ...] | None) -> None:
-        """Add objects that restored ones require: the job of a model, the systems of a comparison.
-
-        Raises:
-            InvalidInput: A required object is in none of the caller's projects.
-        """
+        """Add objects that restored ones require: the job of a model, the systems of a comparison."""
         frontier = list(plan.nodes.values())
         while frontier:
             needed: dict[str, set[str]] = defaultdict(set)

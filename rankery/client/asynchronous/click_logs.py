@@ -129,9 +129,6 @@ class AsyncClickLogCalls(AsyncCalls):
             actions: Weights of actions by name.
             project: Project label.
 
-        Returns:
-            The log, which a job makes.
-
         Raises:
             RankeryApiError: The model does not exist, or the options are invalid.
         """
@@ -150,12 +147,6 @@ class AsyncClickLogCalls(AsyncCalls):
             interleaving: The interleaving, or its id.
             name: Display name; that of the interleaving when left out.
             project: Project label; that of the interleaving when left out.
-
-        Returns:
-            The log, which a job makes.
-
-        Raises:
-            RankeryApiError: There is no such interleaving.
         """
         body = without_none({"interleaving_id": id_of(interleaving), "name": name, "project": project})
         document = await self.transport.create("/v1/click-logs/interleaved", body)
@@ -175,7 +166,6 @@ class AsyncClickLogCalls(AsyncCalls):
         Raises:
             DataUnusable: An event is no such tuple, or a column is missing; the message has the position.
             WrongType: The events are of another type.
-            RankeryApiError: The service refused the events.
         """
         body = {"events": [_event(*event) for event in event_tuples(events, 4)]}
         response = await self.transport.request("POST", "/v1/served-rankings/events", json=body)
@@ -194,11 +184,7 @@ class AsyncClickLogCalls(AsyncCalls):
         return self._pages(AsyncClickLog, "/v1/click-logs", status=status, name=name, project=project)
 
     async def click_log(self, log_id: str) -> AsyncClickLog:
-        """Return a click log with its statistics and findings, or with the problem found in it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a click log with its statistics and findings, or with the problem found in it."""
         return self._bound(AsyncClickLog, await self.transport.get(f"/v1/click-logs/{log_id}"))
 
     async def delete_click_log(self, log: str | HasId, *, permanently: bool = False) -> None:

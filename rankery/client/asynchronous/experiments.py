@@ -70,9 +70,6 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
     async def cancel(self) -> Self:
         """Cancel the experiment and its trainings, except those that another experiment needs.
 
-        Returns:
-            This experiment.
-
         Raises:
             RankeryApiError: The experiment has already ended.
         """
@@ -80,9 +77,6 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
 
     async def resume(self) -> Self:
         """Resume the experiment; trainings that failed or were cancelled are queued again.
-
-        Returns:
-            This experiment.
 
         Raises:
             RankeryApiError: The experiment is running, or complete.
@@ -139,11 +133,7 @@ class AsyncExperimentCalls(AsyncCalls):
         return read(answers.PaperList, await self.transport.get("/v1/papers")).items
 
     async def paper(self, name: str) -> answers.Paper:
-        """Return the tables of a paper with methods, claims and published numbers.
-
-        Raises:
-            RankeryApiError: The name is unknown.
-        """
+        """Return the tables of a paper with methods, claims and published numbers."""
         return read(answers.Paper, await self.transport.get(f"/v1/papers/{name}"))
 
     async def run_experiment(
@@ -186,11 +176,7 @@ class AsyncExperimentCalls(AsyncCalls):
         )
 
     async def experiment(self, experiment_id: str) -> AsyncExperiment:
-        """Return an experiment with its report so far.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return an experiment with its report so far."""
         return self._bound(AsyncExperiment, await self.transport.get(f"/v1/experiments/{experiment_id}"))
 
     def experiments(self) -> AsyncPages[answers.ExperimentEntry]:

@@ -38,7 +38,8 @@ _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
     """A job, as last fetched from the service.
 
-    `refresh` and `wait` update the object in place.
+    `refresh` and `wait` update the object in place. Methods that return a result raise `NothingMade` if there
+    is none yet.
 
     Example:
         ```python
@@ -92,9 +93,6 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
     async def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
 
-        Returns:
-            This job.
-
         Raises:
             RankeryApiError: The job has already ended.
         """
@@ -115,9 +113,6 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
             notes: Free text.
             tags: Tags to set; None removes a tag, other tags stay.
             project: Project label of the job and its results; None removes it.
-
-        Returns:
-            This job.
         """
         body = without_unset({"name": name, "notes": notes, "project": project})
         return await self._change(body | ({} if tags is None else {"tags": dict(tags)}))
@@ -144,43 +139,23 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
         return Listing(ranked(read(answers.AutoTrainCandidates, document)))
 
     async def model(self) -> "AsyncModel":
-        """Return the model that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the model that the job made."""
         return AsyncModel.of(await self._made("model_id", "models"), self._transport)
 
     async def evaluation(self) -> AsyncEvaluation:
-        """Return the evaluation that the job made; a training with test data makes one.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the evaluation that the job made; a training with test data makes one."""
         return AsyncEvaluation.of(await self._made("evaluation_id", "evaluations"), self._transport)
 
     async def comparison(self) -> AsyncComparison:
-        """Return the comparison that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the comparison that the job made."""
         return AsyncComparison.of(await self._made("comparison_id", "comparisons"), self._transport)
 
     async def ranking(self) -> AsyncRanking:
-        """Return the ranking that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the ranking that the job made."""
         return AsyncRanking.of(await self._made("ranking_id", "rankings", limit=1), self._transport)
 
     async def inspection(self) -> Inspection:
-        """Return the inspection that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the inspection that the job made."""
         return read(Inspection, await self._made("inspection_id", "inspections"))
 
     async def _made(self, field: str, collection: str, **parameters: Any) -> Document:
@@ -230,9 +205,6 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
             index: Index of the tree, from 0.
             root: Node to begin at.
             depth: Number of levels.
-
-        Raises:
-            RankeryApiError: The tree does not exist.
         """
         path = f"{self._path}/trees/{index}"
         return read(ModelTree, await self._transport.get(path, root=root, depth=depth))
@@ -258,9 +230,6 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
             tags: Tags to set; None removes a tag, other tags stay. `keep` protects the version from
                 retention.
             project: Project label of all versions of the model name; None removes it.
-
-        Returns:
-            This model.
         """
         body = without_unset({"title": title, "description": description, "project": project})
         return await self._change(body | ({} if tags is None else {"tags": dict(tags)}))
@@ -306,9 +275,6 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format; see `client.export`.
-
-        Returns:
-            The file.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.

@@ -184,11 +184,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         return await self.submit(without_none(spec))
 
     async def evaluation(self, evaluation_id: str) -> AsyncEvaluation:
-        """Return the mean and 95 % interval of each metric of an evaluation.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return the mean and 95 % interval of each metric of an evaluation."""
         return self._bound(AsyncEvaluation, await self.transport.get(f"/v1/evaluations/{evaluation_id}"))
 
     def comparisons(self) -> AsyncPages[ComparisonEntry]:
@@ -196,19 +192,11 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         return AsyncPages(self.transport, "/v1/comparisons", lambda one: read(ComparisonEntry, one))
 
     async def comparison(self, comparison_id: str) -> AsyncComparison:
-        """Return the conclusion for every pair of systems, and the tests behind it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return the conclusion for every pair of systems, and the tests behind it."""
         return self._bound(AsyncComparison, await self.transport.get(f"/v1/comparisons/{comparison_id}"))
 
     async def inspection(self, inspection_id: str) -> Inspection:
-        """Return feature importance and partial dependence of a model on a dataset.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return feature importance and partial dependence of a model on a dataset."""
         return read(Inspection, await self.transport.get(f"/v1/inspections/{inspection_id}"))
 
     def rankings(
@@ -224,11 +212,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         return self._pages(AsyncRanking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)
 
     async def ranking(self, ranking_id: str) -> AsyncRanking:
-        """Return a stored ranking; `queries` lists its documents.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a stored ranking; `queries` lists its documents."""
         return self._bound(AsyncRanking, await self.transport.get(f"/v1/rankings/{ranking_id}", limit=1))
 
 
@@ -282,9 +266,5 @@ class AsyncDriftCalls(AsyncJobCalls):
         )
 
     async def drift_report(self, report_id: str) -> DriftReportView:
-        """Return a drift report, feature by feature.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a drift report, feature by feature."""
         return read(DriftReportView, await self.transport.get(f"/v1/drift-reports/{report_id}"))

@@ -147,11 +147,7 @@ class AsyncRefreshable(AsyncResource):
     """A resource whose state changes."""
 
     async def refresh(self) -> Self:
-        """Fetch the current state.
-
-        Returns:
-            This object.
-        """
+        """Fetch the current state."""
         return self._update_from(await self._transport.get(self._path))
 
 
@@ -164,9 +160,6 @@ class AsyncDeletable(AsyncResource):
         Args:
             with_results: Also delete the results of the object.
             permanently: Delete permanently instead of moving to the trash.
-
-        Returns:
-            The deleted objects.
 
         Raises:
             RankeryApiError: Other objects depend on it; the problem lists them.

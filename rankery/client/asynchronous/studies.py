@@ -196,9 +196,6 @@ class AsyncStudyCalls(AsyncDatasetReferences):
             project: Project label.
             columns: Column roles of files and frames, as in `upload_dataset`.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             space = {"num_leaves": (4, 64, "log"), "learning_rate": (0.02, 0.3, "log")}
@@ -253,9 +250,5 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         return self._pages(AsyncStudy, "/v1/studies", status=status)
 
     async def study(self, study_id: str) -> AsyncStudy:
-        """Return a study with its counts, best trial and conclusion.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a study with its counts, best trial and conclusion."""
         return self._bound(AsyncStudy, await self.transport.get(f"/v1/studies/{study_id}"))

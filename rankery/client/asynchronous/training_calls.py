@@ -77,9 +77,6 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
                 the job fails), `priority` (`low`, `normal` or `high`), `name`, `notes` and `project` of the
                 job, and the fields of `TrainingOptions`, such as `bootstrap=True`.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             job = await client.train(
@@ -151,9 +148,6 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         Returns:
             The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the
             quality of the model, and `model` the model.
-
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python

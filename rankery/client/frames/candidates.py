@@ -154,11 +154,7 @@ def _is_long(column: "pa.ChunkedArray[Any]") -> bool:
 def _roles(
     table: "pa.Table", columns: Mapping[str, Any] | None, features: Collection[str]
 ) -> tuple[str | None, str | None, set[str]]:
-    """Return the columns of the query and the document, None if there are none, and the ignored columns.
-
-    Raises:
-        DataUnusable: A named column is missing, or several columns may have a role.
-    """
+    """Return the columns of the query and the document, None if there are none, and the ignored columns."""
     names, given = table.column_names, mapping_of(columns or {}, COLUMNS_BY_ROLE)
     for role in given:
         if role not in _ROLES:

@@ -262,11 +262,7 @@ def _names(table: "pa.Table") -> list[str]:
 
 
 def _with_dense_columns(frame: Any) -> Any:
-    """Convert the sparse columns of a pandas frame to dense ones.
-
-    Raises:
-        DataUnusable: Columns have several levels of names, or repeated names.
-    """
+    """Convert the sparse columns of a pandas frame to dense ones."""
     if frame.columns.nlevels > 1:
         raise DataUnusable(
             f"the names of columns have {frame.columns.nlevels} levels; join them:"

@@ -286,11 +286,7 @@ def _differs_within_query(table: "pa.Table", name: str, query: str | None) -> bo
 def _refuse_texts_of_documents(
     frame: Any, table: "pa.Table", name: str, query: str | None, *, has_document: bool
 ) -> None:
-    """Refuse a column whose texts differ within a query: it describes documents, not queries.
-
-    Raises:
-        DataUnusable: Two rows of a query have different texts.
-    """
+    """Refuse a column whose texts differ within a query: it describes documents, not queries."""
     rows = None if query is None else _first_change(table.column(query), table.column(name))
     if rows is None:
         return
@@ -309,11 +305,7 @@ def _refuse_texts_of_documents(
 
 
 def _refuse_times_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
-    """Refuse times that differ within a query, and durations: features are numbers.
-
-    Raises:
-        DataUnusable: The column cannot be read.
-    """
+    """Refuse times that differ within a query, and durations: features are numbers."""
     from rankery.client.frames.arrow import pa
 
     kind = table.column(name).type

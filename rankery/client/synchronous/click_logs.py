@@ -132,9 +132,6 @@ class ClickLogCalls(Calls):
             actions: Weights of actions by name.
             project: Project label.
 
-        Returns:
-            The log, which a job makes.
-
         Raises:
             RankeryApiError: The model does not exist, or the options are invalid.
         """
@@ -153,12 +150,6 @@ class ClickLogCalls(Calls):
             interleaving: The interleaving, or its id.
             name: Display name; that of the interleaving when left out.
             project: Project label; that of the interleaving when left out.
-
-        Returns:
-            The log, which a job makes.
-
-        Raises:
-            RankeryApiError: There is no such interleaving.
         """
         body = without_none({"interleaving_id": id_of(interleaving), "name": name, "project": project})
         document = self.transport.create("/v1/click-logs/interleaved", body)
@@ -178,7 +169,6 @@ class ClickLogCalls(Calls):
         Raises:
             DataUnusable: An event is no such tuple, or a column is missing; the message has the position.
             WrongType: The events are of another type.
-            RankeryApiError: The service refused the events.
         """
         body = {"events": [_event(*event) for event in event_tuples(events, 4)]}
         response = self.transport.request("POST", "/v1/served-rankings/events", json=body)
@@ -197,11 +187,7 @@ class ClickLogCalls(Calls):
         return self._pages(ClickLog, "/v1/click-logs", status=status, name=name, project=project)
 
     def click_log(self, log_id: str) -> ClickLog:
-        """Return a click log with its statistics and findings, or with the problem found in it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a click log with its statistics and findings, or with the problem found in it."""
         return self._bound(ClickLog, self.transport.get(f"/v1/click-logs/{log_id}"))
 
     def delete_click_log(self, log: str | HasId, *, permanently: bool = False) -> None:

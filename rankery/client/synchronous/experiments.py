@@ -73,9 +73,6 @@ class Experiment(ExperimentView, Refreshable):
     def cancel(self) -> Self:
         """Cancel the experiment and its trainings, except those that another experiment needs.
 
-        Returns:
-            This experiment.
-
         Raises:
             RankeryApiError: The experiment has already ended.
         """
@@ -83,9 +80,6 @@ class Experiment(ExperimentView, Refreshable):
 
     def resume(self) -> Self:
         """Resume the experiment; trainings that failed or were cancelled are queued again.
-
-        Returns:
-            This experiment.
 
         Raises:
             RankeryApiError: The experiment is running, or complete.
@@ -142,11 +136,7 @@ class ExperimentCalls(Calls):
         return read(answers.PaperList, self.transport.get("/v1/papers")).items
 
     def paper(self, name: str) -> answers.Paper:
-        """Return the tables of a paper with methods, claims and published numbers.
-
-        Raises:
-            RankeryApiError: The name is unknown.
-        """
+        """Return the tables of a paper with methods, claims and published numbers."""
         return read(answers.Paper, self.transport.get(f"/v1/papers/{name}"))
 
     def run_experiment(
@@ -189,11 +179,7 @@ class ExperimentCalls(Calls):
         )
 
     def experiment(self, experiment_id: str) -> Experiment:
-        """Return an experiment with its report so far.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return an experiment with its report so far."""
         return self._bound(Experiment, self.transport.get(f"/v1/experiments/{experiment_id}"))
 
     def experiments(self) -> Pages[answers.ExperimentEntry]:

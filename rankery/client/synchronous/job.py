@@ -41,7 +41,8 @@ _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 class Job(JobView, Refreshable, Deletable):
     """A job, as last fetched from the service.
 
-    `refresh` and `wait` update the object in place.
+    `refresh` and `wait` update the object in place. Methods that return a result raise `NothingMade` if there
+    is none yet.
 
     Example:
         ```python
@@ -95,9 +96,6 @@ class Job(JobView, Refreshable, Deletable):
     def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
 
-        Returns:
-            This job.
-
         Raises:
             RankeryApiError: The job has already ended.
         """
@@ -118,9 +116,6 @@ class Job(JobView, Refreshable, Deletable):
             notes: Free text.
             tags: Tags to set; None removes a tag, other tags stay.
             project: Project label of the job and its results; None removes it.
-
-        Returns:
-            This job.
         """
         body = without_unset({"name": name, "notes": notes, "project": project})
         return self._change(body | ({} if tags is None else {"tags": dict(tags)}))
@@ -147,43 +142,23 @@ class Job(JobView, Refreshable, Deletable):
         return Listing(ranked(read(answers.AutoTrainCandidates, document)))
 
     def model(self) -> "Model":
-        """Return the model that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the model that the job made."""
         return Model.of(self._made("model_id", "models"), self._transport)
 
     def evaluation(self) -> Evaluation:
-        """Return the evaluation that the job made; a training with test data makes one.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the evaluation that the job made; a training with test data makes one."""
         return Evaluation.of(self._made("evaluation_id", "evaluations"), self._transport)
 
     def comparison(self) -> Comparison:
-        """Return the comparison that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the comparison that the job made."""
         return Comparison.of(self._made("comparison_id", "comparisons"), self._transport)
 
     def ranking(self) -> Ranking:
-        """Return the ranking that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the ranking that the job made."""
         return Ranking.of(self._made("ranking_id", "rankings", limit=1), self._transport)
 
     def inspection(self) -> Inspection:
-        """Return the inspection that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the inspection that the job made."""
         return read(Inspection, self._made("inspection_id", "inspections"))
 
     def _made(self, field: str, collection: str, **parameters: Any) -> Document:
@@ -233,9 +208,6 @@ class Model(ModelView, Refreshable, Deletable):
             index: Index of the tree, from 0.
             root: Node to begin at.
             depth: Number of levels.
-
-        Raises:
-            RankeryApiError: The tree does not exist.
         """
         path = f"{self._path}/trees/{index}"
         return read(ModelTree, self._transport.get(path, root=root, depth=depth))
@@ -261,9 +233,6 @@ class Model(ModelView, Refreshable, Deletable):
             tags: Tags to set; None removes a tag, other tags stay. `keep` protects the version from
                 retention.
             project: Project label of all versions of the model name; None removes it.
-
-        Returns:
-            This model.
         """
         body = without_unset({"title": title, "description": description, "project": project})
         return self._change(body | ({} if tags is None else {"tags": dict(tags)}))
@@ -309,9 +278,6 @@ class Model(ModelView, Refreshable, Deletable):
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format; see `client.export`.
-
-        Returns:
-            The file.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.

@@ -187,11 +187,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
         return self.submit(without_none(spec))
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
-        """Return the mean and 95 % interval of each metric of an evaluation.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return the mean and 95 % interval of each metric of an evaluation."""
         return self._bound(Evaluation, self.transport.get(f"/v1/evaluations/{evaluation_id}"))
 
     def comparisons(self) -> Pages[ComparisonEntry]:
@@ -199,19 +195,11 @@ class MeasuringCalls(JobCalls, SystemCalls):
         return Pages(self.transport, "/v1/comparisons", lambda one: read(ComparisonEntry, one))
 
     def comparison(self, comparison_id: str) -> Comparison:
-        """Return the conclusion for every pair of systems, and the tests behind it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return the conclusion for every pair of systems, and the tests behind it."""
         return self._bound(Comparison, self.transport.get(f"/v1/comparisons/{comparison_id}"))
 
     def inspection(self, inspection_id: str) -> Inspection:
-        """Return feature importance and partial dependence of a model on a dataset.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return feature importance and partial dependence of a model on a dataset."""
         return read(Inspection, self.transport.get(f"/v1/inspections/{inspection_id}"))
 
     def rankings(
@@ -227,11 +215,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
         return self._pages(Ranking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)
 
     def ranking(self, ranking_id: str) -> Ranking:
-        """Return a stored ranking; `queries` lists its documents.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a stored ranking; `queries` lists its documents."""
         return self._bound(Ranking, self.transport.get(f"/v1/rankings/{ranking_id}", limit=1))
 
 
@@ -285,9 +269,5 @@ class DriftCalls(JobCalls):
         )
 
     def drift_report(self, report_id: str) -> DriftReportView:
-        """Return a drift report, feature by feature.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a drift report, feature by feature."""
         return read(DriftReportView, self.transport.get(f"/v1/drift-reports/{report_id}"))

@@ -150,11 +150,7 @@ class Refreshable(Resource):
     """A resource whose state changes."""
 
     def refresh(self) -> Self:
-        """Fetch the current state.
-
-        Returns:
-            This object.
-        """
+        """Fetch the current state."""
         return self._update_from(self._transport.get(self._path))
 
 
@@ -167,9 +163,6 @@ class Deletable(Resource):
         Args:
             with_results: Also delete the results of the object.
             permanently: Delete permanently instead of moving to the trash.
-
-        Returns:
-            The deleted objects.
 
         Raises:
             RankeryApiError: Other objects depend on it; the problem lists them.

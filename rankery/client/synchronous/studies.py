@@ -199,9 +199,6 @@ class StudyCalls(DatasetReferences):
             project: Project label.
             columns: Column roles of files and frames, as in `upload_dataset`.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             space = {"num_leaves": (4, 64, "log"), "learning_rate": (0.02, 0.3, "log")}
@@ -256,9 +253,5 @@ class StudyCalls(DatasetReferences):
         return self._pages(Study, "/v1/studies", status=status)
 
     def study(self, study_id: str) -> Study:
-        """Return a study with its counts, best trial and conclusion.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a study with its counts, best trial and conclusion."""
         return self._bound(Study, self.transport.get(f"/v1/studies/{study_id}"))
