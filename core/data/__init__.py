@@ -7,7 +7,6 @@ from rankery.lazy_names import lazy_names
 if TYPE_CHECKING:
     from core.data.dataset import RankingDataset
     from core.data.letor_writer import write_letor
-    from core.data.options import FORMATS
     from core.data.parquet import read_parquet, write_parquet
     from core.data.reading import read_dataset
     from core.data.splits import split_queries

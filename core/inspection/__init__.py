@@ -1,10 +1,9 @@
 """Model inspection: feature importance, partial dependence and trees."""
 
-from core.inspection.partial_dependence import Grid, PartialDependence, partial_dependence
+from core.inspection.partial_dependence import Grid, partial_dependence
 from core.inspection.permutation import (
     PermutationImportance,
     Permutations,
-    SplitImportance,
     permutation_importance,
     split_importance,
 )

@@ -2,15 +2,7 @@
 
 from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
-from core.metrics.ranked import (
-    Ideal,
-    Labels,
-    RankedLabels,
-    Ranking,
-    ideal_labels,
-    order_by_score,
-    rank_labels,
-)
+from core.metrics.ranked import Ideal, ideal_labels, order_by_score, rank_labels
 from core.metrics.registry import (
     METRICS,
     check_differences,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from core.training.hyperparameters import Hyperparameters
-from core.training.spec import EarlyStopping, TrainingSpec, training_spec
+from core.training.spec import TrainingSpec, training_spec
 from rankery.lazy_names import lazy_names
 
 if TYPE_CHECKING:

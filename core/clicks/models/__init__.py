@@ -6,16 +6,14 @@ from rankery.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from core.clicks.models.evaluation import (
-        Evaluation,
-        ModelComparison,
         compare_click_models,
         evaluate_click_model,
         held_out_list_weights,
     )
     from core.clicks.models.fitting import fit_click_model
     from core.clicks.models.intervals import relevance_interval
-    from core.clicks.models.model import ClickModel, Interval, Parameters
-    from core.clicks.models.specification import MODELS, ClickModelSpec, ModelKind
+    from core.clicks.models.model import ClickModel
+    from core.clicks.models.specification import MODELS, ClickModelSpec
 
 # Lazy imports: code that only reads the options of a request needs no kernels.
 __getattr__ = lazy_names(__name__)

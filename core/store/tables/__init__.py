@@ -9,7 +9,7 @@ from core.store.tables.access import (
     PendingDeletion,
     StoredCounter,
 )
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, InProjectOfName, Trashable
+from core.store.tables.base import Base, InProject, InProjectOfName, Trashable
 from core.store.tables.datasets import ClickLog, Dataset, Upload, UploadPart
 from core.store.tables.events import Event, Schedule, ScheduleRun, Webhook, WebhookDelivery
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
