@@ -1,7 +1,8 @@
 """Jobs and models."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -10,7 +11,7 @@ import httpx
 
 from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, AsyncExportCalls, move_alias
-from rankery.client.asynchronous.resource import AsyncDeletable, AsyncPages, AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.resource import AsyncDeletable, AsyncPages, AsyncRefreshable, AsyncWork
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.display.progress import jobs_progress
@@ -31,11 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-_LONGEST_INTERVAL_SECONDS = 2.0
 _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
-class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
+class AsyncJob(JobView, AsyncWork, AsyncDeletable):
     """A job, as last fetched from the service.
 
     `refresh` and `wait` update the object in place. Methods that return a result raise `NothingMade` if there
@@ -48,47 +48,17 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
         ```
     """
 
-    async def wait(
-        self,
-        on_progress: Callable[[Self], object] | None = None,
-        *,
-        timeout_seconds: float | None = None,
-        interval_seconds: float = 0.2,
-        progress: bool | None = None,
-    ) -> Self:
-        """Wait until the job has ended; a progress bar shows iterations, time left and validation metric.
+    _noun = "job"
+    _interval_seconds = 0.2
+    _longest_interval_seconds = 2.0
 
-        A keyboard interrupt ends the wait; the job continues.
-
-        Args:
-            on_progress: Called with the job after each poll.
-            timeout_seconds: Timeout in seconds; None waits forever.
-            interval_seconds: First interval between polls; it grows to 2 s.
-            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
-
-        Returns:
-            This job, which has succeeded.
-
-        Raises:
-            JobFailed: The job failed or was cancelled; `JobRefused` if a gate refused the version.
-            TimeoutError: The timeout has expired.
-        """
+    @contextmanager
+    def _progress(self, progress: bool | None) -> Iterator[Callable[[], None]]:
         with jobs_progress([self], progress) as show:
+            yield lambda: show(self)
 
-            def report(_: object) -> None:
-                show(self)
-                if on_progress is not None:
-                    on_progress(self)
-
-            return await until_succeeded(
-                self,
-                "job",
-                lambda job: JobRefused(job) if job.status == "refused" else JobFailed(job),
-                report,
-                timeout_seconds=timeout_seconds,
-                interval_seconds=interval_seconds,
-                longest_seconds=_LONGEST_INTERVAL_SECONDS,
-            )
+    def _failure(self) -> Exception:
+        return JobRefused(self) if self.status == "refused" else JobFailed(self)
 
     async def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
