@@ -92,11 +92,7 @@ class ApiKeys(Repository[ApiKey]):
         return key if is_active(key, utc_now()) else None
 
     def revoke(self, id: str) -> ApiKey:
-        """Revoke a key and end its sessions. Idempotent.
-
-        Raises:
-            NotFound: The key does not exist.
-        """
+        """Revoke a key and end its sessions. Idempotent."""
         key = self.get(id)
         key.revoked_at = key.revoked_at or utc_now()
         self._session.execute(delete(BrowserSession).where(BrowserSession.key_id == id))

@@ -85,9 +85,6 @@ class DataRepository(Repository[Data]):
 
         Args:
             files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
-
-        Raises:
-            NotFound: The row does not exist.
         """
         row = self.get(id)
         row.source = {**row.source, "read": list(files)}
@@ -184,9 +181,6 @@ class Datasets(DataRepository[Dataset]):
             format: Detected format of the uploaded file.
             replaces: The `data_key` of a damaged copy of the same content; all datasets that share it get the
                 new `data_key`.
-
-        Raises:
-            NotFound: The dataset does not exist.
         """
         if digest is not None and data_key is not None and replaces is not None:
             self._replace(digest, replaces, data_key)
@@ -230,7 +224,6 @@ class Datasets(DataRepository[Dataset]):
         """Make an invalid dataset pending again, with other options.
 
         Raises:
-            NotFound: The dataset does not exist.
             WrongState: The dataset is not invalid.
         """
         dataset = self.locked(id)
@@ -284,7 +277,6 @@ class ClickLogs(DataRepository[ClickLog]):
         """Return a log that can be used.
 
         Raises:
-            NotFound: The log does not exist.
             WrongState: The log has not been read, or could not be.
         """
         log = self.get(id)
@@ -293,11 +285,7 @@ class ClickLogs(DataRepository[ClickLog]):
         return log
 
     def hold(self, id: str) -> None:
-        """Protect a log from deletion until the transaction ends.
-
-        Raises:
-            NotFound: The log does not exist.
-        """
+        """Protect a log from deletion until the transaction ends."""
         self._existing(self._session.get(ClickLog, id, with_for_update={"read": True}), id)
 
     def mark_ready(
@@ -314,9 +302,6 @@ class ClickLogs(DataRepository[ClickLog]):
         Args:
             statistics: Counts, see `core.clicks.statistics`.
             format: Detected format of the files, None for a log that was not read.
-
-        Raises:
-            NotFound: The log does not exist.
         """
         log = self.get(id)
         log.status, log.problem, log.folder = "ready", None, folder

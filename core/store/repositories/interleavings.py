@@ -50,11 +50,7 @@ class Interleavings(SimpleRepository[Interleaving]):
     searched = (Interleaving.name.expression,)
 
     def delete(self, id: str) -> None:
-        """Delete an interleaving with its lists.
-
-        Raises:
-            NotFound: The interleaving does not exist.
-        """
+        """Delete an interleaving with its lists."""
         row = self.locked(id)
         self._session.execute(delete(ShownList).where(ShownList.interleaving_id == id))
         self._session.delete(row)

@@ -163,7 +163,6 @@ class Jobs(JobClaims, JobRecovery):
             tags: Tags to set; None removes a tag.
 
         Raises:
-            NotFound: There is no such job.
             InvalidInput: It would have too many tags, or the caller is limited to other projects.
         """
         job = self.locked(id)  # so that concurrent changes do not overwrite each other
@@ -184,7 +183,6 @@ class Jobs(JobClaims, JobRecovery):
         """Cancel a queued job immediately, or request the cancellation of a running one.
 
         Raises:
-            NotFound: There is no such job.
             WrongState: The job has already ended.
         """
         job = self.locked(id)

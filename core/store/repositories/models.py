@@ -106,9 +106,6 @@ class Models(Repository[Model]):
 
         Args:
             ref: An id (`mdl_…`), `name` (its latest version), `name:version` or `name@alias`.
-
-        Raises:
-            NotFound: There is no such model.
         """
         model = self._find(ref) if ids.may_exist(ref) else None
         if model is None:
@@ -202,11 +199,7 @@ class Models(Repository[Model]):
         return self._take(rows, cursor, limit, NEWEST_FIRST)
 
     def describe(self, id: str, **texts: str | None) -> Model:
-        """Set or clear the title and the description of a model, where they are given.
-
-        Raises:
-            NotFound: There is no such model.
-        """
+        """Set or clear the title and the description of a model, where they are given."""
         model = self.locked(id)  # so that concurrent changes do not overwrite each other
         for column, text in texts.items():
             setattr(model, column, text)
@@ -217,7 +210,6 @@ class Models(Repository[Model]):
         """Set tags of a model; None removes a tag.
 
         Raises:
-            NotFound: There is no such model.
             InvalidInput: The model would have too many tags.
         """
         model = self.locked(id)  # so that concurrent changes do not overwrite each other

@@ -62,11 +62,7 @@ class Uploads:
         return upload
 
     def require(self, id: str) -> None:
-        """Raise if an upload does not exist, whatever API key created it.
-
-        Raises:
-            NotFound: The upload does not exist.
-        """
+        """Raise if an upload does not exist, whatever API key created it."""
         if self._session.get(Upload, id) is None:
             raise NotFound("upload", id)
 
@@ -124,7 +120,6 @@ class Uploads:
         The row stays until its expiry, so that the same request can be repeated.
 
         Raises:
-            NotFound: The upload does not exist.
             WrongState: The upload was used before.
         """
         upload = self.get(id, key_id)
@@ -136,11 +131,7 @@ class Uploads:
         self._forget_parts([id])
 
     def delete(self, id: str, key_id: str | None) -> None:
-        """Delete an upload, and mark its parts to be deleted.
-
-        Raises:
-            NotFound: The upload does not exist.
-        """
+        """Delete an upload, and mark its parts to be deleted."""
         self.get(id, key_id)
         self._delete([id])
 
