@@ -63,8 +63,6 @@ class DatasetProblem:
     """One parse error of a file.
 
     Attributes:
-        detail: The expected and the actual content.
-        file: Name of the user's file.
         line: 1-based line (row of a Parquet file), or None for the whole file.
         column: 1-based column in bytes, or the name of a column of a table, or None.
         unit: Unit that `line` counts: `line`, or `row` of a Parquet file.

@@ -52,7 +52,6 @@ def page_response(
 
     Args:
         list_page: Name of the list that the page belongs to, None for a list itself.
-        context: Further variables of the template.
     """
     caller = caller_in(request.scope)
     return templates().TemplateResponse(

@@ -26,10 +26,6 @@ def submit_experiment(
 ) -> tuple[Experiment, list[Job]]:
     """Record an experiment, and queue the jobs that generate or read its datasets.
 
-    Args:
-        settings: Settings with the data roots and the quotas.
-        key_id: The API key of the request, or None.
-
     Returns:
         The experiment and the queued jobs.
 

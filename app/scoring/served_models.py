@@ -38,7 +38,6 @@ class ServedModel:
     """A model in memory.
 
     Attributes:
-        reader: Reads the features from the JSON of a request.
         read_at: When the model was loaded, in seconds of the monotonic clock.
         categories: Values of the categorical features by name.
     """

@@ -38,7 +38,6 @@ class Viewer:
     """The user and session that see a ranking; an empty text is none, as in click logs.
 
     Attributes:
-        user: Any text that identifies the user, or None.
         session: Any text that identifies the user's visit, or None.
     """
 

@@ -78,7 +78,6 @@ def conclude(
 
     Args:
         values: (n_queries,) values of the model from `QueryQuality.values`, NaN where undefined.
-        others: Names of the other rankings with their values.
         quality: Converts means and intervals of `values` to the units of the metric.
         data: Source of the queries, see `Conclusion`.
         variance_factor: Variance of the mean of the values over that of independent values, see

@@ -187,7 +187,6 @@ def auto_train(
     again on all queries. Where the budget allows one fold only, its models are the members.
 
     Args:
-        dataset: Judged training data.
         candidates: The candidates in order; the portfolio when left out.
         on_progress: Called with the next activity, the number of candidates done and their total; may raise
             to stop.

@@ -99,7 +99,6 @@ class Tried:
             iterations of its model.
         scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
         values: float64 (n_queries,) values of the metric; larger is better, NaN where undefined.
-        seconds: Running time of its trainings.
         status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
         content: Model file of the only fold; empty where several folds are held out.
     """
@@ -128,7 +127,6 @@ class Trials:
     """Trials of candidates on one dataset, whose features are binned once.
 
     Args:
-        dataset: Judged training data.
         clock: Monotonic clock in seconds.
         check: Called after each tree, or between the batches of a network; may raise to stop.
 

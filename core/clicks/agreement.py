@@ -23,7 +23,6 @@ class Agreement:
         queries: Queries with at least two different relevances and two different labels.
         kendall_tau: Mean over these queries of Kendall's tau-b between relevances and labels, or None.
         kendall_lower: Lower end of the 95% interval of the mean over queries, or None.
-        kendall_upper: Upper end of the interval, or None.
     """
 
     pairs: int
@@ -39,7 +38,6 @@ def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) 
     """Return the agreement of judgments with the labels of a judged dataset.
 
     Args:
-        judgments: Judgments of the log's pairs.
         judged: The judged dataset; negative and missing labels are ignored.
     """
     pairs = pairs_of(judged, log)

@@ -101,7 +101,6 @@ class ReadingOptions:
             "error" refuses the file.
         repeated_features: Treatment of a feature that is repeated in a LETOR row. "last" uses its last value,
             as TF-Ranking does with its sample files. "reject" refuses the file.
-        columns: Roles of a table's columns.
         feature_names: Names by feature id ("17") for LETOR and LightGBM text, by column for tables.
     """
 

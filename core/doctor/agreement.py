@@ -38,7 +38,6 @@ def compare(
     """Return findings on two datasets of a job: different features or labels, and leakage.
 
     Args:
-        other: The validation or test data.
         role: Role of `other`: "validation" or "test".
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
             judgments.

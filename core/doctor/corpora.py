@@ -145,7 +145,6 @@ class Recognition:
         as_printed: Whether the counts equal counts that a paper printed, and the parts are those of a fold.
             The counts may be of one part, or of all parts together. If false, results printed in papers are
             for orientation only.
-        sources: The papers and catalogues with the counts.
     """
 
     corpus: str | None

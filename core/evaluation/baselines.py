@@ -79,7 +79,6 @@ def baseline_findings(
         values: (n_queries,) of the ranking, NaN where undefined.
         baselines: Baselines with their (n_queries,) values; those by labels are ignored.
         significance: p-value below which a difference is significant, in (0, 1].
-        permutations: Random assignments of the test.
 
     Example:
         >>> random = Baseline("random", "seed 42", np.empty(0)), np.linspace(0.2, 0.6, 100)

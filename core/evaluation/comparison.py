@@ -55,7 +55,6 @@ class Pair:
     """System B against system A.
 
     Attributes:
-        a: Position of A among the compared systems.
         metrics: The difference by metric, None where no query has a value for both systems.
         most_improved: Queries with the largest gain of B by the first metric, largest first.
         most_harmed: Queries with the largest loss of B by the first metric, largest first.

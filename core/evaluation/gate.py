@@ -103,7 +103,6 @@ class GateDecision:
     Attributes:
         sentence: The reason, with numbers.
         paired: Challenger (B) against champion (A), None where the metric is undefined for all queries.
-        slices: Changes on the segments with enough queries.
     """
 
     admitted: bool

@@ -120,7 +120,6 @@ class Diagnostics:
 
     Attributes:
         cutoff: k of the top k that is diagnosed.
-        interval: Trees between diagnoses.
         quick_interval: Trees between diagnoses at the quick scale.
     """
 
@@ -157,7 +156,6 @@ class Entry:
             timings, first to second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
-        diagnostics: Diagnostics that the training computes, or None.
         selection: Metric that picks iterations and grid points, overriding the protocol's metric.
     """
 
@@ -211,7 +209,6 @@ class Table:
         name: `table-4` or `figure-2`.
         rows: Names of the rows, in display order.
         entries: Sources of the numbers; cells without an entry are empty.
-        protocol: Protocol of training and measuring the models.
         unit: `percent`, `fraction`, `milliseconds` or `number`.
         printed: Printed numbers by corpus, row and column; empty for figures without numbers.
         significance: The paper's own test, or None.

@@ -58,7 +58,6 @@ class AtMost:
     """No number is above the bound; not tested, as there are no per-query values.
 
     Attributes:
-        cell_keys: Rows and columns of the numbers.
         bound: Bound in natural units.
     """
 

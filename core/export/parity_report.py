@@ -123,11 +123,7 @@ class EdgeParity:
 
 @dataclass(frozen=True)
 class NetworkEngineParity(EngineParity):
-    """Parity of an exported linear scorer, network or sum in one engine.
-
-    Attributes:
-        edge_cases: Parity over synthetic documents.
-    """
+    """Parity of an exported linear scorer, network or sum in one engine."""
 
     edge_cases: EdgeParity
 

@@ -100,7 +100,6 @@ class TreeSource(Source):
     """A forest to export.
 
     Attributes:
-        text: Parsed LightGBM model text.
         precision: Precision of the features that the model compares with its thresholds.
     """
 

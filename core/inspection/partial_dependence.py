@@ -100,7 +100,6 @@ def partial_dependence(
     80% of the documents' scores (curves of Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
-        dataset: Documents, with the model's features.
         threads: Threads to use; the result does not depend on them.
         on_step: Called with the finished and the total number of features; may raise to stop.
     """

@@ -43,8 +43,6 @@ def admits(
     Args:
         require: `better` admits only a challenger that users prefer to the champion; `not_worse` refuses only
             if users prefer the champion.
-        champion: Name of the champion among the rankers.
-        challenger: Name of the challenger among the rankers.
         pairs: The pairs of a verdict; without a pair of both models, the challenger is refused.
     """
     pair = next((each for each in pairs if {each.first, each.second} == {champion, challenger}), None)

@@ -66,7 +66,6 @@ class JudgeJob(ClickLogJob):
 
     Attributes:
         dataset_id: The dataset that the job makes.
-        judged_dataset_id: Judged dataset to compare the grades with, or None.
         unjudged: Whether to drop documents without a grade, or to label them 0.
     """
 
@@ -199,7 +198,6 @@ class SimulateClicksJob(ClickLogJob):
     Attributes:
         click_log_id: The log that the job makes.
         rankers: Production rankers; each list is ranked by one of them.
-        plan: Options of the simulated lists.
     """
 
     kind: ClassVar[str] = "simulate-clicks"

@@ -62,7 +62,6 @@ class DriftJob(SubmittedJob):
         has one: on the training data, scores are spread further apart than on any other dataset.
 
         Args:
-            requested: The requested dataset, or None.
             trained_on: The training dataset of the model, None for an imported model.
             exists: Function that returns whether the dataset with an id exists.
 

@@ -103,8 +103,6 @@ class ImportModelJob(JobSpec):
         model_name: Name of the model that gets a version.
         filename: The file's name, for messages.
         sha256: Checksum of the file as it was sent.
-        description: Description of the model by its owners, or None.
-        tags: Tags by name, or None.
     """
 
     kind: ClassVar[str] = "import-model"

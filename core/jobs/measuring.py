@@ -146,11 +146,7 @@ class LossDiagnostics:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateJob(SubmittedJob):
-    """Measure a system on a dataset.
-
-    Attributes:
-        measures: Metrics and their options.
-    """
+    """Measure a system on a dataset."""
 
     kind: ClassVar[str] = "evaluate"
     label: ClassVar[str] = "Evaluation"
@@ -167,7 +163,6 @@ class CompareJob(SubmittedJob):
 
     Attributes:
         systems: The systems; each later one is compared with each earlier one, unless there is a reference.
-        measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
         reference: Position of the system to compare all others with; None for all pairs.
         correction: `holm` over all pairs and metrics, or `none`.
@@ -223,7 +218,6 @@ class InspectJob(SubmittedJob):
     Attributes:
         dataset_id: Dataset that the model scores.
         within: Scope of the permutations, the whole `dataset` or each `query`.
-        partial_dependence: Partial dependence of the scores on single features.
     """
 
     kind: ClassVar[str] = "inspect"

@@ -89,7 +89,6 @@ def queue_served_log(
 
     Args:
         options: Options of reading, such as `actions`.
-        key_id: The API key of the request, or None.
     """
     source = {"kind": lists.kind, **lists.to_json(), "format": FORMAT, "options": dict(options)}
     log = tx.click_logs.add(name, source, key_id=key_id, project=project)

@@ -37,12 +37,9 @@ class Transaction:
 
     Attributes:
         artifacts: Checksums of artifacts, and the artifacts that rows refer to.
-        jobs: Jobs with their attempts and iterations.
         aliases: Movable names of models, and their promotion gates.
-        interleavings: Interleavings, their lists and clicks.
         served: Rankings that were served, and the events on them.
         drift: Drift reports, and the artifacts with scoring requests that they read.
-        quotas: Limits of API keys.
         idempotency: Responses kept for repeated requests.
         search: Search by id or name.
         notifies_clients: Whether the commit counts as a change, for clients that wait for changes. False for

@@ -72,9 +72,6 @@ class Distribution:
 def distribution_problems(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
     """Return a problem for each part of a specification that several ranks cannot train reproducibly.
 
-    Args:
-        has_folds: Whether the job cross-validates.
-
     Returns:
         Problems with pointers into the JSON of the job, such as `/hyperparameters/boosting`; empty where the
         training can be distributed.

@@ -81,9 +81,6 @@ class Grower:
     """A booster, its objective and all random choices of a training.
 
     Args:
-        validation: The validation data, or None.
-        threads: Threads of LightGBM and of the loss.
-        start: The checkpoint to resume from, or None.
         shard: The shard of `training` in a distributed training, else None.
 
     Attributes:

@@ -55,7 +55,6 @@ class TrainingSpec(TrainingOptions):
     Attributes:
         metrics: Spellings of the followed metrics. The first one selects the best iteration if there is
             validation data, no early stopping, and no dropping of trees.
-        early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 to 2^31 - 1; also of the loss, unless the loss has a seed.
         categorical_feature: Integer features that are categorical, in addition to text features.
         scorer: Scorer to train; for a network, an iteration is an epoch.

@@ -22,9 +22,6 @@ class Checkpoints:
     """Checkpoints of one training; only the latest is kept, and is deleted when the job ends.
 
     Methods raise `LeaseLost` if the job was given to another worker.
-
-    Args:
-        interval_seconds: Time between two checkpoints.
     """
 
     def __init__(self, run: JobRun, interval_seconds: float) -> None:

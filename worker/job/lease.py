@@ -20,7 +20,6 @@ class Lease:
 
     Args:
         token: Fencing token of the claim; a later claim has a greater one.
-        settings: Durations of the lease and of the grace periods.
     """
 
     def __init__(self, store: Store, job_id: str, token: int, settings: WorkerSettings) -> None:

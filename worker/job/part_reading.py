@@ -21,11 +21,7 @@ READING_VERSION = 2
 
 
 def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingOptions) -> str:
-    """Return the digest of an uploaded file and its reading options.
-
-    Args:
-        query_sizes_sha256: Checksum of the file of query sizes, or None.
-    """
+    """Return the digest of an uploaded file and its reading options."""
     columns = asdict(options.columns)
     for name in ("categorical_features", "document_columns", *TEXT_ROLES):
         if not columns[name]:

@@ -27,7 +27,6 @@ class Reporter:
     write raise the errors of `Lease.check`.
 
     Args:
-        checkpoint: Checkpoint of an earlier attempt, or None.
         counters: Counts that the job adds to the service's totals.
         interval_seconds: Shortest time between two writes of progress.
 
@@ -87,10 +86,7 @@ class Reporter:
         """Collect progress and metrics, and write them at most once per interval.
 
         Args:
-            progress: Phase and count of the job.
             metrics: Latest means.
-            findings: Findings on the job's datasets.
-            iterations: Points of the learning curves.
             milliseconds: Mean times of an iteration since the previous point, by the iteration of the point.
             immediately: Write now, even within the interval.
         """

@@ -34,7 +34,6 @@ class DistributedTraining:
 
     Args:
         data: Datasets, with the features of the training data.
-        start: Checkpoint to resume from, or None.
     """
 
     def __init__(

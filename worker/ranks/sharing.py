@@ -95,11 +95,7 @@ class Sharing:
         team.ask({"do": "bins", "edges": self._edges}, on_wait=counting)
 
     def begin(self, team: Team, state: Checkpoint | None) -> None:
-        """Connect the ranks with each other, and start or resume the training.
-
-        Args:
-            team: Ranks, with their binned documents.
-        """
+        """Connect the ranks with each other, and start or resume the training."""
         document_cuts = {
             name: self._datasets[name].dataset.query_boundaries[queries]
             for name, queries in self._cuts(team).items()

@@ -28,7 +28,6 @@ def train_on_ranks(
 
     Args:
         data: Datasets, with the features of the training data.
-        start: Checkpoint to resume from, or None.
 
     Raises:
         InvalidInput: The specification is invalid for the data.

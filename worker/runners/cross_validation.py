@@ -27,7 +27,6 @@ def cross_validate(
 
     Args:
         run: Job, for progress, learning curves and checkpoints.
-        job: Specification, with folds as its validation.
         after_fold: Called after each fold with its position, from 0, and the folds so far; may raise to end
             the job. Called again for the folds of an earlier attempt of the job.
 

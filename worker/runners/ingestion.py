@@ -112,7 +112,6 @@ def store_reading(
     Args:
         digest: Digest that determines the content.
         reading: Dataset, and properties of its file.
-        damaged_key: Key of a damaged copy to replace, or None.
         result: Result of the job; by default the id of the dataset.
     """
     dataset = reading.dataset

@@ -100,11 +100,7 @@ class ExpensiveReads:
 
 @dataclass(frozen=True)
 class CallersReads:
-    """The expensive reads of one caller.
-
-    Attributes:
-        caller: Rate-limit key of the caller.
-    """
+    """The expensive reads of one caller."""
 
     reads: ExpensiveReads
     caller: str

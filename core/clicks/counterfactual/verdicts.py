@@ -131,8 +131,6 @@ def admits_by_estimates(
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.
-        champion: Name of the champion among the rankings.
-        challenger: Name of the challenger among the rankings.
         result: Estimates of both, the champion before the challenger.
     """
     by = f"by {result.metric}, estimated from clicks"

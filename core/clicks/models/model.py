@@ -61,7 +61,6 @@ class ClickModel:
         changes: Largest change of any parameter in each EM iteration; empty for counted models.
         relevance_variance: (n_pairs,) variance of each relevance over the resamples of a bootstrap, or None.
         intervals: 95% intervals of the shared parameters by bootstrap over users or lists, by name.
-        findings: Sentences on problems of the estimation.
     """
 
     spec: ClickModelSpec

@@ -47,7 +47,6 @@ class LogReading:
     """The result of reading a click log.
 
     Attributes:
-        log: The log, memory-mapped from its folder.
         report: Counts of rows that were read and ignored.
     """
 

@@ -228,7 +228,6 @@ class _Block:
     Args:
         cells: Arrow arrays by role.
         roles: Positions of columns by role.
-        problems: Problems found so far.
         row: Index of the first row, from 0.
     """
 

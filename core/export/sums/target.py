@@ -72,7 +72,6 @@ class WrittenMember:
     """A member as read back from the file of a sum.
 
     Attributes:
-        weight: Factor of the member's scores.
         columns: Columns of the member's features in the sum, in the member's order.
     """
 

@@ -38,7 +38,6 @@ class Actor:
     Attributes:
         key_id: The API key; None without authentication and for deletions by retention.
         request_id: ID of the request, for audit entries; `retention` for deletions by retention.
-        address: Client address of the request, or None.
         action: Value of `method` in the audit log.
         is_audited: Whether each object gets an audit entry; False where another entry records the deletion.
     """
@@ -105,7 +104,6 @@ class DeletionMode:
     """Options of a deletion.
 
     Attributes:
-        with_results: Whether to delete the results of the objects as well.
         trash_days: Days during which deleted objects can be restored; 0 frees their bytes immediately.
         seconds: Time limit; objects not handled by then are kept.
     """

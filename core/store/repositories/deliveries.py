@@ -43,7 +43,6 @@ class Outcome:
         log: Entry for `WebhookDelivery.log`: `{"at", "status", "took_seconds", "error", "answer"}`.
         delivered: Whether the receiver accepted it.
         retry_after_seconds: Delay until the next attempt, None for no further attempt.
-        disabled_reason: Reason to disable the webhook, or None.
     """
 
     log: dict[str, Any]

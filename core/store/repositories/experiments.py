@@ -39,7 +39,6 @@ class TrainingState:
 
     Attributes:
         job: Its job, None until it is queued.
-        evaluation: The evaluation of its model on the training data, or None.
     """
 
     row: ExperimentTraining

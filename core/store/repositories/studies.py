@@ -80,7 +80,6 @@ class Studies(Repository[Study]):
             key_id: The API key that submits it, None without authentication.
             project: Project of the study; None for the project of its models, else that of `origin` or
                 its dataset.
-            origin: The study that it clones, or None.
 
         Raises:
             NotFound: A dataset does not exist.

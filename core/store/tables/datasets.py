@@ -99,7 +99,6 @@ class Upload(Base):
     """A resumable upload: open until it expires or is used.
 
     Attributes:
-        filename: Name of the file, or None.
         metadata_header: The header `Upload-Metadata` as sent, empty without one.
         size_bytes: Size of the whole file; None until the client declares it.
         received_bytes: Number of stored bytes, the offset of the next one.

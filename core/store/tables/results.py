@@ -16,7 +16,6 @@ class Evaluation(InProject, Trashable, Base):
     Attributes:
         system: Name of the system: `web:3`, or the name of an uploaded run.
         model_id: The model, or None where a ranking was evaluated.
-        ranking_id: The evaluated ranking, or None.
         summaries: Summaries by metric, see `core.evaluation.Evaluation.to_json`.
         contract: The metric conventions; None for an evaluation of an earlier release.
         baselines: Summaries of rankings that need no training.

@@ -67,7 +67,6 @@ class Interleaving(InProject, Base):
     Attributes:
         rankers: Names of the rankers; a model has its reference, such as `web:3`, as its name.
         model_ids: Ids of the models, in the order of the rankers; None if callers send the rankings.
-        length: Largest number of documents of a list.
         unit: Unit of the sequential test, `user` or `list`.
         rule: Error probabilities and smallest difference, see `core.interleaving.SequentialRule`.
         click_window_seconds: Time after a list is shown in which clicks count; afterwards the list is
