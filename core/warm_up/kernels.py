@@ -54,7 +54,7 @@ def forest_requests() -> None:
 def forest_leaves() -> None:
     """Count the documents at the leaves of a forest."""
     from core.ranges import read_only
-    from core.scoring.arrivals import count_arrivals
+    from core.scoring.descent import count_arrivals
     from core.scoring.forest import flatten
 
     flat = flatten(_stump().trees)
