@@ -12,6 +12,5 @@ if TYPE_CHECKING:
     from app.application import create_app
     from app.settings import ApiSettings
 
-__all__ = ["ApiSettings", "create_app"]
 # Import lazily: some processes need only the settings.
-__getattr__ = lazy_names(__name__, {"create_app": "app.application", "ApiSettings": "app.settings"})
+__getattr__ = lazy_names(__name__)

@@ -24,7 +24,6 @@ from app.clicks import served as served_click_logs
 from app.clicks import sources as click_log_sources
 from app.clicks import uploads as click_log_uploads
 from app.datasets import (
-    browsing_routes,
     download,
     folder_routes,
     read_again,
@@ -102,7 +101,6 @@ _ROUTERS = (
     synthetic.router,
     folder_routes.router,
     datasets.router,
-    browsing_routes.router,
     read_again.router,
     download.router,
     served_click_logs.router,

@@ -106,7 +106,7 @@ def _report_memory(console: Console, path: Path, threads: int) -> None:
 
 
 def _memory(path: Path, threads: int) -> dict[str, int]:
-    from core.data.warm_up import letor
+    from core.warm_up.kernels import letor
 
     letor()
     before = memory_bytes("self", "VmRSS")

@@ -26,7 +26,6 @@ class InputProblem:
 
     Attributes:
         pointer: Place in the payload, an RFC 6901 JSON pointer (`/loss/mu`).
-        detail: The problem and its remedy.
     """
 
     pointer: str
@@ -64,11 +63,8 @@ class DatasetProblem:
     """One parse error of a file.
 
     Attributes:
-        detail: The expected and the actual content.
-        file: Name of the user's file.
         line: 1-based line (row of a Parquet file), or None for the whole file.
         column: 1-based column in bytes, or the name of a column of a table, or None.
-        text: The offending text, shortened.
         unit: Unit that `line` counts: `line`, or `row` of a Parquet file.
     """
 
@@ -94,7 +90,6 @@ class ProblemCause:
 
     Attributes:
         cause: `not_a_number`, `decimal_comma`, …
-        title: Description of the cause.
         column: Name of the column, or None for rows or the header.
         at_least: Whether there may be more problems, because reading stopped.
         lines: Lines of the first few problems, or rows of a Parquet file.
@@ -165,7 +160,6 @@ class ScoreNotFinite(ModelError):
 
     Attributes:
         row: Position of the document in the batch.
-        score: The computed score.
     """
 
     def __init__(self, row: int, score: float, model: str = "the model", document: str | None = None) -> None:
@@ -210,7 +204,6 @@ class Holder:
     Attributes:
         kind: `alias`, `comparison`, `study`, `job`, …
         id: Its id, or the reference of an alias.
-        name: Its display name.
         reason: Reason for the dependency, as the predicate of a sentence whose subject is its kind and name.
     """
 
@@ -221,11 +214,7 @@ class Holder:
 
 
 class StillNeeded(RankeryError):
-    """The object has dependents and cannot be deleted.
-
-    Attributes:
-        holders: The dependents.
-    """
+    """The object has dependents and cannot be deleted."""
 
     def __init__(self, kind: str, id: str, holders: tuple[Holder, ...], remedy: str) -> None:
         self.kind = kind

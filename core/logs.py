@@ -94,11 +94,7 @@ class _ThreadState(threading.local):
 
 
 class _LoggedLines(io.TextIOBase):
-    """A stream whose lines are log messages.
-
-    Args:
-        original: The replaced stream.
-    """
+    """A stream whose lines are log messages."""
 
     encoding = "utf-8"
 

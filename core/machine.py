@@ -20,7 +20,6 @@ class ControlGroups:
     path on the host, though only its last folder is mounted: missing folders are skipped.
 
     Attributes:
-        membership: File with the groups of this process.
         root: Mount point of the groups.
     """
 
@@ -143,7 +142,6 @@ def status_bytes(field: str, process: int | str = "self") -> int | None:
 
     Args:
         field: Name of a field in kilobytes, such as `VmHWM`, the peak memory.
-        process: Id of the process.
     """
     for line in _lines(Path(f"/proc/{process}/status")):
         if line.startswith(f"{field}:"):

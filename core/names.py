@@ -61,7 +61,6 @@ def did_you_mean(name: str, spellings: Mapping[str, str]) -> str | None:
     """Return a question with the most similar known name, None without a similar one.
 
     Args:
-        name: The wrong name.
         spellings: Canonical names, keyed by each accepted spelling.
 
     Example:

@@ -36,11 +36,8 @@ class Parameter:
     """The declaration of one hyperparameter.
 
     Attributes:
-        name: Name of the hyperparameter.
         type: Type of the field, without `| None`.
         optional: Whether None is allowed; None disables the parameter unless its description says otherwise.
-        default: The default value.
-        description: One sentence.
         minimum: Inclusive lower bound, or exclusive where `above` is set.
         maximum: Inclusive upper bound.
         above: Whether `minimum` itself is excluded.

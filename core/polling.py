@@ -12,7 +12,6 @@ def polling(function: Callable[[], object], interval_seconds: float, name: str) 
     Args:
         function: The function; an exception in it ends the daemon thread only.
         interval_seconds: Interval between calls, and before the first one.
-        name: Name of the thread.
     """
     ended = threading.Event()
 

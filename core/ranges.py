@@ -127,7 +127,6 @@ def per_query(kernel: Callable[..., Any], query_boundaries: Int64Array, *argumen
     Args:
         kernel: See `over_ranges`.
         query_boundaries: (n_queries + 1,) offsets.
-        arguments: Other arguments of the kernel.
     """
     numbers = np.zeros(len(query_boundaries) - 1)
     documents = int(query_boundaries[-1])

@@ -61,8 +61,6 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     An entry that is absent or null has the default of its field; without a default it is required.
 
     Args:
-        kind: The dataclass.
-        stored: The JSON.
         exact: Whether to refuse unknown entries, such as those of a later release, instead of ignoring them.
 
     Raises:

@@ -25,16 +25,4 @@ if TYPE_CHECKING:
     from rankery.webhooks import verify_webhook
 
 # Lazy imports: the command line starts without a client, and most clients use no library.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "AsyncClient": "rankery.client",
-        "Client": "rankery.client",
-        "RankeryAutoRanker": "rankery.sklearn",
-        "RankeryRanker": "rankery.sklearn",
-        "compare": "rankery.comparison",
-        "lightgbm": "rankery.lightgbm",
-        "metrics": "rankery.metrics",
-        "verify_webhook": "rankery.webhooks",
-    },
-)
+__getattr__ = lazy_names(__name__)

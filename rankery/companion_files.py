@@ -19,7 +19,6 @@ def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> 
     """Return LightGBM's query file of a data file: the file name with `.query` appended, if it exists.
 
     Args:
-        path: The data file.
         columns: Columns of a table by role; with a query column, no query file is used.
     """
     sizes = path.with_name(f"{path.name}.query")

@@ -40,8 +40,6 @@ class ExaminedPair:
     """The findings of two files together.
 
     Attributes:
-        train: The training file.
-        test: The test file.
         findings: Errors first.
     """
 
@@ -55,8 +53,6 @@ class Examination:
     """The findings of several files.
 
     Attributes:
-        files: The files.
-        pairs: Pairs of a training and a test file.
         corpus: Sentence that names the public corpus in a folder; None for single files.
     """
 
@@ -76,7 +72,6 @@ class ExaminedStorage:
     """The findings of a data folder's artifacts, by key.
 
     Attributes:
-        artifacts: Number of recorded artifacts.
         damaged: Artifacts that do not match their checksum.
         missing: Artifacts that do not exist.
         unverified: Artifacts without a checksum, which is computed at their first read.
@@ -145,7 +140,6 @@ def examine_files(
     """Check judged files, each alone and in pairs of training and test files.
 
     Args:
-        files: Training files.
         tests: Test files, each compared with each of `files`. Without any, each of `files` is compared with
             those after it.
         options: Options to read all files, as in an upload: `format`, `columns`, `non_contiguous_queries`, ….

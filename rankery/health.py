@@ -17,7 +17,6 @@ def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
 
     Args:
         host: Address that the API listens on.
-        port: Port of the API.
         purpose: `scoring` or `jobs`; None for everything.
         live: Check only whether the process answers.
 
@@ -42,7 +41,6 @@ def check_worker(data_dir: Path, lanes: Sequence[str], *, live: bool) -> None:
     """Check the last health report of the worker of this machine.
 
     Args:
-        data_dir: Data folder of the worker.
         lanes: Lanes to check.
         live: Check only whether the processes run, not whether they are ready.
 

@@ -40,7 +40,6 @@ class CreatedKey:
     Attributes:
         key: The key, as in `all_keys`.
         secret: Secret for requests; it is not stored.
-        sentence: Description of the new key.
     """
 
     key: ShownKey
@@ -59,7 +58,6 @@ def create_key(
 
     Args:
         data_dir: The data folder; the database is in it unless RANKERY_DATABASE_URL names another.
-        name: Display name.
         scopes: Any of `read`, `score`, `write` and `admin`.
         expires_in: Lifetime such as `90d` or `12h`; None for no expiry.
         projects: Projects that the key may access; None for all.
@@ -132,7 +130,6 @@ def open_store(data_dir: Path, *, must_exist: bool = False) -> "Iterator[Store]"
     """Open and migrate the store of a data folder.
 
     Args:
-        data_dir: The data folder.
         must_exist: Whether to refuse a folder without a database, instead of creating one.
 
     Raises:

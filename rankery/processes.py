@@ -35,8 +35,6 @@ def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = (
 
     Args:
         host: Address to listen on.
-        port: Port to listen on.
-        data_dir: Data folder.
         descriptors: Sockets that already listen on this address and port.
 
     Raises:

@@ -39,7 +39,6 @@ def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
 
     Args:
         group: (n_queries,) number of documents of each query, as in LightGBM.
-        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: As for `query_sizes`.
@@ -55,7 +54,6 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
 
     Args:
         query_ids: (n_documents,) numbers or texts.
-        n_documents: Number of documents.
         argument: Name of the argument, for messages.
 
     Raises:
@@ -81,7 +79,6 @@ def normalised_ids(argument: str, ids: Any, n_documents: int, noun: str) -> "pa.
     Args:
         argument: Name of the argument, for messages.
         ids: Argument of `rankery.identifiers.normalise_ids`.
-        n_documents: Number of documents.
         noun: Noun for the ids, for messages.
 
     Raises:
@@ -113,7 +110,6 @@ def check_one_per_document(argument: str, values: "NDArray[Any]", n_documents: i
     Args:
         argument: Name of the argument, for messages.
         values: An array of any shape.
-        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: The shape is not (n_documents,).
@@ -127,7 +123,6 @@ def query_sizes(group: Any, n_documents: int) -> "Int64Array":
 
     Args:
         group: Number of documents of each query, as in LightGBM.
-        n_documents: Total number of documents.
 
     Raises:
         InvalidArgument: The sizes are missing or invalid, or do not add up to the number of documents.

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.http.schemas import RequestModel, ResponseModel
 from core.losses import LOSSES
+from core.scorers import SCORERS
 
 Schema = dict[str, Any]
 
@@ -44,13 +45,14 @@ def _bases(schemas: dict[str, Schema], classes: dict[str, type]) -> Iterator[tup
 
 
 def _declaring_classes() -> Iterator[tuple[str, type]]:
-    """Yield the name of each schema with the class that declares its fields; a loss declares its own."""
+    """Yield the name of each schema with the class that declares its fields, such as a loss or a scorer."""
     models: list[Any] = [RequestModel, ResponseModel]
+    declaring = (*LOSSES.values(), *SCORERS.values())
     while models:
         model = models.pop()
         models += model.__subclasses__()
-        loss: Any = getattr(model, "declared_by", None)
-        yield re.sub(r"[\[\]]", "_", model.__name__), loss if loss in LOSSES.values() else model
+        declared: Any = getattr(model, "declared_by", None)
+        yield re.sub(r"[\[\]]", "_", model.__name__), declared if declared in declaring else model
 
 
 def _common(cls: type, heirs: Sequence[Schema]) -> Schema:

@@ -13,13 +13,5 @@ if TYPE_CHECKING:
     from worker.lanes import run
     from worker.settings import WorkerSettings
 
-__all__ = ["WorkerSettings", "make_celery", "run"]
 # Some processes import the settings alone.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "make_celery": "worker.application",
-        "run": "worker.lanes",
-        "WorkerSettings": "worker.settings",
-    },
-)
+__getattr__ = lazy_names(__name__)

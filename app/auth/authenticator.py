@@ -27,9 +27,6 @@ class Authenticator:
     in each later minute. This limits load; keys of 256 random bits cannot be guessed. A valid key always
     passes, since many clients may share an address: every key is looked up, unseen keys in a separate thread
     pool.
-
-    Attributes:
-        key_cache: Cache of accepted keys.
     """
 
     def __init__(self, key_cache: ApiKeyCache, wrong_keys_per_minute: int) -> None:

@@ -129,9 +129,7 @@ def set_session(response: Response, token: str, lifetime: timedelta, *, path: st
     """Set the session cookie, which scripts and other sites cannot read.
 
     Args:
-        response: Response to add the cookie to.
         token: Secret of the session.
-        lifetime: Lifetime of the cookie.
         path: Path prefix of requests with the cookie.
         https: Whether the cookie is sent over HTTPS only.
     """

@@ -65,12 +65,7 @@ class AuthMiddleware(HttpMiddleware):
             return problem(KINDS[StoreUnavailable], None)
 
     async def _admit(self, request: Request, authenticator: Authenticator) -> Response | None:
-        """Set the caller of an authorized request; return a 404 response for a path without a rule.
-
-        Raises:
-            Refusal: The host, the origin, the credential or its scopes are not accepted.
-            StoreUnavailable: The database does not answer.
-        """
+        """Set the caller of an authorized request; return a 404 response for a path without a rule."""
         keys_exist = await authenticator.keys_exist()
         if not self._hosts.matches_host_header(request.headers, by_address=keys_exist):
             raise refusals.foreign_host()

@@ -40,7 +40,6 @@ class TokenBuckets:
         """Take a token from a caller's bucket.
 
         Args:
-            caller: Rate-limit key of the caller.
             now: Time of a monotonic clock in seconds.
 
         Returns:

@@ -21,12 +21,7 @@ NO_KEY_YET = "there is no API key yet; create one with `rankery keys create NAME
 
 
 class Refusal(Exception):
-    """A refusal of a request: its problem and headers.
-
-    Attributes:
-        detail: Reason, as a sentence.
-        headers: Headers of the response, or None.
-    """
+    """A refusal of a request: its problem and headers."""
 
     def __init__(self, kind: ProblemKind, detail: str, headers: Mapping[str, str] | None = None) -> None:
         self.kind = kind

@@ -106,7 +106,6 @@ class LogUpload:
     """A complete and consistent upload of a click log.
 
     Attributes:
-        received: Its files and fields.
         options: Reading options as JSON, without the format.
     """
 
@@ -171,7 +170,6 @@ def queue_reading(tx: Transaction, log: ClickLog, key_id: str | None, max_bytes:
 
     Args:
         tx: The transaction that recorded the log.
-        key_id: API key of the request, or None.
         max_bytes: Largest number of bytes to download, None for no limit.
     """
     job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name=log.name, max_bytes=max_bytes), key_id)

@@ -3,5 +3,3 @@
 from app.dashboard.assets import mount_static
 from app.dashboard.routes import NotFoundPages, router
 from app.dashboard.sign_in import router as sign_in_router
-
-__all__ = ["NotFoundPages", "mount_static", "router", "sign_in_router"]

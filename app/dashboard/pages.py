@@ -23,11 +23,9 @@ class Page:
 
     Attributes:
         path: URL path. If it contains an id, the script of the page shows that the id does not exist.
-        name: Name of the template and the script.
         title: Title of the window; by default the ids in the path.
         list_page: Name of the list that the page belongs to, None for a list itself.
         guide: Page of the guide that explains this page; by default the first page of the guide.
-        context: Variables of the template.
         label: Text of the links to this page in the header and in tabs; by default the title.
     """
 
@@ -111,7 +109,6 @@ class Section:
     """An entry of the header.
 
     Attributes:
-        label: Display name.
         pages: Pages of the entry; a click on the entry opens the first one.
     """
 

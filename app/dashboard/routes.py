@@ -51,11 +51,7 @@ def page_response(
     """Return a page whose script fetches its content.
 
     Args:
-        name: Name of its template and its script.
-        title: Title of the window.
         list_page: Name of the list that the page belongs to, None for a list itself.
-        status: HTTP status.
-        context: Further variables of the template.
     """
     caller = caller_in(request.scope)
     return templates().TemplateResponse(

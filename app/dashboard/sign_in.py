@@ -126,11 +126,7 @@ def _form_page(request: Request, target: str, refusal: Refusal | None = None) ->
 
 
 async def _form_fields(request: Request) -> dict[str, str]:
-    """Parse the sign-in form.
-
-    Raises:
-        HTTPException: 413 for a form with more than `MAX_FORM_BYTES`.
-    """
+    """Parse the sign-in form."""
     content = bytearray()
     async for chunk in request.stream():
         content += chunk

@@ -51,7 +51,6 @@ class DatasetFits:
     """Models and rankings to check against datasets.
 
     Args:
-        tx: Transaction to read models and rankings.
         references: References of models and ids of rankings, at least one.
 
     Raises:

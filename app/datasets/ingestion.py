@@ -15,8 +15,6 @@ def queue_ingestion(
 
     Args:
         tx: The transaction that recorded the dataset.
-        dataset: Dataset to read.
-        key_id: API key of the request, or None.
         max_bytes: Largest number of bytes to download, None for no limit.
     """
     job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name, max_bytes=max_bytes), key_id)

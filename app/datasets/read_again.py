@@ -86,11 +86,7 @@ def read_again(
 
 
 def _check_can_ignore(problem: Mapping[str, Any], ignore: Sequence[str]) -> None:
-    """Refuse columns that do not prevent reading, since reading would fail again and delete the upload.
-
-    Raises:
-        InvalidInput: There are causes with `can_ignore`, and a column is not one of theirs.
-    """
+    """Refuse columns that do not prevent reading, since reading would fail again and delete the upload."""
     invalid = [cause["column"] for cause in problem.get("causes", ()) if cause["can_ignore"]]
     for index, name in enumerate(ignore):
         if invalid and name not in invalid:
@@ -100,11 +96,7 @@ def _check_can_ignore(problem: Mapping[str, Any], ignore: Sequence[str]) -> None
 
 
 def _options_ignoring(dataset: DatasetRow, ignore: Sequence[str]) -> dict[str, Any]:
-    """Return the reading options of a dataset, with more columns left out.
-
-    Raises:
-        InvalidInput: The ignored columns contradict the other options.
-    """
+    """Return the reading options of a dataset, with more columns left out."""
     options = dict(dataset.source.get("options") or {})
     if not ignore:
         return options

@@ -177,8 +177,6 @@ class DatasetUpload:
     """A complete and consistent upload.
 
     Attributes:
-        received: Its files and fields.
-        parts: The parts that are datasets, in order.
         options: Reading options as JSON, without the format.
     """
 
@@ -305,7 +303,6 @@ def register_upload(
 
     Args:
         key_id: API key of the request, None without authentication.
-        upload: The received upload.
         ids: Ids of the datasets by part. Their files are removed if the datasets are not recorded.
 
     Returns:

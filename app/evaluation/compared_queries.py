@@ -37,8 +37,6 @@ class SelectedPair:
     """The pair of systems by which queries are sorted and filtered.
 
     Attributes:
-        a: Index of system A.
-        b: Index of system B.
         metric: The metric, None for the first metric of the comparison.
         sort: `a` or `b` to sort by the values of that system; otherwise by the difference B − A.
     """

@@ -88,7 +88,6 @@ def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) 
     """Count values in 20 bins of equal width.
 
     Args:
-        name: Name of the values.
         values: NaN where undefined.
         around_zero: Whether zero is in the middle; otherwise values within 0 to 1 get bins from 0 to 1.
     """
@@ -132,12 +131,9 @@ def select_rows(
     """Read a page of the selected queries of a result.
 
     Args:
-        file: File with the values of its queries.
         segments: Its segments; None for a result of an earlier release without them.
-        selection: Filters and order of the queries.
         measure: Values that the queries are selected by.
         cursor: Position of the page, None for the first.
-        limit: Largest number of queries.
 
     Raises:
         InvalidInput: There is no such segment, or the cursor is not from a page of this selection.
@@ -168,8 +164,6 @@ class QueryMeasure:
     """Value of each query, to sort, filter and count by.
 
     Attributes:
-        name: Label.
-        metric: Column of the metric.
         system: Index of a system where the column has a value per system.
         minus: Index of the system whose values are subtracted.
     """

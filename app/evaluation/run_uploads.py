@@ -59,7 +59,6 @@ class RunUpload:
         upload_id: Id of the stored bytes.
         request_digest: Digest of the form, for idempotency.
         dataset_id: Dataset whose queries the run ranks.
-        name: Display name.
         project: Requested project of the ranking; None for the dataset's project.
     """
 

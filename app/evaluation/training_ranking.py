@@ -156,9 +156,7 @@ def _comparisons_with_best(
     Only trainings with the same validation queries as the best one are tested.
 
     Args:
-        store: Store of the values of the trainings.
         trainings: Trainings, the best one first.
-        metric: Compared metric.
         higher_is_better: Whether larger values of the metric are better.
     """
     measured = [training for training in trainings if training.mean is not None]

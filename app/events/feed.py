@@ -26,11 +26,7 @@ _log = structlog.stdlib.get_logger("rankery.events")
 
 @dataclass(frozen=True)
 class FeedEvent:
-    """An event with its encoded message for streams.
-
-    Attributes:
-        message: The whole message of the event stream.
-    """
+    """An event with its encoded message for streams."""
 
     id: int
     kind: str

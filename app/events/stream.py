@@ -55,9 +55,7 @@ class EventStream(StreamingResponse):
     Args:
         feed: Feed of events, which wakes the stream.
         store: Store, to detect removed events.
-        selection: The events to send.
         after: Id of the last event that the client has; None for new events only.
-        caller: Rate-limit key of the caller.
         is_authorized: Returns whether the caller is still authorized.
     """
 

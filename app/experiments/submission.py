@@ -26,10 +26,6 @@ def submit_experiment(
 ) -> tuple[Experiment, list[Job]]:
     """Record an experiment, and queue the jobs that generate or read its datasets.
 
-    Args:
-        settings: Settings with the data roots and the quotas.
-        key_id: The API key of the request, or None.
-
     Returns:
         The experiment and the queued jobs.
 
@@ -95,12 +91,7 @@ def _kind_of_data(request: ExperimentRequest) -> str | None:
 def _check_datasets(
     tx: Transaction, planned: Plan, entries: Sequence[Mapping[str, Any]], pointer: str
 ) -> None:
-    """Refuse datasets that a training cannot use; a worker checks those that are not ready yet.
-
-    Raises:
-        InvalidInput: A training cannot use a dataset; the error is at `pointer` or below `/dataset_ids`.
-        WrongState: A dataset is invalid.
-    """
+    """Refuse datasets that a training cannot use; a worker checks those that are not ready yet."""
     statistics: dict[int, dict[str, Mapping[str, Any]]] = {}
     for each in entries:
         row = tx.datasets.get(each["dataset_id"])

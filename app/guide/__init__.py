@@ -1,5 +1,3 @@
 """Serve the guide under /guide/, which `make guide` builds from `docs/`."""
 
 from app.guide.files import mount_guide
-
-__all__ = ["mount_guide"]

@@ -85,7 +85,6 @@ class Heading(NamedTuple):
 
     Attributes:
         path: Path below `/guide/`, with the anchor of a heading.
-        title: Text of the heading, or title of the page.
         page: Title of the page that has the heading; empty for a page.
     """
 
@@ -96,9 +95,6 @@ class Heading(NamedTuple):
 
 def headings_of(site: Path) -> list[Heading]:
     """Return the pages of a built guide, then the headings of all pages outside the reference.
-
-    Args:
-        site: Folder of the guide.
 
     Returns:
         Pages and headings in the order of the navigation; none where the guide is not built.

@@ -19,8 +19,6 @@ class JsonRequest(Request):
     """A request whose JSON body is bounded and strictly follows RFC 8259.
 
     Args:
-        receive: ASGI channel of the body.
-        max_bytes: Size limit of the body.
         max_containers: Largest number of arrays and objects in the body.
     """
 

@@ -76,8 +76,6 @@ class Caller:
 
     Attributes:
         key_id: API key, None without authentication.
-        name: Display name.
-        scopes: Scopes of the key.
         session_sha256: Hash of the session's token where a browser has signed in, else None.
         projects: The projects that the key is bound to, None for all.
     """

@@ -61,7 +61,6 @@ class TimeoutProtocol(H11Protocol):
         max_connections: Largest number of connections; further connections are closed.
         max_per_address: Largest number per address; a few further connections get 429, others are closed.
         proxies: Networks of proxies, to which `max_per_address` does not apply.
-        by_address: Number of connections of each address.
         on_shutdown: Functions that end endless responses, called when the server stops.
     """
 

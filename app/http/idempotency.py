@@ -37,11 +37,7 @@ Answer = TypeVar("Answer", bound=Response)
 
 
 class Replayed(Exception):
-    """The request was answered before.
-
-    Attributes:
-        answer: The stored response.
-    """
+    """The request was answered before."""
 
     def __init__(self, answer: Response) -> None:
         super().__init__("the request was answered before")

@@ -54,9 +54,7 @@ class ListQuery:
     """The requested sorting, page and fields of a list.
 
     Attributes:
-        sort: A column of the list.
         order: Direction; the default of the column when None.
-        cursor: Position of the page.
         limit: Largest number of items of the page.
         fields: As `Fields` describes them; None for all.
         metric: The metric of `sort=metric`, empty with other columns; None where the list has no metrics.
@@ -137,8 +135,6 @@ def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: st
     """Return a page with some fields of its items.
 
     Args:
-        items: Items with all fields.
-        next_cursor: Cursor of the next page.
         fields: As `Fields` describes them.
 
     Raises:

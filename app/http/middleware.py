@@ -6,11 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class HttpMiddleware(ABC):
-    """ASGI middleware for HTTP requests; other scopes, such as `lifespan`, pass unchanged.
-
-    Args:
-        app: Next ASGI application.
-    """
+    """ASGI middleware for HTTP requests; other scopes, such as `lifespan`, pass unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -29,7 +29,6 @@ class ProblemKind:
     """A kind of problem: its type, title and status.
 
     Attributes:
-        status: HTTP status code.
         slug: Last part of the stable `type` reference, `/problems/{slug}`.
         title: Short summary that does not change between occurrences.
         retry_after_seconds: Seconds in `Retry-After`; None for no such header.

@@ -56,7 +56,6 @@ class Selection:
         status: 200, 206 or 304.
         start: Position of the first byte, from 0.
         stop: Position after the last byte; equal to `start` where nothing is sent.
-        headers: Headers of the response.
     """
 
     status: int

@@ -24,7 +24,6 @@ class RootPath(HttpMiddleware):
     directly.
 
     Args:
-        app: Next ASGI application.
         root_path: Such as `/rankery`; empty for none.
     """
 

@@ -44,7 +44,6 @@ class Services:
     """The services that all features share.
 
     Attributes:
-        store: Store of rows and artifacts.
         wake_ups: Wakes workers for submitted jobs; never fails.
     """
 

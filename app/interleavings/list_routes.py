@@ -113,8 +113,6 @@ async def list_of_models(
     Args:
         models: Ids of the interleaving's models.
         query: The query with its documents, as in a scoring request.
-        user: The user, or None.
-        services: Models and lists in memory.
 
     Raises:
         InvalidInput: The candidates are wrong or too many.

@@ -101,8 +101,6 @@ def request_model(model_name: str, cls: type, documentation: str, **extra: Any) 
 
     Args:
         model_name: Name of the model, as it appears in the OpenAPI document.
-        cls: The dataclass.
-        documentation: The model's description.
         **extra: Further fields, in pydantic's `(annotation, Field(...))` form, put first.
     """
     model: type[ParametersRequest] = create_model(

@@ -32,12 +32,7 @@ MAX_AGE_SECONDS = 60.0
 
 
 class StorageMeasurements:
-    """Cache of the storage usage, which is measured at most once a minute unless forced. Thread-safe.
-
-    Args:
-        store: Store to measure.
-        policy: Retention periods.
-    """
+    """Cache of the storage usage, which is measured at most once a minute unless forced. Thread-safe."""
 
     def __init__(self, store: Store, policy: RetentionPolicy) -> None:
         self._store = store

@@ -117,11 +117,7 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
 
 
 def _test_data(tx: Transaction, teacher_spec: Json, body: DistilRequest, *, is_other_dataset: bool) -> Json:
-    """Return the test data fields: the requested ones, else the teacher's, else a part of the dataset.
-
-    Args:
-        is_other_dataset: Whether the dataset is not the teacher's.
-    """
+    """Return the test data fields: the requested ones, else the teacher's, else a part of the dataset."""
     if body.test_dataset_id is not None:
         return {"test_dataset_id": body.test_dataset_id}
     tested_on = teacher_spec.get("test_dataset_id")

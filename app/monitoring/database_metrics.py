@@ -23,15 +23,7 @@ _KINDS = tuple(kind.value for kind in JobKind)
 
 @dataclass(frozen=True)
 class DatabaseSnapshot:
-    """A snapshot of counts in the database.
-
-    Attributes:
-        at: Time of the snapshot.
-        active: Queued and running jobs.
-        counters: Monotonic counters.
-        datasets: Datasets by status.
-        workers: Live workers.
-    """
+    """A snapshot of counts in the database."""
 
     at: datetime
     active: Sequence[statistics.ActiveJobCount]

@@ -32,16 +32,7 @@ _log = structlog.stdlib.get_logger("rankery.metrics")
 
 
 class Metrics:
-    """The metrics of one application, in a separate registry.
-
-    Args:
-        store: Database to count.
-        models: Served models, for their usage counters.
-        version: Version of Rankery.
-
-    Attributes:
-        requests: Request counters.
-    """
+    """The metrics of one application, in a separate registry."""
 
     def __init__(self, store: Store, models: ServedModels, version: str) -> None:
         # Leave out `…_created`, an unused second series of each counter.

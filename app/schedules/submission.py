@@ -133,12 +133,7 @@ def _body(tx: Transaction, requested: Json, project: str | None) -> Json:
 
 
 def _check_clicks(tx: Transaction, requested: Json) -> None:
-    """Validate the served clicks of a training.
-
-    Raises:
-        InvalidInput: The training has a click log as well, or the weights of actions are invalid.
-        NotFound: The model that served the rankings does not exist.
-    """
+    """Validate the served clicks of a training."""
     served = requested["served_clicks"]
     if (requested.get("clicks") or {}).get("log") is not None:
         raise InvalidInput.at(

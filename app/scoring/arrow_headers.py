@@ -43,12 +43,7 @@ _TYPE_NAMES = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class DeclaredStream:
-    """An Arrow stream with validated headers.
-
-    Attributes:
-        content: The whole stream.
-        rows: Declared rows of all batches.
-    """
+    """An Arrow stream with validated headers."""
 
     content: bytes
     rows: int
@@ -56,11 +51,6 @@ class DeclaredStream:
 
 def validated_stream(content: bytes, pointer: str, max_columns: int, max_rows: int) -> DeclaredStream:
     """Validate the declared columns and rows of a stream, in time linear in its headers.
-
-    Args:
-        pointer: JSON pointer of the errors.
-        max_columns: Limit of columns.
-        max_rows: Limit of rows.
 
     Raises:
         InvalidInput: The stream is damaged, compressed, too wide or too long, or has columns of other types.

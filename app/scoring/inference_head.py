@@ -75,9 +75,6 @@ class InferenceHead(RequestModel):
 def fast_head(text: bytes, max_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
     """Parse a request in the common form: the fast path.
 
-    Args:
-        max_inputs: Limit of tensors.
-
     Returns:
         The head, and the numbers of the tensors that have `data`, in order; None for invalid or unusual text,
         which `slow_head` parses.
@@ -98,7 +95,6 @@ def slow_head(text: bytes, max_inputs: int, max_containers: int) -> InferenceHea
     """Parse any request: the slow path. Tensor values are in `data`.
 
     Args:
-        max_inputs: Limit of tensors.
         max_containers: Limit of arrays and objects.
 
     Raises:

@@ -120,9 +120,6 @@ class InterleavedLists:
     too. Two processes therefore make the same list. If their rankings differ, the database keeps the first
     list, and clicks on the other list are unknown. Lists are cached for a minute, and returned before they
     are written.
-
-    Args:
-        writer: Writes new lists.
     """
 
     def __init__(self, store: Store, writer: ListWriter, users: UserHashes) -> None:
@@ -174,8 +171,6 @@ class InterleavedLists:
 
         Args:
             rankings: Positions of documents by ranker, best first.
-            documents: Ids of the documents.
-            query: Id of the query.
             user: The user; None for a new list each time.
 
         Raises:

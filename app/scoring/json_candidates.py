@@ -78,7 +78,6 @@ class JsonCandidates:
         """Return the response with the ranking of each query.
 
         Args:
-            model: The model that scored.
             scores: (n_documents,)
             ranking_ids: Ids of the rankings by query; None if they are not kept.
             explainer: Explains the scores; None without `explain`.

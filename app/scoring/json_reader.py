@@ -32,8 +32,6 @@ def fast_candidates(
     """Read candidates without building intermediate objects.
 
     Args:
-        content: The body.
-        settings: Limits of a request.
         max_rows: Documents to allocate memory for, at most the limit of a request.
 
     Returns:

@@ -83,7 +83,6 @@ def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettin
     """Refuse a request whose explanations would take too many steps.
 
     Args:
-        explained: Scores to explain.
         steps_each: Steps of one explanation; see `core.scoring.Explainability`.
 
     Raises:

@@ -108,11 +108,7 @@ async def _interleaved(
 
 
 def _interleaved_models(row: Interleaving, candidates: JsonCandidates) -> list[str]:
-    """Return the ids of the models of an interleaving.
-
-    Raises:
-        InvalidInput: The interleaving has no models, or the request has `explain` or too small a `top_k`.
-    """
+    """Return the ids of the models of an interleaving."""
     if row.model_ids is None:
         raise InvalidInput.at(
             "/interleaving",

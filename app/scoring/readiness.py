@@ -63,13 +63,7 @@ class ReadinessResult:
 
 
 class Readiness:
-    """Concurrent checks of the parts of the service, each with a timeout of two seconds.
-
-    Args:
-        store: Rows and artifacts.
-        wake_ups: The broker.
-        models: The models in memory.
-    """
+    """Concurrent checks of the parts of the service, each with a timeout of two seconds."""
 
     def __init__(
         self, store: Store, wake_ups: WakeUps, kernels: ScoringKernels, models: ServedModels

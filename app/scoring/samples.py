@@ -54,7 +54,6 @@ class SampleLog:
         """Log a request if it is sampled; its text is written in the background.
 
         Args:
-            model: The model that scored.
             features: (n_documents, n_features) of the candidates; must not be modified afterwards.
             scores: (n_documents,)
         """
@@ -94,9 +93,6 @@ class _Sample:
     """A scored request.
 
     Attributes:
-        at: Time of the scoring.
-        model: The model that scored.
-        ids: Ids of the queries and documents.
         features: (n_documents, n_features).
         scores: (n_documents,).
         rows: Indices of the logged documents in ascending order; None for all.

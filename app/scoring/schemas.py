@@ -22,11 +22,7 @@ def _features_form(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class _OneProblem:
-    """Report one error for a value of the wrong type, not one for each accepted type.
-
-    Attributes:
-        message: Description of the accepted types.
-    """
+    """Report one error for a value of the wrong type, not one for each accepted type."""
 
     message: str
 

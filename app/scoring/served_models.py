@@ -38,9 +38,6 @@ class ServedModel:
     """A model in memory.
 
     Attributes:
-        version: Version within the name.
-        feature_names: Feature names in the model's order.
-        reader: Reads the features from the JSON of a request.
         read_at: When the model was loaded, in seconds of the monotonic clock.
         categories: Values of the categorical features by name.
     """
@@ -117,7 +114,6 @@ class Usage:
     Attributes:
         hits: Requests whose model was in memory.
         misses: Requests that waited for their model.
-        models: Models in memory.
         bytes: Their memory in bytes.
     """
 

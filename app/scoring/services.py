@@ -32,12 +32,7 @@ class ScoringServices:
     """The services that every scoring request uses.
 
     Attributes:
-        models: Models in memory.
-        explanations: Cache of explainers.
-        samples: Log of a share of the scored requests.
         rankings: Log of a share of the rankings that users see.
-        interleavings: Interleavings in memory.
-        lists: Interleaved lists of users.
     """
 
     settings: ApiSettings

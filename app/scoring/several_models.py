@@ -53,9 +53,6 @@ async def score_by_models(
     Each model takes its features; a feature that no model has is refused.
 
     Args:
-        models: Ids of the models.
-        served: Models in memory.
-        settings: Limits of a request.
         already_read: A model with its candidates, None if no candidates are read yet.
 
     Raises:

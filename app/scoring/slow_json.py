@@ -33,7 +33,6 @@ def slow_candidates(
     """Read the candidates of a validated body.
 
     Args:
-        request: The body.
         categories: The values of the categorical features by name.
         precision: The dtype to round numbers to.
 

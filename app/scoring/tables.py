@@ -28,9 +28,6 @@ from core.types import Float64Array, FloatArray, Int64Array
 def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
     """Read the record batches of a stream with validated headers.
 
-    Args:
-        pointer: JSON pointer of the errors.
-
     Raises:
         InvalidInput: The stream is damaged, or two columns have the same name.
     """

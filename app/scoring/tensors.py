@@ -96,7 +96,6 @@ class InferenceReader(CandidateReader):
     """Reader of an inference request.
 
     Attributes:
-        content: The body.
         head_bytes: Length of the JSON at the start of the body, in bytes; None for the whole body.
     """
 

@@ -26,7 +26,6 @@ class Work(Generic[Result]):
     """A function with an estimate of its run time.
 
     Attributes:
-        run: The function.
         fits_event_loop: Whether it is short enough for the event loop.
         is_tiny: Whether it takes less time than the switch to a thread.
     """

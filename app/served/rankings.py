@@ -18,9 +18,6 @@ class UserHashes:
     """Pseudonymise users and sessions by HMAC with a random key of the database.
 
     Without the key a hash cannot be matched with guessed names; with the key it can.
-
-    Args:
-        key: The secret key.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -41,7 +38,6 @@ class Viewer:
     """The user and session that see a ranking; an empty text is none, as in click logs.
 
     Attributes:
-        user: Any text that identifies the user, or None.
         session: Any text that identifies the user's visit, or None.
     """
 
@@ -59,7 +55,6 @@ class RankingLog:
     """Store the rankings of a share of the users, or of the sessions without a user: all or none of each.
 
     Args:
-        writer: Writes the rankings.
         users: Hashes users and sessions.
         share: The share, from 0 to 1.
     """

@@ -22,7 +22,6 @@ class PendingList:
 
     Attributes:
         table: `rankings` for a list of a model, `interleavings` for a list of an interleaving.
-        row: Columns of the list.
         on_excluded: Called if another list of the same user and query was stored instead.
     """
 

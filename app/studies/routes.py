@@ -251,12 +251,7 @@ def _submit(
 
 
 def _check_quota(tx: Transaction, services: Services, study: StudyRow) -> None:
-    """Refuse a change that has queued more jobs than the API key of the study may have.
-
-    Raises:
-        JobQuotaExceeded: The key has more active jobs than its quota.
-        JobQuotaTooSmall: The study alone has more.
-    """
+    """Refuse a change that has queued more jobs than the API key of the study may have."""
     added = len(tx.studies.active_jobs(study.id))
     tx.quotas.allow_jobs(study.key_id, services.settings.max_active_jobs, adding=0, added=added)
 

@@ -163,8 +163,6 @@ class FormReceiver:
         """Register a finished resumable upload as a file of the form; `copy_uploads` copies its bytes.
 
         Args:
-            field: Name of the form part.
-            upload_id: Id of the resumable upload.
             pointer: Pointer of its errors, the field by default.
         """
         self._uploads[field] = upload_id, pointer or f"/{field}"
@@ -285,12 +283,7 @@ async def receive_form(
 
 
 def _refuse_declared_size(request: Request, services: Services, max_bytes: int) -> None:
-    """Refuse a form whose Content-Length exceeds the limit or the free space.
-
-    Raises:
-        HTTPException: 413.
-        StoreFull: The disk has too little free space.
-    """
+    """Refuse a form whose Content-Length exceeds the limit or the free space."""
     declared = request.headers.get("content-length", "")
     expected_bytes = int(declared) if declared.isdecimal() else 0
     if expected_bytes > max_bytes + ENVELOPE_BYTES:
@@ -341,7 +334,6 @@ def file_body(
     """Describe the multipart body of a form with one file, for the OpenAPI document.
 
     Args:
-        fields: The schemas of the text fields.
         required: The required text fields.
         examples: Bodies by name, each with its summary.
     """

@@ -56,9 +56,6 @@ class FormParser:
         files: Names of the parts that are files, or texts such as `upload:upl_…` that name finished uploads.
         texts: Size limits of the text fields in bytes, by name. They may be sent as files, too.
         sink: Receiver of the bytes of files.
-
-    Attributes:
-        fields: The text fields by name.
     """
 
     def __init__(

@@ -90,7 +90,6 @@ class Checksum:
 
     Attributes:
         algorithm: One of `ALGORITHMS`.
-        digest: The required hash.
     """
 
     algorithm: str
@@ -231,12 +230,7 @@ def _unusable(header: str, detail: str) -> HTTPException:
 
 
 def request_headers(*names: str, required: tuple[str, ...] = ("Tus-Resumable",)) -> list[dict[str, Any]]:
-    """Describe request headers that routes parse themselves, with status 400 or 412 for mistakes, not 422.
-
-    Args:
-        *names: Names of optional headers.
-        required: Names of required headers.
-    """
+    """Describe request headers that routes parse themselves, with status 400 or 412 for mistakes, not 422."""
     return [_header(name, required=True) for name in required] + [_header(n, required=False) for n in names]
 
 

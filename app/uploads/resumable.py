@@ -169,7 +169,6 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
 
     Args:
         writer: Writer of the body, called in threads.
-        max_bytes: Size limit of the file.
 
     Returns:
         The offset of the next byte.

@@ -259,11 +259,7 @@ def _begin(
     size_bytes: int | None,
     checksum: protocol.Checksum | None,
 ) -> PieceWriter:
-    """Acquire an upload for this request, and return the writer of its body.
-
-    Raises:
-        HTTPException: 409 where the next byte of the upload is not at `offset`.
-    """
+    """Acquire an upload for this request, and return the writer of its body."""
     writer = new_id(_WRITER)
     with services.store.begin() as tx:
         upload = _unused(tx.uploads.get(upload_id, key_id))

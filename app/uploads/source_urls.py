@@ -34,8 +34,6 @@ def requested_urls(
     """Check and return the URLs of a request.
 
     Args:
-        requested: One URL, or several.
-        pointer: JSON pointer of the URLs in the request.
         allowed: URLs that may be read.
         with_pattern: Whether the request has a pattern of file names.
 

@@ -27,8 +27,6 @@ class FileWriter:
     """Write one artifact in blocks; it becomes visible when the `with` block succeeds or `close` is called.
 
     Args:
-        artifacts: Destination.
-        key: Key of the artifact.
         min_free_bytes: Space that must stay free on the disk.
         digest: A `hashlib` hash to update with the bytes, None for no checksum.
 

@@ -62,10 +62,8 @@ class Deliverer:
     again: each event is delivered at least once.
 
     Args:
-        store: Store of events, webhooks and deliveries.
         feed: Event feed, which wakes the deliverer.
         cipher: Decrypts the signing secrets.
-        settings: Timeouts and retries.
         version: Version of Rankery, for the User-Agent header.
     """
 

@@ -33,7 +33,6 @@ class Message:
 
     Attributes:
         id: Id of the message, the same in all attempts.
-        body: JSON body.
     """
 
     id: str
@@ -69,7 +68,6 @@ class Attempt:
     """Outcome of sending a message.
 
     Attributes:
-        at: Time of sending.
         status: HTTP status of the answer, None without an answer.
         took_seconds: Seconds until the answer.
         error: Why the message does not count as delivered, None if it does.
@@ -123,7 +121,6 @@ async def send(
 
     Args:
         client: HTTP client of `open_sender`.
-        webhook: The receiver.
         cipher: Decrypts the secrets of the webhook.
         timeout_seconds: Timeout for the whole answer.
     """

@@ -6,19 +6,8 @@ from core.autotrain.portfolio import Candidate, portfolio
 from rankery.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from core.autotrain.search import AutoTrained, NotTried, auto_train
+    from core.autotrain.search import AutoTrained, auto_train
     from core.autotrain.trials import AutoSpec, Trials, Tried
 
-__all__ = ["AutoSpec", "AutoTrained", "Candidate", "NotTried", "Trials", "Tried", "auto_train", "portfolio"]
 # Lazy imports: the API only specifies trainings and does not need LightGBM and its dependencies.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "AutoSpec": "core.autotrain.trials",
-        "AutoTrained": "core.autotrain.search",
-        "NotTried": "core.autotrain.search",
-        "Trials": "core.autotrain.trials",
-        "Tried": "core.autotrain.trials",
-        "auto_train": "core.autotrain.search",
-    },
-)
+__getattr__ = lazy_names(__name__)

@@ -32,11 +32,9 @@ class BaselineComparison:
 
     Attributes:
         value: Mean of the metric over the queries of the comparison.
-        difference: Mean of the model minus the mean of the baseline.
         p_value: p-value after Holm's correction over the baselines: of Fisher's randomisation test or, if
             larger, of the corrected t-test. The t-test applies on several folds to a random order, and to a
             feature better than the model.
-        verdict: Verdict on the model against the baseline.
     """
 
     name: str
@@ -53,7 +51,6 @@ class Conclusion:
     The numbers of iterations, and the candidates that are stopped early, are chosen on the held-out queries.
 
     Attributes:
-        value: Mean of the metric.
         interval: `[lower, upper]` of the mean, or None.
         data: `held-out` for queries of the training data, `test` for the queries of the test data.
     """
@@ -80,15 +77,11 @@ def conclude(
     """Compare a model with others, query by query.
 
     Args:
-        model: Name of the model.
-        metric: Spelling of the metric.
         values: (n_queries,) values of the model from `QueryQuality.values`, NaN where undefined.
-        others: Names of the other rankings with their values.
         quality: Converts means and intervals of `values` to the units of the metric.
         data: Source of the queries, see `Conclusion`.
         variance_factor: Variance of the mean of the values over that of independent values, see
             `HeldOut.variance_factor`.
-        seed: Seed of the test.
     """
     value, interval = quality.in_metric_units(mean_of(values)), quality.interval(values)
     differences = [

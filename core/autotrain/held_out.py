@@ -35,12 +35,7 @@ class Fold:
 
 
 class QueryQuality:
-    """Values of a metric for the queries of a dataset, with the sign such that larger is better.
-
-    Args:
-        metric: Spelling of the metric.
-        seed: Seed of the intervals.
-    """
+    """Values of a metric for the queries of a dataset, with the sign such that larger is better."""
 
     def __init__(self, dataset: RankingDataset, metric: str, conventions: Conventions, seed: int) -> None:
         self.dataset = dataset
@@ -117,8 +112,6 @@ class HeldOut(QueryQuality):
 
     Args:
         dataset: Training data, at least 2 queries.
-        metric: Spelling of the metric.
-        seed: Seed of the folds.
 
     Raises:
         InvalidInput: There are fewer than 2 queries, the metric is undefined on every query, or no query has

@@ -23,9 +23,7 @@ class Candidate:
     """A training to try.
 
     Attributes:
-        name: Name on the leaderboard.
         complexity: Complexity of the model: 1 for sums over features, 2 for trees, 3 for networks.
-        loss: JSON of the loss.
         scorer: JSON of the scorer, None for trees.
         hyperparameters: Hyperparameters of trees; `auto` to choose them by the size of the dataset.
     """
@@ -52,10 +50,8 @@ class Candidate:
         A loss that uses gains of labels uses the gains of the contract.
 
         Args:
-            size: Size of the training data.
             metric: Spelling of the metric to select by.
             contract: JSON of the conventions of the metric.
-            seed: Seed of all random choices.
         """
         has_gain = any(declared.name == "gain" for declared in parameters_of(LOSSES[self.loss["name"]]))
         gain = {"gain": conventions(contract).gain} if has_gain else {}

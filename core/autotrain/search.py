@@ -49,11 +49,7 @@ class Selected:
         return [(self.complete[index], float(self.choice.weights[index])) for index in self.choice.members]
 
     def content(self, fitted: Sequence[bytes], feature_names: Sequence[str]) -> bytes:
-        """Return the file content of the model.
-
-        Args:
-            feature_names: The features of the training data.
-        """
+        """Return the file content of the model."""
         if len(fitted) == 1:
             return fitted[0]
         members = [
@@ -102,7 +98,6 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
     """Select a model, or a sum of models, from the complete candidates by their held-out scores.
 
     Args:
-        tried: The candidates that were tried.
         refusals: The reasons why other candidates were not tried.
 
     Raises:
@@ -148,7 +143,6 @@ def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float
     Candidates of the same wave are not compared, so that the model does not depend on the number of workers.
 
     Args:
-        number: Position of the candidate.
         tried: Candidates with their positions.
     """
     first = number // WAVE * WAVE
@@ -193,7 +187,6 @@ def auto_train(
     again on all queries. Where the budget allows one fold only, its models are the members.
 
     Args:
-        dataset: Judged training data.
         candidates: The candidates in order; the portfolio when left out.
         on_progress: Called with the next activity, the number of candidates done and their total; may raise
             to stop.

@@ -44,7 +44,6 @@ class Selection:
     """Selection among candidates with held-out scores.
 
     Args:
-        held_out: The folds.
         scores: (repetitions, n_documents) held-out scores of each candidate, NaN where a query was not held
             out; the same queries for all candidates.
         complexities: Complexity of each candidate, see `Candidate.complexity`.

@@ -41,7 +41,6 @@ class AutoSpec:
         budget_seconds: Running time to plan for.
         contract: JSON of the conventions of the metric.
         prefer: `best` or `simple`, see `Selection.choose`.
-        seed: Seed of all random choices.
         memory_bytes: Memory that a training may need, or None.
     """
 
@@ -60,7 +59,6 @@ class FoldScores:
     Attributes:
         iterations: int64 (k,) ascending measured iterations.
         scores: float64 (k, n_documents of the fold) scores, documents in ascending order of their rows.
-        seconds: Running time of the training.
         ended_early: Whether the training was ended because its time was up.
         content: Model file of the best of these iterations; empty unless the fold may be the only one.
     """
@@ -101,8 +99,6 @@ class Tried:
             iterations of its model.
         scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
         values: float64 (n_queries,) values of the metric; larger is better, NaN where undefined.
-        seconds: Running time of its trainings.
-        folds: Number of held-out folds.
         status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
         content: Model file of the only fold; empty where several folds are held out.
     """
@@ -131,7 +127,6 @@ class Trials:
     """Trials of candidates on one dataset, whose features are binned once.
 
     Args:
-        dataset: Judged training data.
         clock: Monotonic clock in seconds.
         check: Called after each tree, or between the batches of a network; may raise to stop.
 
@@ -195,7 +190,6 @@ class Trials:
         """Train a candidate without each fold, until it is shown to be worse or its time is up.
 
         Args:
-            number: Position of the candidate.
             folds: Folds to hold out; None to derive the number from the budget and the first fold's time.
             time_left: Returns the seconds that are left for trials.
             rivals: Values of the complete candidates to compare with, (n_queries,) each.

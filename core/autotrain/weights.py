@@ -27,7 +27,6 @@ class PairLoss:
     however many pairs it has.
 
     Args:
-        dataset: The queries and their labels.
         scores: float64 (n_candidates, repetitions, n_documents) held-out scores on comparable scales; NaN
             where a repetition did not hold a query out, but at least one did.
     """

@@ -7,6 +7,5 @@ from rankery.lazy_names import lazy_names
 if TYPE_CHECKING:
     from core.clicks.log import ClickLog
 
-__all__ = ["ClickLog"]
 # Lazy imports: code that only checks the options of an upload needs neither Arrow nor kernels.
-__getattr__ = lazy_names(__name__, {"ClickLog": "core.clicks.log"})
+__getattr__ = lazy_names(__name__)

@@ -18,13 +18,11 @@ class Agreement:
     """Agreement of grades with judged labels.
 
     Attributes:
-        pairs: Pairs with a grade and a label.
         kappa: Cohen's kappa of grades and labels as categories, or None where it is undefined.
         weighted_kappa: Kappa with quadratic weights (Cohen 1968), or None.
         queries: Queries with at least two different relevances and two different labels.
         kendall_tau: Mean over these queries of Kendall's tau-b between relevances and labels, or None.
         kendall_lower: Lower end of the 95% interval of the mean over queries, or None.
-        kendall_upper: Upper end of the interval, or None.
     """
 
     pairs: int
@@ -40,7 +38,6 @@ def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) 
     """Return the agreement of judgments with the labels of a judged dataset.
 
     Args:
-        judgments: Judgments of the log's pairs.
         judged: The judged dataset; negative and missing labels are ignored.
     """
     pairs = pairs_of(judged, log)

@@ -27,7 +27,6 @@ class LossBinding:
     """Binds the loss of a training to a dataset, or to parts of it, with the correction for clicks.
 
     Args:
-        dataset: The training data.
         correction: The correction, or None for uncorrected training.
         step: Learning rate of the terms of `additive`, unless the correction sets one.
 
@@ -127,9 +126,7 @@ class BiasedObjective:
     """A loss of scores to which a term for each shown rank is added.
 
     Args:
-        objective: The loss.
         rank_indices: (n_documents,) shown ranks from 0.
-        bias: Terms by rank.
     """
 
     def __init__(self, objective: Objective, rank_indices: Int64Array, bias: AdditiveBias) -> None:

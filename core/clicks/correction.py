@@ -186,11 +186,9 @@ class Clipping:
     """The weights of clicks, and the effect of clipping.
 
     Attributes:
-        clicks: Clicked documents.
         clipped: Clicked documents whose weight was clipped.
         kept: Share of the total weight that is left after clipping, from 0 to 1; 1 without clicks.
         effective: Kish's effective number of clicks, (Σ w)² / Σ w².
-        largest: The greatest weight.
     """
 
     clicks: int

@@ -97,7 +97,6 @@ class DualObjective:
     Args:
         loss: The loss, with targets from labels.
         queries: Clicks, weights and ranks.
-        bias: The propensities.
     """
 
     def __init__(self, loss: ListNet, queries: ShownQueries, bias: DualBias) -> None:

@@ -63,7 +63,6 @@ def judged_dataset(
     Args:
         features: The dataset with the features; its labels are replaced.
         pairs: Pair of each document, from `pairs_of`.
-        judgments: Judgments of the log's pairs.
         unjudged: `drop` omits documents without a grade. `zero` labels them 0 in queries with a grade, and
             omits other queries.
 

@@ -102,9 +102,6 @@ class RatioBias:
     the same way from L_ij / t⁺_i (Hu et al. 2019, equations 30 and 31; XGBoost's `lambdarank_unbiased`).
     Summands with a ratio below 1e-16 count as 0, and ratios stay unchanged where S_1 is below 1e-16.
 
-    Args:
-        norm: Norm p.
-
     Attributes:
         clicked: (n_ranks,) t⁺.
         unclicked: (n_ranks,) t⁻.

@@ -168,11 +168,9 @@ def estimate_propensities(
     examination depends on the documents above.
 
     Args:
-        plan: Method and options.
         features: (n_pairs, n_features) features of the log's pairs, for `FEATURE_METHODS`; rows of only NaN
             are ignored.
         on_resample: Called with the estimates done and their total; may raise to stop.
-        threads: Threads of the classifier.
 
     Raises:
         InvalidInput: All impressions are at rank 1, no document moved between ranks, or a rank has too few

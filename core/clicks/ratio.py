@@ -21,7 +21,6 @@ class RatioObjective:
 
     Args:
         loss: The loss, without pair selection and with the hard assignment.
-        queries: Labels, weights and ranks.
         xgboost_loss: Whether to sum XGBoost's loss instead of the paper's, for comparisons with XGBoost.
     """
 

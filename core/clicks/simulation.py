@@ -88,10 +88,8 @@ def simulate(
     the same log. Lists are drawn in chunks; the log takes 7 bytes per impression and some bytes per list.
 
     Args:
-        dataset: Judged documents.
         rankers: (n_documents,) scores of each production ranker. Each list is ranked by one of them, drawn
             uniformly; with several rankers, `list_versions` has the index of the list's ranker.
-        plan: Options of the lists.
         on_chunk: Called with the number of lists done and their total; may raise to stop.
 
     Raises:

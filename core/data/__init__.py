@@ -7,38 +7,11 @@ from rankery.lazy_names import lazy_names
 if TYPE_CHECKING:
     from core.data.dataset import RankingDataset
     from core.data.letor_writer import write_letor
-    from core.data.options import FORMATS
     from core.data.parquet import read_parquet, write_parquet
     from core.data.reading import read_dataset
     from core.data.splits import split_queries
     from core.data.statistics import dataset_statistics
     from core.data.synthetic import sparse_dataset, synthetic_dataset
 
-__all__ = [
-    "FORMATS",
-    "RankingDataset",
-    "dataset_statistics",
-    "read_dataset",
-    "read_parquet",
-    "sparse_dataset",
-    "split_queries",
-    "synthetic_dataset",
-    "write_letor",
-    "write_parquet",
-]
 # Imported lazily: a caller that needs only the upload options imports neither Arrow nor the parsers.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "FORMATS": "core.data.options",
-        "RankingDataset": "core.data.dataset",
-        "dataset_statistics": "core.data.statistics",
-        "read_dataset": "core.data.reading",
-        "read_parquet": "core.data.parquet",
-        "sparse_dataset": "core.data.synthetic",
-        "split_queries": "core.data.splits",
-        "synthetic_dataset": "core.data.synthetic",
-        "write_letor": "core.data.letor_writer",
-        "write_parquet": "core.data.parquet",
-    },
-)
+__getattr__ = lazy_names(__name__)

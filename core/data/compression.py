@@ -54,7 +54,6 @@ def mapped_bytes(
     Args:
         path: Path of the file. A plain file is mapped directly and must not be truncated while in use.
         file: Name of the file for messages.
-        limits: Size limits of decompressed data.
         on_progress: Called with the compressed bytes read so far and the size of the compressed file.
         expected: Expected content of the file, for messages.
 
@@ -123,11 +122,7 @@ def _decompress(
 
 
 def _chunks(compression: _Compression, source: pa.OSFile, file: str) -> Iterator[bytes]:
-    """Yield decompressed bytes, at most `_CHUNK_BYTES` each.
-
-    Raises:
-        DatasetError: The data are damaged or truncated.
-    """
+    """Yield decompressed bytes, at most `_CHUNK_BYTES` each."""
     try:
         if compression.codec == "gzip":
             yield from _gzip_chunks(source)

@@ -31,8 +31,6 @@ class RankingDataset:
             negative labels and NaN (not judged), see `core.data.labels`.
         query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
         query_ids: Id of each query, all different.
-        document_ids: Id of each document.
-        feature_names: Name of each column.
         query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
         document_weights: float64 (n_documents,), finite and >= 0, or None; for example inverse
             propensities.
@@ -212,7 +210,6 @@ class RankingDataset:
 
         Args:
             features: (n_documents, n_features).
-            feature_names: Name of each column.
             categories: Categories of the categorical features; unchanged where left out.
         """
         available = self.categories if categories is None else categories

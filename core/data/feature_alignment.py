@@ -51,7 +51,6 @@ class AbsentFeatures:
         """Refuse a dataset that lacks more than half of the used features.
 
         Args:
-            pointer: JSON pointer to the dataset in the request.
             dataset: Name of the dataset in messages: "the dataset".
             model_name: Name of the model that uses the features: "web:3".
             advice: How to use the dataset despite absent features, for the message.
@@ -135,13 +134,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
 
 @dataclass(frozen=True)
 class UnseenValues:
-    """Values of a categorical feature that are unknown to a model.
-
-    Attributes:
-        feature: Name of the feature.
-        documents: Number of documents with an unknown value.
-        examples: Some of the unknown values.
-    """
+    """Values of a categorical feature that are unknown to a model."""
 
     feature: str
     documents: int

@@ -28,7 +28,6 @@ class SelectedFeatures:
         matrix: float32 (m, k), the source matrix.
         rows: (n_documents,) rows of the matrix.
         columns: (n_features,) columns of the matrix, -1 for absent columns.
-        absent: The value of absent columns.
     """
 
     matrix: Float32Array

@@ -107,7 +107,6 @@ class FoundFiles:
     Attributes:
         folder: Its path below the root, or the URL of a folder of a bucket.
         names: File names in natural order.
-        size_bytes: Total size of the files.
         modified: Latest modification time of the files, as ISO 8601 in UTC.
     """
 
@@ -328,11 +327,7 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _parts_by_set(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the file of each part, in the order of `PARTS`, by set; names without a set have the set "".
-
-    Raises:
-        InvalidInput: Two files may be the same part.
-    """
+    """Return the file of each part, in the order of `PARTS`, by set; names without a set have the set ""."""
     sets: dict[str, dict[str, str]] = {}
     for name in sorted(names, key=lambda name: (len(name), name)):
         components = name.lower().split(".")

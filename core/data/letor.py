@@ -42,7 +42,6 @@ def read_letor(
         text: (n_bytes,) the bytes of the file, read-only.
         file: The file's name for error messages.
         options: How to treat scattered queries and repeated features; names of features by id.
-        limits: Size limits of the matrix.
         threads: Threads to use; the result is the same on any number.
         on_progress: Called with the number of bytes done and their total, several times a second; may
             raise to stop.

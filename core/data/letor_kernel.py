@@ -50,7 +50,6 @@ def measure(
     """Find the shape of each chunk of a range, without validation.
 
     Args:
-        first: First chunk of the range.
         last: Chunk after the last chunk of the range.
         text: The whole file.
         cuts: (n_chunks + 1,) boundaries of the chunks, at line starts.
@@ -109,7 +108,6 @@ def fill(
     """Parse the rows of a range of chunks into the arrays.
 
     Args:
-        first: First chunk of the range.
         last: Chunk after the last chunk of the range.
         text: The whole file.
         cuts: (n_chunks + 1,) boundaries of the chunks.
@@ -117,7 +115,6 @@ def fill(
         has_queries: Whether a query token follows the label.
         first_id: The feature id of the first column, 0 or 1.
         features: (rows, n_features) zeros.
-        labels: (rows,).
         query_starts: (rows,) zeros; filled with the position of the query id at rows that begin a run of a
             query.
         query_lengths: (rows,) length of the query id at these rows.

@@ -36,7 +36,6 @@ def read_lightgbm(
         file: The file's name for error messages.
         query_sizes: (n_queries,) documents of each query, from `read_query_sizes`.
         options: How to treat repeated features; names of features by id.
-        limits: Size limits of the matrix.
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Raises:

@@ -37,8 +37,6 @@ class Columns:
     """Roles of the columns of a table; roles left out are detected by the usual names.
 
     Attributes:
-        label: Relevance of the document.
-        query: Id of the query.
         document: Id of the document; may be absent.
         query_weight: Weight of the query; one value per query; may be absent.
         document_weight: Weight of the document in the loss; may be absent.
@@ -103,7 +101,6 @@ class ReadingOptions:
             "error" refuses the file.
         repeated_features: Treatment of a feature that is repeated in a LETOR row. "last" uses its last value,
             as TF-Ranking does with its sample files. "reject" refuses the file.
-        columns: Roles of a table's columns.
         feature_names: Names by feature id ("17") for LETOR and LightGBM text, by column for tables.
     """
 
@@ -152,8 +149,6 @@ class Limits:
         """Return an error message if the feature matrix would be too large to allocate, else None.
 
         Args:
-            n_documents: Number of rows.
-            n_features: Number of columns.
             file_bytes: Size of the file, after unpacking gzip or Zstandard data.
         """
         size_bytes = n_documents * (_FEATURE_BYTES * n_features + _DOCUMENT_BYTES)

@@ -27,7 +27,6 @@ def write_parquet(dataset: RankingDataset, file: BinaryIO, on_progress: OnProgre
     """Write a dataset so that `read_parquet` returns bit-identical values.
 
     Args:
-        file: Output file.
         on_progress: Called with the documents written and the number of all documents; may raise to stop.
     """
     layout = Layout.of(dataset)
@@ -155,7 +154,6 @@ def row_batches(
     for one row group at a time.
 
     Args:
-        parquet: The opened file.
         batch_rows: Rows of a batch at most; a batch ends with its row group.
         columns: Names of the columns, None for all.
         groups: Numbers of the row groups in order, None for all.

@@ -27,7 +27,6 @@ class QueryEntry:
 
     Attributes:
         first_row: Its first row in the dataset, from 0.
-        documents: Number of its rows.
         relevant: Number of its documents with a label above 0.
         min_label: The smallest label, None where no document has a label.
         max_label: The largest label, None where no document has a label.

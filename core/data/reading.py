@@ -65,7 +65,6 @@ class FileForm:
     """Format and columns shared by all files of a dataset.
 
     Attributes:
-        file: Name of the first file.
         format: letor, csv or parquet.
         columns: Columns of a table; None for LETOR text.
     """
@@ -113,7 +112,6 @@ def read_file(
     Args:
         file: File to read. A plain file is memory-mapped and must not be truncated while it is read.
         options: Reading options; by default, the format is detected by the content.
-        limits: Size limits of the file and the dataset.
         threads: Threads to use; the result is the same on any number.
         on_progress: Called with the number of bytes done and their total, several times a second; may
             raise to stop.
@@ -222,11 +220,7 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
 
 
 def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
-    """Return the format to read: the requested format, or the detected format for `auto`.
-
-    Raises:
-        DatasetError: The reader of the requested format cannot read the content, or no format was detected.
-    """
+    """Return the format to read: the requested format, or the detected format for `auto`."""
     requested = options.format
     if requested == "auto" and content.format == "csv" and file.query_sizes is not None:
         return "lightgbm"

@@ -117,7 +117,6 @@ class Reading:
     """A dataset, and properties of the file that it was read from.
 
     Attributes:
-        dataset: The judged documents.
         format: Detected format: letor, lightgbm, csv, parquet or trec-qrels.
         scattered_queries: Number of queries whose rows were not contiguous and were gathered.
         scattered_examples: Ids of the first such queries, at most `MAX_EXAMPLES`.

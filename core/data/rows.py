@@ -54,13 +54,11 @@ class Rows:
     Args:
         has_queries: Whether `qid:` follows the label.
         reject_repeated: Whether a repeated feature in a row is an error; else its last value counts.
-        limits: Size limits of the matrix.
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Attributes:
         features: (n_rows, n_features) float32.
         labels: (n_rows,) float32.
-        first_id: The feature id of the first column.
         query_starts: (n_rows,) position of the query id, at the rows that begin a run of a query; else 0.
         query_lengths: (n_rows,) length of the query id at these rows.
         document_starts: (n_rows,) position of the document id, or where an absent one would be.

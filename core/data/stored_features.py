@@ -39,7 +39,6 @@ class StoredFeatures:
         url: URL of the Parquet file: `file:///…`, or a presigned `https://…`; messages omit the signature.
         rows: (n_documents,) rows of the file.
         columns: (n_features,) columns of the file's features, -1 for absent columns.
-        absent: The value of absent columns.
 
     Raises:
         DatasetError: The file cannot be read, now or on later access, or was not written by Rankery.

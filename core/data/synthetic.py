@@ -72,7 +72,6 @@ class CubicPolynomial:
 
         Args:
             features: (n_documents, n_features), overwritten.
-            seed: Seed of the features and the noise.
             noise: Standard deviation of normal noise, in standard deviations of the polynomial.
         """
         feature_stream, noise_stream = random_stream(FEATURES, seed), random_stream(NOISE, seed)
@@ -158,7 +157,6 @@ def synthetic_dataset(
 
     Args:
         n_queries: At least 1.
-        seed: Seed of the features and the noise.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
@@ -204,7 +202,6 @@ def sparse_dataset(
 
     Args:
         n_queries: At least 1.
-        seed: Seed of the features, the noise and the labels.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.

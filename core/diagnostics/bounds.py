@@ -22,7 +22,6 @@ class Bound:
 
     Attributes:
         name: Key: the larger side, followed by the smaller side or its metric where this is ambiguous.
-        source: The statement in the paper.
         sides: Returns both sides, lower and upper, for a query with a relevant document.
     """
 

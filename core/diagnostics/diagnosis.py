@@ -57,7 +57,6 @@ def diagnose(
         query_boundaries: (n_queries + 1,) offsets.
         cutoff: k of the top k.
         iteration: Iteration, for losses that draw random numbers.
-        seed: Seed of the samples.
         queries: Maximum number of queries in the sample for bounds.
         gradient: (n_documents,) gradient of the loss at `scores`, if already computed.
 

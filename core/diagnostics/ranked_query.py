@@ -18,8 +18,6 @@ class BoundTerms:
 
     Attributes:
         sigma: Slope σ; scores are multiplied by it.
-        gain: Gain g(y).
-        discount: Discount D(r).
         mu: Weight μ of NDCG-Loss2 in NDCG-Loss2++.
     """
 

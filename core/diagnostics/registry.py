@@ -16,10 +16,6 @@ class Diagnostic:
     """A diagnostic of a loss.
 
     Attributes:
-        name: Key of the diagnostic.
-        title: Short title.
-        summary: Description in a sentence.
-        source: The statement in the paper.
         unit: A share of queries, from 0 to 1, or a mean over queries.
     """
 

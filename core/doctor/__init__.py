@@ -3,5 +3,3 @@
 from core.doctor.agreement import compare
 from core.doctor.examination import examine
 from core.doctor.report import FeatureProfile, Finding, Report, by_severity
-
-__all__ = ["FeatureProfile", "Finding", "Report", "by_severity", "compare", "examine"]

@@ -38,8 +38,6 @@ def compare(
     """Return findings on two datasets of a job: different features or labels, and leakage.
 
     Args:
-        train: The training data.
-        other: The validation or test data.
         role: Role of `other`: "validation" or "test".
         compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
             judgments.
@@ -103,11 +101,7 @@ def feature_findings(
 
 
 def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Finding]:
-    """Report the features that a model uses and that a dataset lacks.
-
-    Args:
-        model: Name of the model.
-    """
+    """Report the features that a model uses and that a dataset lacks."""
     if absent.names:
         yield Finding.of_share(
             "features-absent",
@@ -131,9 +125,7 @@ def unseen_category_findings(
     """Report values of categorical features that are unknown to a model.
 
     Args:
-        dataset: The dataset, with its own categories.
         feature_names: Features of the model or of its training data; others are left out.
-        categories: Categories of the model or of its training data.
         where: Origin of the values, for the sentence: "of the test data".
         known_to: Origin of the categories, for the sentence: "the training data".
     """

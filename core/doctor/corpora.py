@@ -28,7 +28,6 @@ class Counts:
     """The size of a dataset.
 
     Attributes:
-        documents: Number of documents over all queries.
         largest_label: The largest label; None where no document has a label.
     """
 
@@ -44,7 +43,6 @@ class PrintedCounts:
 
     Attributes:
         corpus: Name of the corpus, such as `MSLR-WEB30K`.
-        source: The paper and its table.
         documents: Documents over all queries as printed.
         features: Possible numbers of features of the released files.
         largest_label: The highest grade of the corpus; the data may have lower labels only.
@@ -147,8 +145,6 @@ class Recognition:
         as_printed: Whether the counts equal counts that a paper printed, and the parts are those of a fold.
             The counts may be of one part, or of all parts together. If false, results printed in papers are
             for orientation only.
-        sentence: The result as a sentence.
-        sources: The papers and catalogues with the counts.
     """
 
     corpus: str | None

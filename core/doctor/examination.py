@@ -31,7 +31,6 @@ def examine(
     depend on the number of threads.
 
     Args:
-        dataset: The judged documents.
         scattered_queries: Number of queries whose rows were not contiguous in the file.
         scattered_examples: Ids of some of these queries.
         several_spellings: Ids of queries that the file spells in several ways.

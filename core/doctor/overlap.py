@@ -27,8 +27,6 @@ def document_findings(
     share with each other.
 
     Args:
-        train: The training data.
-        other: The validation or test data.
         role: Role of `other`.
         query_of: If query ids of the training data are ids of result lists, the query of each list by its id.
     """

@@ -22,8 +22,6 @@ class Finding:
         code: Stable identifier: `one-label-queries`.
         severity: "error" for unusable data, "warning" to check before a training, or "info".
         title: One sentence with the numbers.
-        advice: The recommended action.
-        count: Number of affected objects.
         unit: The objects: queries, documents, features or values; for click logs also lists, pairs, users,
             impressions, rows or actions.
         examples: Some affected objects, at most 10.
@@ -61,9 +59,7 @@ class Finding:
             severity: "error", "warning" or "info".
             share: Count, total and unit.
             predicate: Predicate of the sentence, singular and plural.
-            advice: The recommended action.
             where: Origin of the objects, if ambiguous: "of the test data".
-            examples: Some affected objects.
 
         Example:
             >>> Finding.of_share(
@@ -115,7 +111,6 @@ class Report:
 
     Attributes:
         findings: Errors first, then warnings, then information.
-        features: One profile for each feature, in column order.
     """
 
     findings: tuple[Finding, ...]

@@ -26,8 +26,6 @@ class SingleFeatures:
             features, whose codes have no order.
         ascending: (n_features,) the smallest value first; NaN where `descending` is NaN.
         by_chance: Expected NDCG@10 of a random order; NaN without a usable query.
-        queries: Number of queries in the sample.
-        documents: Number of documents of these queries.
     """
 
     descending: Float64Array

@@ -11,16 +11,3 @@ from core.drift.comparison import (
     compare,
 )
 from core.drift.statistics import population_stability_index, smallest_p
-
-__all__ = [
-    "MIN_QUERIES",
-    "Column",
-    "ColumnDrift",
-    "Comparison",
-    "QuerySample",
-    "Thresholds",
-    "Verdict",
-    "compare",
-    "population_stability_index",
-    "smallest_p",
-]

@@ -87,7 +87,6 @@ class ColumnDrift:
         missing_before: Share of documents without a value in the earlier sample.
         missing_after: Share of documents without a value in the later sample.
         verdict: `drift`, `shift` for a significant but small difference, or `none`.
-        sentence: The verdict as a sentence.
         profile: Shares of documents in the bins, for a chart.
     """
 
@@ -134,11 +133,6 @@ def compare(
     with few queries a large change may be due to chance.
 
     Args:
-        before: The reference.
-        after: The later sample.
-        columns: The columns of both samples.
-        thresholds: Thresholds of drift.
-        seed: Seed of the permutations.
         n_comparisons: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
         permutations: Number of permutations; None for as many as the significance level needs.
     """

@@ -11,46 +11,6 @@ from core.evaluation.evaluation import (
     write_query_values,
 )
 from core.evaluation.gate import CounterfactualRule, GateDecision, GateRule, decide
-from core.evaluation.segments import (
-    MIN_QUERIES,
-    Segment,
-    Slice,
-    StoredSegments,
-    segment_name,
-    slices,
-    write_segments,
-)
+from core.evaluation.segments import MIN_QUERIES, Segment, Slice, StoredSegments, slices, write_segments
 from core.evaluation.selection import AgainstBest, against_best
 from core.evaluation.summary import Summary, summarise, summarise_all
-
-__all__ = [
-    "MIN_QUERIES",
-    "AgainstBest",
-    "Baseline",
-    "Comparison",
-    "CounterfactualRule",
-    "Evaluation",
-    "GateDecision",
-    "GateRule",
-    "Judgments",
-    "Pair",
-    "Segment",
-    "Slice",
-    "StoredSegments",
-    "Summary",
-    "against_best",
-    "baseline_findings",
-    "baselines",
-    "compare_systems",
-    "decide",
-    "evaluate",
-    "measure",
-    "random_order",
-    "rank_documents",
-    "segment_name",
-    "slices",
-    "summarise",
-    "summarise_all",
-    "write_query_values",
-    "write_segments",
-]

@@ -23,7 +23,6 @@ class Baseline:
     """A baseline ranking.
 
     Attributes:
-        detail: Short description.
         scores: (n_documents,) scores.
         by_labels: Whether the order uses the labels; no ranking is tested against such a baseline.
     """
@@ -76,14 +75,10 @@ def baseline_findings(
     queries for any significant result, the finding is about the queries and not about the ranking.
 
     Args:
-        system: Name of the ranking.
         metric: The decisive metric, such as `ndcg@10`.
         values: (n_queries,) of the ranking, NaN where undefined.
         baselines: Baselines with their (n_queries,) values; those by labels are ignored.
-        higher_is_better: The direction of the metric.
         significance: p-value below which a difference is significant, in (0, 1].
-        permutations: Random assignments of the test.
-        seed: Seed of the assignments.
 
     Example:
         >>> random = Baseline("random", "seed 42", np.empty(0)), np.linspace(0.2, 0.6, 100)
@@ -128,7 +123,6 @@ class _BaselineDifference:
     Attributes:
         gain: (n_queries,) differences in favour of the ranking.
         p: p-value, adjusted for the number of baselines.
-        verdict: Verdict on the ranking.
         significance: Level of a p-value before the adjustment.
     """
 

@@ -89,7 +89,6 @@ def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
 
     Args:
         statistics: (resamples,) values; NaN where the statistic is undefined for a resample.
-        n_rows: Rows of the sample.
     """
     if n_rows < MIN_ROWS:
         return -np.inf, np.inf

@@ -29,9 +29,7 @@ class MetricDifference:
     """The difference of a pair by one metric, adjusted for all tests.
 
     Attributes:
-        paired: The difference and its tests.
         adjusted_p: p-value of the randomisation test after the correction over all pairs and metrics.
-        verdict: Verdict of B against A.
     """
 
     paired: PairedDifference
@@ -57,12 +55,9 @@ class Pair:
     """System B against system A.
 
     Attributes:
-        a: Position of A among the compared systems.
-        b: Position of B.
         metrics: The difference by metric, None where no query has a value for both systems.
         most_improved: Queries with the largest gain of B by the first metric, largest first.
         most_harmed: Queries with the largest loss of B by the first metric, largest first.
-        sentence: The verdict as a sentence.
     """
 
     a: int
@@ -97,7 +92,6 @@ class Comparison:
 
     Attributes:
         pairs: Each pair once, A before B; with a reference, A is the reference in all pairs.
-        sentence: The result of all pairs as a sentence.
     """
 
     pairs: list[Pair]
@@ -122,11 +116,9 @@ def compare_systems(
 
     Args:
         values: (n_queries, n_systems) values of each metric, NaN where undefined. The first is decisive.
-        higher_is_better: The direction of each metric.
         reference: Position of the system to compare all others with; None for all pairs.
         correction: `none` to compare each unadjusted p-value with 0.05, for a single planned test.
         permutations: Random assignments of each randomisation test.
-        seed: Seed of the resampling.
     """
     metrics = list(values)
     table = np.stack([values[name] for name in metrics])  # (n_metrics, n_queries, n_systems)

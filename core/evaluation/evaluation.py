@@ -51,7 +51,6 @@ class Evaluation:
     """Quality of one ranking of judged documents.
 
     Attributes:
-        metrics: The metrics by spelling.
         per_query: (n_queries,) values of each metric, by spelling; NaN where undefined.
         summaries: Mean, interval and quantiles of each metric.
     """
@@ -96,9 +95,7 @@ def measure(
 
     Args:
         scores: (n_documents,) scores; NaN where a document was not retrieved.
-        judgments: The judged documents.
         metrics: Spellings of the metrics, such as `ndcg@10`.
-        conventions: The metric conventions.
 
     Returns:
         (n_queries,) values of each metric, NaN where undefined.
@@ -130,7 +127,6 @@ def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
 
     Args:
         scores: (n_documents,) scores; a document whose score is NaN was not retrieved and is left out.
-        judgments: The documents and their labels.
 
     Returns:
         A table of query_id, document_id, rank (int32, from 1), score (float64) and label (float32,

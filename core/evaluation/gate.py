@@ -82,10 +82,6 @@ class SliceChange:
 
     Attributes:
         by: Name of the segment's property, such as `market`.
-        value: Value of the property.
-        queries: Number of queries with values of both models.
-        champion: Mean of the champion.
-        challenger: Mean of the challenger.
         drop: Loss of the mean by the challenger, in the direction of the metric: champion − challenger where
             higher is better, else challenger − champion. Negative where the challenger is better.
         refused: Whether the drop exceeds the limit.
@@ -105,10 +101,8 @@ class GateDecision:
     """The decision of a promotion gate on a challenger.
 
     Attributes:
-        admitted: Whether the challenger passes.
         sentence: The reason, with numbers.
         paired: Challenger (B) against champion (A), None where the metric is undefined for all queries.
-        slices: Changes on the segments with enough queries.
     """
 
     admitted: bool
@@ -132,13 +126,9 @@ def decide(
     """Compare a challenger with a champion by a rule, query by query.
 
     Args:
-        names: Names of champion and challenger.
         values: (n_queries,) values of the metric for each, NaN where undefined.
-        segments: The segments of the queries.
         findings_against_baselines: The challenger's `baseline_findings`.
-        higher_is_better: The direction of the metric.
         permutations: Random assignments of Fisher's randomisation test.
-        seed: Seed of the resampling.
 
     Example:
         >>> champion, challenger = np.linspace(0.3, 0.7, 100), np.linspace(0.2, 0.6, 100)

@@ -33,7 +33,6 @@ def mean_intervals(
         values: (n_queries, n_columns) finite values; the columns share the random draws.
         bounds: Lowest and highest possible value of a query, infinite if unbounded; one pair for all columns,
             or (n_columns, 2).
-        resamples: Random draws.
         seed: The same seed gives the same interval, on any number of threads.
 
     Returns:

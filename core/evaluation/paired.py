@@ -26,13 +26,11 @@ class PairedDifference:
 
     Attributes:
         mean_a: Mean of A over `queries`.
-        difference: Mean of the differences.
         lower: Lower end of the 95% interval of the difference, see `mean_intervals`; None for one query.
         upper: Upper end, None for one query.
         t_test_p: Two-sided p-value of the paired t-test (Student 1908); None if all differences are equal.
         randomisation_p: Two-sided p-value of Fisher's randomisation test.
         wins: Queries on which B has the larger value.
-        ties: Queries without a difference.
         losses: Queries on which A has the larger value.
         queries: Number of queries on which the metric is defined for both.
         skipped: Number of queries on which the metric is undefined for at least one system.
@@ -100,7 +98,6 @@ def paired_differences(
         b: (n_queries, n_metrics) values of B.
         largest: Largest possible difference by metric, which limits the intervals; None for no limits.
         permutations: Random sign assignments of the randomisation test.
-        seed: Seed of the resampling.
 
     Returns:
         A comparison for each metric, None where no query has a value for both systems.

@@ -26,7 +26,6 @@ def randomisation_p_values(
 
     Args:
         differences: (n_queries, n_columns) finite differences; the columns share the random signs.
-        permutations: Number of random assignments.
         seed: The same seed gives the same p-values, on any number of threads.
 
     Returns:

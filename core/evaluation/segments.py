@@ -25,7 +25,6 @@ class Slice:
     """A segment: queries with the same value of a property.
 
     Attributes:
-        by: Name of the common property.
         value: Value of the property, as text.
         queries: Numbers of the queries, ascending.
     """
@@ -47,9 +46,7 @@ def slices(
     segment. Properties with a single segment are omitted, and so are segments of too few queries.
 
     Args:
-        dataset: The judged documents, and the query columns.
         relevance_threshold: Documents with a label above this are relevant.
-        min_queries: Minimum number of queries of a segment.
     """
     relevant = np.asarray(dataset.labels) > relevance_threshold
     counts = np.add.reduceat(relevant, dataset.query_boundaries[:-1], dtype=np.int64)
@@ -98,8 +95,6 @@ class Segment:
 
     Attributes:
         name: Name in requests, such as `market: de`.
-        by: Name of the property.
-        value: Value of the property.
     """
 
     name: str

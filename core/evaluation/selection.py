@@ -33,7 +33,6 @@ def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = Tru
 
     Args:
         values: (n_queries,) of each system, NaN where undefined; each system has at least one value.
-        higher_is_better: The direction of the metric.
 
     Example:
         >>> best, other = np.array([0.5, 0.7, 0.6, 0.8]), np.array([0.5, 0.6, 0.7, 0.7])

@@ -63,7 +63,6 @@ def summarise_all(
     Args:
         values: (n_queries,) values of each metric, NaN where undefined.
         resamples: Resamples of each interval, see `mean_intervals`.
-        seed: Seed of the resampling.
         threads: Threads to use; the result does not depend on them.
         metrics: The metrics by name, whose bounds narrow the intervals of few queries; other values have no
             bounds. For geometric metrics, mean and interval are exponentials of the logarithms' mean and

@@ -32,7 +32,6 @@ class Comparison:
         p: Two-sided p-value of the table's test, None without values by query.
         adjusted_p: For a difference that contradicts an `Above` claim, p after Holm's correction over the
             claim's comparisons. In the correction, supporting comparisons have p = 1. Otherwise p.
-        queries: Number of compared queries.
     """
 
     first: rules.CellKey
@@ -54,7 +53,6 @@ class Judgement:
         effect: Difference of the decisive comparison, in natural units; for `AtMost` the excess over the
             bound, for `Reaches` the share of trees. None where numbers are missing or never reached.
         p: p-value of the decisive comparison, None without a test.
-        sentence: The reason.
         comparisons: All comparisons; none for `AtMost` and `Reaches`.
     """
 
@@ -134,7 +132,6 @@ class Judge:
         values: Measured values by row and column.
         significance: The table's test; None for Fisher's test.
         unit: Factor from natural units to the units of sentences: 100 for percent.
-        tests: Paired tests of two systems.
     """
 
     def __init__(

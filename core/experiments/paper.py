@@ -36,7 +36,6 @@ class Method:
         grid: Grid points: changes of the tree hyperparameters, or of the scorer if it is a network.
             Validation picks a grid point. Empty for a single training.
         quick: Changes at the quick scale, which replace those of the corpus and of the grid.
-        quick_grid: The grid at the quick scale.
         scorer: Scorer as in a training request; the protocol defines its epochs.
         deviations: Differences from the paper's own set-up.
     """
@@ -84,7 +83,6 @@ class Protocol:
         quick_trees: Maximum number of trees at the quick scale.
         early_stopping: Iterations without improvement that end a training, None for no early stopping.
         selection: Metric that picks iterations and grid points on the validation data.
-        metrics: All metrics that are measured.
         metric_interval: Iterations between measurements.
         networks: Epochs of networks, None for tables without networks.
         description: The paper's protocol in a sentence.
@@ -122,7 +120,6 @@ class Diagnostics:
 
     Attributes:
         cutoff: k of the top k that is diagnosed.
-        interval: Trees between diagnoses.
         quick_interval: Trees between diagnoses at the quick scale.
     """
 
@@ -138,7 +135,6 @@ class EpochTiming:
     Attributes:
         pair_by_pair: Whether forward and backward passes are per pair (V1) instead of per document (V2).
         hidden: Units of each hidden layer; none for a linear scorer.
-        documents: Number of documents of each query.
     """
 
     pair_by_pair: bool
@@ -152,8 +148,6 @@ class Entry:
     """Source of a number of a table.
 
     Attributes:
-        row: Row of the number.
-        column: Column of the number.
         method: Method to train; None for a number that is only printed, or for timed epochs.
         metric: Metric; for curves, `dataset/metric` in a job's history.
         part: Part of the data that is measured.
@@ -162,7 +156,6 @@ class Entry:
             timings, first to second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
-        diagnostics: Diagnostics that the training computes, or None.
         selection: Metric that picks iterations and grid points, overriding the protocol's metric.
     """
 
@@ -181,14 +174,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A claim of a paper about its numbers.
-
-    Attributes:
-        name: Short name.
-        statement: The claim in one sentence.
-        source: Section of the paper.
-        rule: Condition on the numbers.
-    """
+    """A claim of a paper about its numbers."""
 
     name: str
     statement: str
@@ -221,15 +207,11 @@ class Table:
 
     Attributes:
         name: `table-4` or `figure-2`.
-        caption: Caption, in our words.
         rows: Names of the rows, in display order.
-        columns: Names of the columns.
         entries: Sources of the numbers; cells without an entry are empty.
-        protocol: Protocol of training and measuring the models.
         unit: `percent`, `fraction`, `milliseconds` or `number`.
         printed: Printed numbers by corpus, row and column; empty for figures without numbers.
         significance: The paper's own test, or None.
-        claims: Claims of the paper about the table.
         deviations: Differences of our set-up from the paper's.
     """
 
@@ -252,7 +234,6 @@ class Sizes:
 
     Attributes:
         queries: Numbers of queries for training, validation and test.
-        parameters: The generator's other parameters.
     """
 
     queries: tuple[int, int, int]
@@ -292,8 +273,6 @@ class Paper:
     Attributes:
         name: `lambdaloss-2018`.
         authors: Surnames of the authors.
-        year: Year of publication.
-        tables: Tables and figures of the paper.
         corpora: Corpora of the printed numbers, with the names in `core.doctor.corpora`.
         printed_corpus_by_source: The corpus whose printed numbers are shown beside other data, by the data's
             source: `synthetic`, `sparse` or `folder`.

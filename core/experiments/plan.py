@@ -75,7 +75,6 @@ class Cell:
 
     Attributes:
         runs: Digests of the candidate trainings, of which validation picks one.
-        entry: Source of the number.
         selection: Validation metric that picks the candidate.
         timings: Epochs that the report times.
     """
@@ -112,7 +111,6 @@ class Plan:
             numbers are only a rough comparison.
         datasets: Synthetic datasets by name; None as the value for a user's data.
         runs: Trainings by digest.
-        cells: Cells of the tables and their trainings.
     """
 
     paper: Paper
@@ -168,7 +166,6 @@ def plan(
     """Plan the trainings for a paper's tables; equal trainings are planned once for all tables.
 
     Args:
-        paper: The paper, or its name.
         tables: Names of tables; all when None.
         scale: `paper` for the paper's protocol, `quick` for fewer trees and grid points.
         data: `synthetic` or `sparse` for synthetic data, `folder` for a user's; None for the paper's default.

@@ -29,12 +29,10 @@ class ReportCell:
         ours: Measured number, None without a result.
         lower: Lower end of the 95% interval over queries, None without per-query values.
         upper: Upper end of the 95% interval.
-        queries: Number of queries in the mean.
         mark: Mark of significance by the paper's own test.
         p: p-value of that test.
         printed: The printed number with its mark.
         difference: `ours` − printed number; None where the printed number was measured on other data.
-        missing: Reason why the measured number is missing.
         deviations: Numbers, from 1, of the table's deviations that apply to the cell.
         run: Digest of the training.
         trees: Iterations of a curve.
@@ -104,7 +102,6 @@ class Report:
     """The report of a plan, complete or of the results so far.
 
     Attributes:
-        trained: Number of trainings with a result.
         timings: Milliseconds of the epochs that were timed.
     """
 

@@ -34,7 +34,6 @@ class Alike:
     interval, widened for the number of pairs (Bonferroni), is entirely beyond the margin.
 
     Attributes:
-        pairs: Compared pairs.
         margin: Margin in the metric's unit: 0.01 is one point of NDCG in percent.
     """
 
@@ -47,7 +46,6 @@ class Larger:
     """The first number of each pair is larger; not tested, as there are no per-query values.
 
     Attributes:
-        pairs: Compared pairs.
         margin: Smallest conclusive difference, as a share of the second number.
     """
 
@@ -60,7 +58,6 @@ class AtMost:
     """No number is above the bound; not tested, as there are no per-query values.
 
     Attributes:
-        cell_keys: Rows and columns of the numbers.
         bound: Bound in natural units.
     """
 

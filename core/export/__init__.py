@@ -8,18 +8,3 @@ from core.export.parity import parity
 from core.export.parity_report import ParityReport
 from core.export.target import Export
 from core.export.tree_target import TreeExport
-
-__all__ = [
-    "FORMATS",
-    "FORMAT_NAMES",
-    "TREE_FORMATS",
-    "Export",
-    "ExportOptions",
-    "ParityReport",
-    "TreeExport",
-    "archive",
-    "export_model",
-    "golden_vectors",
-    "parity",
-    "target_of",
-]

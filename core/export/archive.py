@@ -18,7 +18,6 @@ def archive(export: Export, report: ParityReport, about: Mapping[str, Any], gold
 
     Args:
         about: Further entries of `parity.json`: the model and the data.
-        golden: Lines of golden vectors.
     """
     source = export.source
     files = {

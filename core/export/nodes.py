@@ -24,7 +24,6 @@ class Split(NamedTuple):
 
     Attributes:
         feature: Position of the feature in the model's order.
-        threshold: Threshold in the file.
         missing_go: Child of missing values (`MissingDirection`).
     """
 

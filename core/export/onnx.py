@@ -193,11 +193,7 @@ def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | Non
 
 
 def _trees_of(content: bytes) -> list[Nodes]:
-    """Parse the forests of a graph.
-
-    Raises:
-        ModelError: A forest has leaves that are not in the order of its nodes.
-    """
+    """Parse the forests of a graph."""
     onnx = _import_onnx()
     operators = onnx.load_model_from_string(content).graph.node
     return [_nodes_of(onnx, operator) for operator in operators if operator.op_type == _FOREST]
@@ -352,9 +348,6 @@ def _serialized(graph: _Graph, source: Source, scores: int, domains: Sequence[st
 
     Args:
         graph: Nodes from the input `features` to the output `scores`, and their constants.
-        source: The model.
-        scores: Type of the scores.
-        domains: The domains of operators.
     """
     onnx = graph.onnx
     helper, tensor = onnx.helper, onnx.helper.make_tensor_value_info
@@ -373,11 +366,7 @@ def _serialized(graph: _Graph, source: Source, scores: int, domains: Sequence[st
 
 
 def _import_onnx() -> Any:
-    """Import the package onnx on first use, since the import takes a third of a second.
-
-    Raises:
-        ExtraMissing: The package is not installed.
-    """
+    """Import the package onnx on first use, since the import takes a third of a second."""
     try:
         import onnx
     except ImportError as error:

@@ -65,7 +65,6 @@ def score_by_both(
 
     Args:
         features: (n_documents, n_features) of float32 values.
-        model: LightGBM's nodes.
         loaded: The same nodes with the engine's numbers.
         strict: Whether the engine goes left where `x < threshold`.
         zeros: Whether the engine treats values near 0 as 0, as LightGBM does.

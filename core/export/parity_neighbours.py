@@ -17,7 +17,6 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     """Compare the decisions of an engine with LightGBM's at every split.
 
     Args:
-        source: The model.
         loaded: The same nodes with the engine's numbers.
     """
     nodes, splits = source.nodes, source.nodes.splits

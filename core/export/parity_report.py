@@ -8,7 +8,6 @@ class DataParity:
     """Parity of an export on documents.
 
     Attributes:
-        documents: Number of scored documents.
         leaves: Leaves compared: documents times trees; 0 for a network or a sum.
         differing_leaves: Number of leaves that differ from LightGBM's.
         differing_documents: Documents with a differing leaf; for a network or a sum, documents whose score
@@ -43,7 +42,6 @@ class Difference:
 
     Attributes:
         tree: Index of the tree, from 0.
-        feature: Name of the feature in the engine.
         threshold: Threshold of LightGBM; None where it is infinite.
         loaded: Threshold of the engine; None where it is infinite.
         value: The value as text, `missing` where it is missing.
@@ -68,7 +66,6 @@ class NeighbourParity:
             infinities and a missing value are also compared.
         differing_decisions: Number of decisions that differ from LightGBM's.
         differing_splits: Splits with such a decision.
-        examples: The first differences.
     """
 
     splits: int
@@ -97,8 +94,6 @@ class EngineParity:
     """Parity of an export in the arithmetic of one engine.
 
     Attributes:
-        engine: Name of the engine.
-        arithmetic: Description of its arithmetic.
         data: Parity on documents, None without a dataset.
         neighbours: Parity on feature values at and next to every threshold.
         slack_residue: Inexact thresholds of an engine that adds 1e-6 to them; None for other engines.
@@ -128,11 +123,7 @@ class EdgeParity:
 
 @dataclass(frozen=True)
 class NetworkEngineParity(EngineParity):
-    """Parity of an exported linear scorer, network or sum in one engine.
-
-    Attributes:
-        edge_cases: Parity over synthetic documents.
-    """
+    """Parity of an exported linear scorer, network or sum in one engine."""
 
     edge_cases: EdgeParity
 
@@ -142,13 +133,11 @@ class ParityReport:
     """The comparison of an export with its model.
 
     Attributes:
-        format: Name of the export format.
         exact: Whether all decisions are equal, on documents and next to thresholds; for a network or a sum,
             also whether rounding explains all score differences.
         trees: Number of trees of the export; 0 for a network.
         score_shift: Constant added to all scores, or 0.
         engines: Parity in the arithmetic of each engine that reads the format.
-        notes: Notes for users.
     """
 
     format: str

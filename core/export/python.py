@@ -192,11 +192,7 @@ _INDICATORS = "    units += [0.0 if isfinite(values[feature]) else 1.0 for featu
 
 
 class _Python(SourceCode[AnySource]):
-    """A Python module of a model.
-
-    Attributes:
-        imports: The import statements.
-    """
+    """A Python module of a model."""
 
     name = "python"
     filename = "model.py"

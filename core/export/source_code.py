@@ -45,7 +45,6 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
 
     Attributes:
         row: Format of a line: feature or -1, threshold or value, `MissingDirection`, right child.
-        infinity: Name of infinity in the language.
     """
 
     row: ClassVar[str]
@@ -102,7 +101,6 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
     Attributes:
         log1p: The code that applies log1p.
         before_log1p: The code in front of `log1p`, which cannot occur in the name of a feature.
-        before_activation: The lines in front of the code of the activation.
     """
 
     activations: ClassVar[Mapping[str, str]]

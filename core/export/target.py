@@ -15,7 +15,6 @@ class Source(ABC):
     """A model to export.
 
     Attributes:
-        content: The stored file.
         features: Names of the features in the engine, in the model's order.
         shift: Constant added to all scores, or None.
     """
@@ -49,10 +48,7 @@ class Target(ABC, Generic[AnySource]):
     """A format for one kind of model, such as forests.
 
     Attributes:
-        name: Name of the format in requests.
-        filename: Name of the file.
         reader: Programs that read the file.
-        summary: One-line summary.
         options: Supported options of `ExportOptions`.
         limits: Descriptions of models that the format cannot express.
     """
@@ -95,13 +91,7 @@ class Target(ABC, Generic[AnySource]):
 
 @dataclass(frozen=True)
 class Export:
-    """An exported model.
-
-    Attributes:
-        target: The format.
-        source: The model.
-        content: The file.
-    """
+    """An exported model."""
 
     target: Target[Any]
     source: Source

@@ -15,7 +15,6 @@ def nested_texts(
     """Write each tree as nested text, from its leaves up, without recursion.
 
     Args:
-        nodes: The forest.
         leaf: Function that writes the leaf at a node.
         split: Function that writes the split at a node, given the texts of its children.
 

@@ -47,7 +47,6 @@ class Arithmetic:
         single: Whether features, thresholds and leaves are float32, not float64.
         strict: Whether `x < threshold` goes left, not `x <= threshold`.
         slack: Whether 1e-6 is added to thresholds.
-        missing: Treatment of missing features.
         tiny_is_zero: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
         single_sum: Whether leaves are summed in float32, not in float64.
         float64_exact: Whether decisions are guaranteed to equal LightGBM's for every float64 value, not only
@@ -101,7 +100,6 @@ class TreeSource(Source):
     """A forest to export.
 
     Attributes:
-        text: Parsed LightGBM model text.
         precision: Precision of the features that the model compares with its thresholds.
     """
 
@@ -145,7 +143,6 @@ class TreeSource(Source):
 
         Args:
             base: (n, n_features) float32 documents.
-            random: Generator to draw the thresholds from.
         """
         nodes = self.nodes
         splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]

@@ -343,7 +343,6 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
     """Write a rank profile.
 
     Args:
-        source: The model.
         used: Features of the model; those that are not rank features get a function.
         expression: The expression of the first phase, beginning with its colon or brace.
         declarations: Lines in front of the first phase.
@@ -379,11 +378,7 @@ def _function_name(name: str, features: Sequence[str]) -> str:
 
 
 def _onnx_model(source: NetworkSource, others: Sequence[str]) -> str:
-    """Return the declaration of an ONNX model, and of the function that collects its features.
-
-    Args:
-        others: Features of the profile.
-    """
+    """Return the declaration of an ONNX model, and of the function that collects its features."""
     profile, names = profile_name(source.name), source.features
     function = _function_name(f"{profile}_features", others)
     features = ",\n                ".join(names)

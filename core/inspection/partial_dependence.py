@@ -24,7 +24,6 @@ class Grid:
     Attributes:
         values: Maximum number of values of a feature, which are its quantiles.
         sample: Maximum number of documents.
-        seed: Seed of the sample.
     """
 
     values: int = 32
@@ -37,7 +36,6 @@ class Response:
     """The scores of the sample with the feature set to one value.
 
     Attributes:
-        mean: Mean of the scores.
         lower: 10% quantile of the scores.
         upper: 90% quantile of the scores.
     """
@@ -55,9 +53,7 @@ class PartialDependence:
         feature: Index of the feature in the model's order.
         values: Values that the feature was set to, ascending.
         shares: For each value, the share of documents at or below it, among those with a finite value.
-        responses: The scores at each value.
         missing: The scores with the feature missing; None if the feature is never missing.
-        missing_share: Share of the documents without a value.
         percentiles: Percentiles 0 to 100 of the finite values; empty without finite values.
     """
 
@@ -104,9 +100,6 @@ def partial_dependence(
     80% of the documents' scores (curves of Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
-        features: Numbers of the features.
-        dataset: Documents, with the model's features.
-        grid: Grid and sample.
         threads: Threads to use; the result does not depend on them.
         on_step: Called with the finished and the total number of features; may raise to stop.
     """

@@ -26,7 +26,6 @@ def shuffle(values: FloatArray | Int64Array, boundaries: Int64Array, seed: np.ui
         values: (n_values,).
         boundaries: (n_groups + 1,) offsets of the groups; values stay in their group.
         seed: The same seed and number give the same order.
-        number: Index of the permutation.
     """
     key = mix(seed, number)
     half = np.uint64(32)
@@ -95,7 +94,6 @@ class Permutations:
     """Options of the permutations.
 
     Attributes:
-        repeats: Permutations of each feature.
         within: `dataset` permutes over all documents, which also measures query features; `query` permutes
             within each query, so that query features have the importance 0.
         seed: Seed of the permutations, independent of the number of threads.
@@ -125,8 +123,6 @@ def permutation_importance(
         model: The model. Features that it does not use have an importance of exactly 0 and are not scored.
         dataset: The judged documents, with the model's features.
         metric: Spelling of the metric, `ndcg@10`.
-        conventions: The metric conventions.
-        permutations: Options of the permutations.
         threads: Threads to use; the result does not depend on them.
         on_step: Called with the finished and the total number of scorings; may raise to stop.
 

@@ -21,12 +21,7 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Linear:
-    """The linear model of a leaf, used if none of its features is missing.
-
-    Attributes:
-        constant: The intercept.
-        coefficients: Coefficients by feature name.
-    """
+    """The linear model of a leaf, used if none of its features is missing."""
 
     constant: float
     coefficients: Mapping[str, float]
@@ -37,7 +32,6 @@ class Leaf:
     """A leaf.
 
     Attributes:
-        leaf: Index of the leaf in the tree.
         value: Constant output of the leaf.
         documents: Training documents in the leaf; None if not stored in the model.
         linear: Linear model, which replaces `value`; None for constant leaves.
@@ -57,7 +51,6 @@ class Split:
 
     Attributes:
         split: Index of the split in the tree; 0 is the root.
-        feature: Name of the feature.
         decision: Values `<=` the threshold, or `in` the categories, go left.
         threshold: Threshold; None for categories, and if it is infinite and separates only missing values.
         categories: Categories that go left, as texts if stored in the model, else as codes; None for numbers.

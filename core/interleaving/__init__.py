@@ -5,15 +5,3 @@ from core.interleaving.lists import InterleavedList, seeded_draw
 from core.interleaving.sequential import SequentialRule, sample_size, sequential_test, winning_share
 
 # Verdicts are imported from their module: they load numba, and the store imports this package.
-__all__ = [
-    "METHODS",
-    "InterleavedList",
-    "Method",
-    "SequentialRule",
-    "check_rankers",
-    "interleave",
-    "sample_size",
-    "seeded_draw",
-    "sequential_test",
-    "winning_share",
-]

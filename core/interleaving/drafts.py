@@ -25,7 +25,6 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     Args:
         rankings: Two or more rankings of documents, best first; documents of a ranking are unique.
         length: Largest number of documents to show.
-        draw: Source of randomness.
     """
     documents: list[int] = []
     teams: list[int] = []
@@ -82,9 +81,7 @@ def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleave
     favour one of them, so prefer team-draft.
 
     Args:
-        rankings: Two rankings.
         length: Largest number of documents to show.
-        draw: Source of randomness.
     """
     first = draw([1.0, 1.0])
     documents: list[int] = []
@@ -108,7 +105,6 @@ def probabilistic(rankings: Sequence[Ranking], length: int, draw: Draw) -> Inter
     Args:
         rankings: Two or more rankings.
         length: Largest number of documents to show.
-        draw: Source of randomness.
     """
     documents: list[int] = []
     positions = [{document: index for index, document in enumerate(ranking)} for ranking in rankings]

@@ -23,13 +23,9 @@ def verdict_of_lists(
     """Compute the verdict from stored lists.
 
     Args:
-        method: Name of the method.
-        rankers: Names of the rankers.
         lists: User, credits and number of clicks of each list with a click, in the order in which they were
             shown.
         rule: Fields of `SequentialRule`.
-        unit: Unit of the test.
-        seed: Seed of the bootstrap.
     """
     credits_by_list = np.array([row for _, row, _ in lists], np.float64).reshape(-1, len(rankers))
     users = [user for user, _, _ in lists]
@@ -47,8 +43,6 @@ def admits(
     Args:
         require: `better` admits only a challenger that users prefer to the champion; `not_worse` refuses only
             if users prefer the champion.
-        champion: Name of the champion among the rankers.
-        challenger: Name of the challenger among the rankers.
         pairs: The pairs of a verdict; without a pair of both models, the challenger is refused.
     """
     pair = next((each for each in pairs if {each.first, each.second} == {champion, challenger}), None)

@@ -36,9 +36,7 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
     ranking has fewer than six documents, the same holds for its length, since no distribution is fair below.
 
     Args:
-        rankings: Two rankings.
         length: Largest number of documents to show.
-        draw: Source of randomness.
     """
     depth = min(length, DEPTH, *map(len, rankings))
     distribution = _cached_distribution(tuple(tuple(ranking[:depth]) for ranking in rankings), depth)
@@ -75,7 +73,6 @@ def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistributi
 
     Args:
         rankings: Two or more rankings.
-        depth: Length of the lists.
 
     Raises:
         InvalidInput: There are more than 64 lists, or no distribution is fair, which is possible with

@@ -126,7 +126,6 @@ def _result(
         for_first: Logarithm of the evidence that the first ranker is better.
         for_second: Logarithm of the evidence that the second ranker is better.
         excluded: Logarithm of the evidence against a difference of interest in either direction.
-        decided: Number of units.
         rule: Error probabilities and the smallest difference of interest.
     """
     greater, smaller = max(for_first, for_second), min(for_first, for_second)

@@ -29,7 +29,6 @@ class Look:
     """The state of a sequential test after a number of decided units.
 
     Attributes:
-        decided: Number of decided units so far.
         preferring_first: Number of units that prefer the first ranker.
         first_share: Share of the first ranker, see `PairVerdict`.
         winning_share: Smallest share of units with which a ranker would be called better; None if no share
@@ -47,7 +46,6 @@ class PairVerdict:
     """Two rankers compared on the lists with a click.
 
     Attributes:
-        first: Name of the first ranker.
         second: Name of the second ranker.
         wins: Number of lists on which the first ranker has more credit.
         losses: Number of lists on which the second ranker has more credit.
@@ -100,7 +98,6 @@ class Verdict:
     Attributes:
         sentence: The verdict in a sentence, with numbers.
         winner: Name of the ranker that is better than all others, or None.
-        pairs: All pairs of rankers.
     """
 
     sentence: str
@@ -129,13 +126,11 @@ def verdict(
     divided by the number of pairs (Bonferroni).
 
     Args:
-        names: Names of the rankers.
         credits: (n_lists, n_rankers) credits, in the order in which the lists were shown.
         users: (n_lists,) users, None where unknown.
         rule: Error probabilities and the smallest difference of interest.
         clicks: (n_lists,) numbers of clicks; a click has a credit of at most 1.
         unit: Unit of the sequential test: `user`, or `list` to take all lists as independent.
-        seed: Seed of the bootstrap.
     """
     user_indices = _user_indices(users)
     n = len(names)

@@ -14,24 +14,3 @@ from core.jobs.registry import (
     specification_of,
     title_of,
 )
-
-__all__ = [
-    "LANES",
-    "MAX_TITLE",
-    "PRIORITIES",
-    "JobKind",
-    "JobLimits",
-    "JobSpec",
-    "JobStatus",
-    "Lane",
-    "MainMetric",
-    "SubmittedJob",
-    "System",
-    "is_known",
-    "lane_of",
-    "main_metric_of",
-    "orphaned_artifacts",
-    "parse",
-    "specification_of",
-    "title_of",
-]

@@ -15,8 +15,6 @@ class TryCandidatesJob(JobSpec):
     """Try candidates of an automatic training, parallel to the job of the training.
 
     Attributes:
-        auto_train_id: Id of the job of the automatic training.
-        priority: Priority of the automatic training.
         limits: Limits of the automatic training, which apply to each of its helper jobs, or None.
     """
 

@@ -105,7 +105,6 @@ class JobLimits:
 
     Attributes:
         seconds: Running time over all attempts, or None.
-        memory_bytes: Memory in a worker, or None.
     """
 
     seconds: float | None = None
@@ -247,7 +246,6 @@ class SubmittedJob(DatasetJob):
 
     Attributes:
         priority: `low`, `normal` or `high`.
-        limits: Limits of time and memory, or None.
         allow_absent_features: Whether to accept a dataset that lacks most features of a model.
     """
 
@@ -268,7 +266,6 @@ class ClickLogJob(JobSpec):
     Attributes:
         click_log_id: The click log that it reads or makes.
         priority: `low`, `normal` or `high`.
-        limits: Limits of time and memory, or None.
     """
 
     click_log_id: str

@@ -87,7 +87,6 @@ class BaseTrainingJob(SubmittedJob):
     """A job that trains one model by one specification: trees, a linear scorer, a network or a sum.
 
     Attributes:
-        dataset_id: The training data.
         validation: The data that selects the best iteration, or None; folds are held out one by one.
         test: Part of the dataset that is taken out before `validation`, or None.
         label_map: The requested replacements of labels.

@@ -42,7 +42,6 @@ class ClickModelJob(ClickLogJob):
     """Compare click models of a log on held-out lists, and estimate the best one on all lists.
 
     Attributes:
-        models: Names of the models.
         options: Options of all models; the field `model` is ignored.
         held_out: Share of users, or of lists where the log has no users, to compare on.
     """
@@ -67,9 +66,6 @@ class JudgeJob(ClickLogJob):
 
     Attributes:
         dataset_id: The dataset that the job makes.
-        name: Name of this dataset.
-        judged_dataset_id: Judged dataset to compare the grades with, or None.
-        judgments: Options of the grades.
         unjudged: Whether to drop documents without a grade, or to label them 0.
     """
 
@@ -117,7 +113,6 @@ class PropensityJob(ClickLogJob):
 
     Attributes:
         dataset_id: Features of the documents, for `regression-em` and `trust-em`, or None.
-        plan: Method and its options.
     """
 
     kind: ClassVar[str] = "propensity"
@@ -140,13 +135,11 @@ class CounterfactualJob(SubmittedJob):
     Attributes:
         dataset_id: The dataset with the documents that the systems rank.
         metric: Spelling of the metric, a sum over clicks.
-        estimator: Name of the estimator.
         normalised: Whether to divide the estimate by the mean weight.
         clip: Largest weight, or None.
         examination: Probability of examination of each rank from 1; None except for the estimator
             `examination`.
         examination_errors: Standard error of ln `examination` of each rank; None where it is exact.
-        seed: Seed of the bootstrap.
     """
 
     kind: ClassVar[str] = "counterfactual"
@@ -204,9 +197,7 @@ class SimulateClicksJob(ClickLogJob):
 
     Attributes:
         click_log_id: The log that the job makes.
-        dataset_id: The judged documents.
         rankers: Production rankers; each list is ranked by one of them.
-        plan: Options of the simulated lists.
     """
 
     kind: ClassVar[str] = "simulate-clicks"

@@ -26,7 +26,6 @@ class DriftJob(SubmittedJob):
     Attributes:
         dataset_id: Reference dataset of the features.
         scored_dataset_id: Reference dataset of the scores, which the model scores.
-        system: The model.
         days: Length of the examined period.
         compare_with_previous: Whether to compare with the samples of the previous period, too.
         queries_by: `id`: equal ids are one query; `request`: all queries are different.
@@ -63,9 +62,7 @@ class DriftJob(SubmittedJob):
         has one: on the training data, scores are spread further apart than on any other dataset.
 
         Args:
-            requested: The requested dataset, or None.
             trained_on: The training dataset of the model, None for an imported model.
-            lineage: The lineage of the model, or None.
             exists: Function that returns whether the dataset with an id exists.
 
         Raises:

@@ -75,7 +75,6 @@ class ImportRunJob(DatasetJob):
     Attributes:
         upload_id: Id of the uploaded bytes.
         dataset_id: The dataset whose queries the run ranks.
-        name: Name of the system.
         filename: The file's name, for messages.
     """
 
@@ -104,9 +103,6 @@ class ImportModelJob(JobSpec):
         model_name: Name of the model that gets a version.
         filename: The file's name, for messages.
         sha256: Checksum of the file as it was sent.
-        size_bytes: Length of the file.
-        description: Description of the model by its owners, or None.
-        tags: Tags by name, or None.
     """
 
     kind: ClassVar[str] = "import-model"

@@ -31,7 +31,6 @@ class System:
 
     Attributes:
         name: Display name: `web:3`, or the name of the run.
-        model_id: The model, or None.
         ranking_id: The stored ranking, or None for a model.
         reference: The reference of the model in the request, `web@champion`, or None.
     """
@@ -147,12 +146,7 @@ class LossDiagnostics:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateJob(SubmittedJob):
-    """Measure a system on a dataset.
-
-    Attributes:
-        measures: Metrics and their options.
-        diagnostics: Diagnostics of a loss, or None.
-    """
+    """Measure a system on a dataset."""
 
     kind: ClassVar[str] = "evaluate"
     label: ClassVar[str] = "Evaluation"
@@ -169,7 +163,6 @@ class CompareJob(SubmittedJob):
 
     Attributes:
         systems: The systems; each later one is compared with each earlier one, unless there is a reference.
-        measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
         reference: Position of the system to compare all others with; None for all pairs.
         correction: `holm` over all pairs and metrics, or `none`.
@@ -194,11 +187,7 @@ class CompareJob(SubmittedJob):
 
 @dataclass(frozen=True, kw_only=True)
 class RankJob(SubmittedJob):
-    """Rank a dataset by a model.
-
-    Attributes:
-        system: The model.
-    """
+    """Rank a dataset by a model."""
 
     kind: ClassVar[str] = "rank"
     label: ClassVar[str] = "Ranking"
@@ -227,12 +216,8 @@ class InspectJob(SubmittedJob):
     """Compute permutation importance and partial dependence.
 
     Attributes:
-        system: The model.
         dataset_id: Dataset that the model scores.
-        measures: The metric and its options.
-        repeats: Number of permutations of each feature.
         within: Scope of the permutations, the whole `dataset` or each `query`.
-        partial_dependence: Partial dependence of the scores on single features.
     """
 
     kind: ClassVar[str] = "inspect"

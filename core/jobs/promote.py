@@ -29,7 +29,6 @@ class PromoteJob(JobSpec):
         model_name: The name that has the alias.
         systems: Champion, the current version, and challenger, the new version.
         dataset_id: The dataset of the comparison on judgments, None where clicks alone decide.
-        measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
     """
 
@@ -53,7 +52,6 @@ class PromoteJob(JobSpec):
         Args:
             name: The name that has the alias.
             systems: Champion and challenger.
-            dataset_id: The dataset of the gate, or None.
             rule: The stored rule of the gate, with contract, label map, permutations and seed.
         """
         return cls.from_json(

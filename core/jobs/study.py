@@ -80,7 +80,6 @@ class ReportJob(JobSpec):
     """Write the report of an experiment from its available results.
 
     Attributes:
-        paper: Name of its paper.
         is_last: Whether the experiment ends with this report; otherwise some tables are still incomplete.
     """
 

@@ -61,7 +61,6 @@ class ReproduceJob(BaseTrainingJob):
     """Train a model again as it was trained, from the specification of its training.
 
     Attributes:
-        model_id: The model to compare with.
         system: Reference of this model: `web:3`.
     """
 

@@ -1,5 +1,3 @@
 """Parse features in JSON: for a hundred thousand numbers, a general parser is too slow."""
 
-from core.json_values.features import MAX_ARRAYS, ArrayValues, FeatureReader, FeatureValues, read_arrays
-
-__all__ = ["MAX_ARRAYS", "ArrayValues", "FeatureReader", "FeatureValues", "read_arrays"]
+from core.json_values.features import MAX_ARRAYS, FeatureReader, read_arrays

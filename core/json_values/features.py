@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.json_values import features_kernel as kernel
-from core.json_values.number_kernel import UNSUPPORTED
+from core.json_values.features_kernel import UNSUPPORTED
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _WORD = 8
@@ -39,7 +39,6 @@ class ArrayValues:
     """Parsed arrays, and the rest of the text, as in `FeatureValues`.
 
     Attributes:
-        rest: The text with null in place of each array.
         arrays: Their values in the order of the text, NaN for null; correctly rounded.
     """
 
@@ -51,7 +50,6 @@ class FeatureReader:
     """Parser of the members with one name: arrays of all features in order, or objects by feature name.
 
     Args:
-        member: Name of the members.
         blocks: The columns of each block of features; objects may have an array under the name of a block.
     """
 
@@ -83,7 +81,6 @@ class FeatureReader:
 
         Args:
             text: Text that may be JSON.
-            max_rows: Maximum number of members.
 
         Returns:
             The features and the rest of the text, which the caller still has to parse. None if only a general
@@ -110,7 +107,6 @@ def read_arrays(text: bytes, member: str) -> ArrayValues | None:
 
     Args:
         text: Text that may be JSON.
-        member: Name of the members.
 
     Returns:
         The arrays and the rest of the text, or None, as `FeatureReader.read`.

@@ -5,14 +5,44 @@ import numpy.typing as npt
 
 from core.jit import exact, exact_bare, exact_inlined
 from core.json_values.name_hash import eight_bytes, name_hash
-from core.json_values.number_kernel import UNSUPPORTED, read_value
+from core.text.decimal_kernel import ROUNDED, read_decimal
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
+UNSUPPORTED = -1  # returned instead of a position: only a general parser can read the text
+
+_NULL = b"null"
 _QUOTE, _BACKSLASH, _COLON, _COMMA = (ord(character) for character in '"\\:,')
 _OPEN_ARRAY, _CLOSE_ARRAY, _OPEN_OBJECT, _CLOSE_OBJECT = (ord(character) for character in "[]{}")
 _BLANK_BITS = np.uint64(sum(1 << ord(character) for character in " \t\n\r"))  # bit c is 1 if c is blank
 _LAST_CONTROL = 0x1F
 _END = 0
+
+
+@exact_inlined
+def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
+    """Read a number or `null` at a position.
+
+    Args:
+        text: JSON, padded with at least eight zero bytes.
+
+    Returns:
+        The position after the value, and the float64 value, NaN for `null`. The position is `UNSUPPORTED` if
+        the value is neither a number nor `null`, is beyond float64 or has more than 19 digits.
+    """
+    if text[at] == _NULL[0]:
+        return _null_end(text, at), np.nan
+    kind, stop, value = read_decimal(text, np.uint64(at), np.uint64(len(text)), True)
+    if kind != ROUNDED or np.isinf(value):
+        return UNSUPPORTED, np.nan
+    return int(np.int64(stop)), value
+
+
+@exact_inlined
+def _null_end(text: UInt8Array, at: int) -> int:
+    for offset in range(1, len(_NULL)):
+        if text[at + offset] != _NULL[offset]:
+            return UNSUPPORTED
+    return at + len(_NULL)
 
 
 @exact
@@ -36,7 +66,6 @@ def read_features(
     Args:
         text: JSON, padded with at least eight zero bytes.
         words: The same memory as little-endian words.
-        member_name: Name of the members to read.
         names: (n_names, n_words) name and closing quote of each feature, then of each block, padded with
             zeros: at least one word more than the longest name.
         name_sizes: (n_names,) bytes of each name and quote.
@@ -97,7 +126,6 @@ def read_arrays(
 
     Args:
         text: JSON, padded with at least eight zero bytes.
-        member_name: Name of the members to read.
         values: Output, the numbers of all arrays one after the other.
         counts: (n_values,) output, the length of each array.
         spans: (n_values, 2) output, byte offsets of the start and the end of each array.

@@ -1,16 +1,4 @@
 """Training losses: `LOSSES` by name, `make_loss` to build one, `Loss.prepare` to bind it to a dataset."""
 
-from core.losses.base import Loss, Objective, Terms, seeded
+from core.losses.base import Loss, Objective, seeded
 from core.losses.registry import LOSSES, check_combination, loss_values, make_loss, stored_loss
-
-__all__ = [
-    "LOSSES",
-    "Loss",
-    "Objective",
-    "Terms",
-    "check_combination",
-    "loss_values",
-    "make_loss",
-    "seeded",
-    "stored_loss",
-]

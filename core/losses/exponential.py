@@ -21,8 +21,6 @@ def exponentials(x: Float64Array, n: int, result: Float64Array, powers: Int64Arr
     infinite.
 
     Args:
-        x: Arguments.
-        n: Number of values.
         result: Output array.
         powers: Scratch, at least n entries.
     """

@@ -39,7 +39,6 @@ class Scratch(NamedTuple):
     Attributes:
         order: Document offset at each rank.
         spare_order: Scratch of the sort and of the selection.
-        counters: Scratch of the sort.
         weight: Weight w of the current document's pair with each partner, see `core.losses.plan`. The sort,
             which comes first, uses the array as scratch.
         drawn_weight: w in one of the drawn rankings.
@@ -358,7 +357,6 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
         query: Index of the query in the plan.
         scores: (n_documents,).
         key: Key of the random numbers of the iteration.
-        scratch: Scratch arrays to fill.
     """
     start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]
     n, n_levels = stop - start, plan.level_counts[query]

@@ -303,7 +303,6 @@ class PairwiseObjective:
 
     Args:
         plan: The plan that the kernels read.
-        seed: Seed of all random numbers.
     """
 
     def __init__(self, plan: PairwisePlan, seed: int) -> None:

@@ -47,7 +47,6 @@ class PairwisePlan(NamedTuple):
         by_score_gap: Whether a pair's weight is divided by 0.01 + |s_i − s_j|.
         by_strength: Whether a query is multiplied by log2(1 + S) / S, with S twice the sum of the pairs'
             gradients.
-        hessian_factor: Factor of the hessian alone.
         samples: Number of rankings drawn for a soft assignment; 0 for the hard assignment.
         noise: Scale of the noise on scores in a drawn ranking.
         by_plackett_luce: Whether the noise is Gumbel noise, which draws from the Plackett–Luce model; else

@@ -49,7 +49,6 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
 
     Args:
         key: Key of the random numbers.
-        n: Number of values.
         result: Output array.
         bits: Scratch, at least n entries.
     """
@@ -115,7 +114,6 @@ def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
 
     Args:
         key: Key of the random numbers.
-        n: Number of values.
         result: Output array.
     """
     for i in range(np.uint64(n)):

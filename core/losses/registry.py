@@ -5,11 +5,10 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
-from core.losses.arp import ArpLoss1, ArpLoss2
 from core.losses.base import Loss
+from core.losses.lambdaloss import ArpLoss1, ArpLoss2, NdcgLoss1, NdcgLoss2, NdcgLoss2PlusPlus
 from core.losses.lambdarank import LambdaRank
 from core.losses.listmle import ListMle, WeightedListMle
-from core.losses.ndcg import NdcgLoss1, NdcgLoss2, NdcgLoss2PlusPlus
 from core.losses.pointwise import MeanSquaredError
 from core.losses.ranknet import (
     RankBoost,

@@ -140,7 +140,6 @@ def select(
         order: Document offset at each 0-based rank.
         levels: Level of each document's label in its query, 0 the highest.
         start: First row of the query.
-        n: Documents of the query.
         n_positive: Levels whose label is above 0.
         key: Key of the random numbers of this query and iteration.
         selected: Output by rank.

@@ -243,7 +243,6 @@ def sum_pairs(
 
     Args:
         x: (n,) σ s.
-        n_levels: Number of labels.
         levels: (n,) level of each document's label, 0 the highest.
         weights: (n,) w of the pairs in which the document has the higher label.
         gradient: (n,) output.

@@ -2,15 +2,7 @@
 
 from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
-from core.metrics.ranked import (
-    Ideal,
-    Labels,
-    RankedLabels,
-    Ranking,
-    ideal_labels,
-    order_by_score,
-    rank_labels,
-)
+from core.metrics.ranked import Ideal, ideal_labels, order_by_score, rank_labels
 from core.metrics.registry import (
     METRICS,
     check_differences,
@@ -19,27 +11,3 @@ from core.metrics.registry import (
     parse_metric,
 )
 from core.metrics.tool_names import ir_measures_spelling, trec_eval_spelling
-
-__all__ = [
-    "DEFAULT",
-    "METRICS",
-    "PRESETS",
-    "Conventions",
-    "Ideal",
-    "Labels",
-    "Metric",
-    "RankedLabels",
-    "Ranking",
-    "check_differences",
-    "conventions",
-    "ideal_labels",
-    "ir_measures_spelling",
-    "largest_difference",
-    "measure_all",
-    "metric_name",
-    "order_by_score",
-    "parse_metric",
-    "preset_of",
-    "rank_labels",
-    "trec_eval_spelling",
-]

@@ -46,7 +46,6 @@ def _interpolated_precisions(
     """Store the highest precision from the rank of the n-th relevant document on, 0 if fewer are retrieved.
 
     Args:
-        first: First query of the range.
         last: Query after the last query of the range.
         query_boundaries: (n_queries + 1,) offsets.
         labels: (n_documents,) labels in rank order.

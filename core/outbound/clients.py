@@ -54,11 +54,8 @@ def open_client(
     are not used. Certificates are verified; `SSL_CERT_FILE` and `SSL_CERT_DIR` select other authorities.
 
     Args:
-        guard: Guard of addresses.
         timeout: Seconds for each of connecting, reading and writing; a synchronous client also waits for the
             resolver.
-        follow_redirects: Whether to follow redirects.
-        headers: Headers of every request.
         verify: TLS context to use instead of the default.
     """
     transport = _Transport(guard, verify or httpx.create_ssl_context())

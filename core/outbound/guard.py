@@ -161,7 +161,6 @@ class SsrfGuard:
     Args:
         allowed: Additional networks, addresses and host names. Metadata services of clouds are allowed only
             by their exact address, not by a network or a name.
-        resolve: Returns the addresses of a host.
 
     Raises:
         ValueError: An entry of `allowed` is neither a network nor a host name.

@@ -2,5 +2,3 @@
 
 from core.schedules.cron import Cron
 from core.schedules.training import STUDY, TRAININGS, dataset_names, study_of_run, training_of_run
-
-__all__ = ["STUDY", "TRAININGS", "Cron", "dataset_names", "study_of_run", "training_of_run"]

@@ -75,7 +75,6 @@ class Cron:
 
         Args:
             first: A due time, at most `now`; returned if it is the latest due time.
-            now: The current time.
         """
         # The library yields only times before its start, so the start is one tick after `now`.
         backwards = CronSim(self.expression, (now + _TICK).astimezone(self._zone), reverse=True)

@@ -45,9 +45,7 @@ def training_of_run(
         resolved: Specification of the training as it was resolved when the schedule was set.
         requested: The requested training, without defaults.
         dataset_ids: Ids of the datasets by `train`, `validation` and `test`.
-        statistics: Statistics of the training dataset, or None.
         reference: Returns the current version, `web:3`, of a reference to a model.
-        click_log_id: The log of served clicks that the run made, or None.
 
     Raises:
         InvalidInput: Automatic hyperparameters need the size of the dataset, which is unknown.
@@ -85,7 +83,6 @@ def study_of_run(
         resolved: Specification of the study as it was resolved when the schedule was set.
         requested: The requested study, without defaults.
         dataset_ids: Ids of the datasets by `train` and `test`.
-        statistics: Statistics of the training dataset, or None.
 
     Raises:
         InvalidInput: Automatic hyperparameters need the size of the dataset, which is unknown.

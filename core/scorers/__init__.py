@@ -19,30 +19,3 @@ from core.scorers.parameters import (
 )
 from core.scorers.reading import read_model, with_line_feeds
 from core.scorers.sum import Member, Sum, write_sum
-
-__all__ = [
-    "ACTIVATIONS",
-    "SCORERS",
-    "InputTransform",
-    "Layer",
-    "Linear",
-    "Member",
-    "Mlp",
-    "Network",
-    "NetworkScorer",
-    "Scorer",
-    "ScoringModel",
-    "Sum",
-    "TreeModel",
-    "Trees",
-    "WeightedSum",
-    "categories_by_name",
-    "is_safetensors",
-    "make_scorer",
-    "read_model",
-    "read_network",
-    "scorer_values",
-    "with_line_feeds",
-    "write_network",
-    "write_sum",
-]

@@ -37,7 +37,6 @@ class IntegratedGradients:
 
     Attributes:
         steps: Largest cost of one explanation, in steps of about 5 ns.
-        base: The score of the baseline.
     """
 
     def __init__(self, network: Network) -> None:

@@ -151,14 +151,11 @@ def forward(
 
     Args:
         units: Array with the inputs and two buffers for the widest layer.
-        at: Offset of the inputs.
         stride: Values from the first input of one document to the first of the next.
         buffer_at: Offset of the buffer for the next layer's outputs.
         spare_at: Offset of the buffer for the outputs of the layer after it.
         n_rows: Documents; rows up to the next multiple of `ROWS` are read and written.
         layout: See `core.scorers.packing.PackedNetwork`.
-        weights: All layers.
-        activation: Activation of hidden units.
     """
     for index in range(layout.shape[0] - 1):
         layer = layout[index]

@@ -60,7 +60,6 @@ class TreeModel:
     """A forest.
 
     Attributes:
-        text: Parsed LightGBM model text.
         precision: Precision of the training features: float32 for models trained here, float64 for imported
             LightGBM models.
     """

@@ -32,7 +32,6 @@ class Network:
 
     Attributes:
         feature_names: Feature names in column order.
-        inputs: Transformation of the features.
         layers: The hidden layers and the output layer, which has one unit.
         activation: Activation of the hidden layers, one of `ACTIVATIONS`.
     """
@@ -86,11 +85,7 @@ class Network:
         return tuple(np.flatnonzero(used).tolist())
 
     def term(self, feature: int) -> "Network":
-        """Return the scorer of one feature, whose scores a linear scorer adds to those of the others.
-
-        Args:
-            feature: Column of the feature.
-        """
+        """Return the scorer of one feature, whose scores a linear scorer adds to those of the others."""
         (layer,) = self.layers
         inputs = [feature, *(self.n_features + np.flatnonzero(self.inputs.indicators == feature))]
         only = Layer(layer.weights[inputs], np.zeros_like(layer.bias))

@@ -217,7 +217,6 @@ def make_scorer(values: Mapping[str, Any] | None, *, stored: bool = False) -> Sc
     """Build a scorer from the JSON of a training job, `{"kind": "mlp", "hidden": [64]}`; trees for None.
 
     Args:
-        values: The JSON.
         stored: Whether a job stored it, perhaps before some of its hyperparameters existed.
 
     Raises:

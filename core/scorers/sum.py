@@ -34,7 +34,6 @@ class Member:
     Attributes:
         reference: Reference of the model when the sum was made: `web:3`.
         feature_names: Names of the model's features in its training dataset.
-        weight: Factor of the model's scores.
         precision: Precision of the model's training features.
     """
 

@@ -35,7 +35,6 @@ class TriedModel:
     """Properties of an imported model that passed the trial.
 
     Attributes:
-        feature_names: Feature names in the model's order.
         best_iteration: Number of trees of a forest; 0 for other models, whose files do not count epochs.
         scorer: Kind and structure, as trainings store them; None for trees.
         explainability: Whether the model's scores can be explained; the trial explains some scores unless

@@ -8,13 +8,5 @@ if TYPE_CHECKING:
     from core.scoring.contributions import Explainability, TreeExplainer
     from core.scoring.forest import Forest
 
-__all__ = ["Explainability", "Forest", "TreeExplainer"]
 # Lazy imports: processes that score nothing import the limits only.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "TreeExplainer": "core.scoring.contributions",
-        "Explainability": "core.scoring.contributions",
-        "Forest": "core.scoring.forest",
-    },
-)
+__getattr__ = lazy_names(__name__)

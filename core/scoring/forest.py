@@ -141,7 +141,6 @@ class Forest:
     Scores are raw sums of leaf values in float64, bit for bit as by LightGBM's `predict(raw_score=True)`.
 
     Attributes:
-        feature_names: Feature names in the model's order.
         max_splits: Sum of the depths of all trees: upper bound of the splits that a document passes.
         size_bytes: Approximate memory in bytes.
     """

@@ -110,7 +110,6 @@ class ModelText:
     """Content of a model text.
 
     Attributes:
-        feature_names: Feature names in the model's order.
         trees: Trees in the order in which their values are summed.
         averages: Whether `predict` without `raw_score` divides the sum by the number of trees.
         categories: The values of the categorical features, by column; splits use their codes.

@@ -17,7 +17,6 @@ class LinearLeaves:
         constants: (n_leaves,)
         counts: (n_leaves,) number of features of each leaf.
         features: Features of all leaves, one leaf after the other.
-        coefficients: Coefficients of these features.
     """
 
     constants: Float64Array

@@ -34,7 +34,6 @@ class Trial:
     """Properties of an imported model that passed the trial.
 
     Attributes:
-        feature_names: Feature names in the model's order.
         n_rows: Number of random documents that Rankery and LightGBM scored equally.
         explainability: Whether the model's scores can be explained; the trial explains some scores unless
             that takes too long.

@@ -39,7 +39,6 @@ class Buckets:
         """Find the objects in a folder whose names match a pattern.
 
         Args:
-            folder: URL of the folder.
             pattern: Pattern of `core.data.folders.matching`.
 
         Raises:
@@ -63,8 +62,6 @@ class Buckets:
         """Copy an object to a temporary file and open the copy.
 
         Args:
-            folder: URL of its folder.
-            name: Name of the object in the folder.
             on_bytes: Called with the bytes copied and the total; may raise to stop.
 
         Raises:
@@ -105,11 +102,7 @@ class Buckets:
         return self._run(lambda files: bytes(files.cat_file(path, start=start, end=stop)))
 
     def _path(self, folder: str) -> str:
-        """Return the bucket and prefix of a URL below a root.
-
-        Raises:
-            InvalidInput: The URL is not below a root.
-        """
+        """Return the bucket and prefix of a URL below a root."""
         url = folder.rstrip("/")
         names = url.removeprefix(SCHEME).split("/")
         is_plain = len(url) <= MAX_FOLDER_LENGTH and is_visible(url) and not {"", ".", ".."} & set(names)

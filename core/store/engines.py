@@ -161,7 +161,6 @@ def has_current_file(info: Mapping[str, Any], engine: Engine) -> bool:
 
     Args:
         info: `info` of the connection.
-        engine: Engine of the database.
     """
     return bool(info[_FILE] == _file_id(sqlite_path(engine)))
 
@@ -184,7 +183,6 @@ def advisory_lock(session: Session, kind: int, name: str) -> None:
 
     Args:
         kind: Namespace of the names, a number of 31 bits.
-        name: Name of the lock within the namespace.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(kind, func.hashtext(name))))

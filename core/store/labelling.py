@@ -18,7 +18,6 @@ class LabelChanges:
 
     Attributes:
         tags: Tags to set; None removes a tag.
-        moves: Whether to change the project.
         project: The new project, None to remove the project.
     """
 
@@ -53,7 +52,6 @@ class Labelling:
     """The result of a bulk change of labels, or its preview.
 
     Attributes:
-        changed: Number of objects with changed labels.
         unchanged: Number of objects that already have the requested labels.
         moved_names: Names of models that move to or out of a project, each with all of its versions.
         missing: Ids that do not exist.
@@ -86,8 +84,6 @@ def label_objects(
 
     Args:
         store: Store of the objects; the service may be running.
-        kind: Jobs or models.
-        object_ids: Ids of the jobs or models.
         dry_run: Whether to change nothing.
         seconds: Time limit; objects not handled by then stay unchanged.
 

@@ -13,7 +13,6 @@ class _Heartbeat:
     """The last observed renewal of a lease.
 
     Attributes:
-        token: Token of the claim.
         expires_at: End of the lease, which each renewal changes.
         seen_at: Monotonic time at which this `expires_at` was first seen.
     """

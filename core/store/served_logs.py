@@ -20,10 +20,8 @@ class ServedPeriod:
     """The served rankings that a click log is made of.
 
     Attributes:
-        model: Name of the model.
         version: Its version, None for all.
         since: Start of the period, None for all stored rankings.
-        until: End of the period.
     """
 
     kind: ClassVar[str] = SERVED
@@ -90,10 +88,7 @@ def queue_served_log(
     """Record a pending click log of lists that the service stored, and queue the job that makes it.
 
     Args:
-        name: Display name of the log.
         options: Options of reading, such as `actions`.
-        key_id: The API key of the request, or None.
-        project: Project of the log, or None.
     """
     source = {"kind": lists.kind, **lists.to_json(), "format": FORMAT, "options": dict(options)}
     log = tx.click_logs.add(name, source, key_id=key_id, project=project)

@@ -29,7 +29,6 @@ class Store(Database):
         """Open the store of the settings; call `migrate` before the first use.
 
         Args:
-            settings: URLs and folders of the store.
             lock_seconds: How long a write waits for a lock that another transaction holds.
 
         Raises:

@@ -36,27 +36,12 @@ class Transaction:
     """A database transaction with its repositories.
 
     Attributes:
-        uploads: Resumable uploads.
         artifacts: Checksums of artifacts, and the artifacts that rows refer to.
-        jobs: Jobs with their attempts and iterations.
-        models: Models and versions.
         aliases: Movable names of models, and their promotion gates.
-        interleavings: Interleavings, their lists and clicks.
         served: Rankings that were served, and the events on them.
         drift: Drift reports, and the artifacts with scoring requests that they read.
-        experiments: Experiments and their trainings.
-        candidates: Candidates of automatic trainings.
-        schedules: Schedules and their runs.
-        api_keys: API keys and browser sessions.
-        quotas: Limits of API keys.
-        audit: Audit log.
         idempotency: Responses kept for repeated requests.
-        webhooks: Webhooks and the deliveries to them.
-        projects: Project assignment and counts.
         search: Search by id or name.
-        trash: Deletion, trash and retention.
-        counters: Monotonic counters.
-        statistics: Numbers of objects.
         notifies_clients: Whether the commit counts as a change, for clients that wait for changes. False for
             changes that no page shows, such as the renewal of a lease. A commit with an event always counts.
     """

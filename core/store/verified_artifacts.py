@@ -43,9 +43,6 @@ class VerifiedArtifacts:
 
     An artifact that a release without checksums wrote gets a checksum after its first successful read. The
     mark as damaged is kept until the artifact matches its checksum again.
-
-    Args:
-        database: The database with their checksums.
     """
 
     def __init__(self, artifacts: Artifacts, database: Database) -> None:

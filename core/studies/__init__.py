@@ -1,15 +1,5 @@
 """Studies (hyperparameter searches): search space, sampling of trials, pruning and conclusion."""
 
 from core.studies.budget import Budget, Tally, trials_to_queue
-from core.studies.search_space import Dimension, SearchSpace, search_space
+from core.studies.search_space import SearchSpace, search_space
 from core.studies.study import StudySpec
-
-__all__ = [
-    "Budget",
-    "Dimension",
-    "SearchSpace",
-    "StudySpec",
-    "Tally",
-    "search_space",
-    "trials_to_queue",
-]

@@ -26,7 +26,6 @@ class Tally:
 
     Attributes:
         created: Number of trials so far, with any status.
-        active: Number of queued or running trials.
         sampled: Number of trials from the sampler.
         seconds: Time since the first trial, without pauses.
         values: Values of the ended trials in the order of their numbers; None for trials without a value.
@@ -56,10 +55,7 @@ def trials_to_queue(
     """Return the number of further trials to queue now.
 
     Args:
-        tally: Progress of the study.
-        parallel: Maximum number of queued or running trials.
         sampler_limit: Maximum number of trials of the sampler, such as the size of a grid; None for no limit.
-        higher_is_better: Direction of the objective.
     """
     if budget.seconds is not None and tally.seconds >= budget.seconds:
         return 0

@@ -34,8 +34,6 @@ class Conclusion:
         sentence: The result as a sentence with numbers.
         held_out: `{"winner", "default", "difference", "interval", "p_value", "queries"}` on held-out queries.
         cross_validated: `{"winner", "default"}`, optimistic for the winner.
-        winner_number: Number of the winning trial.
-        winner_model: Model of the winning trial.
     """
 
     verdict: StudyVerdict

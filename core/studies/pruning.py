@@ -27,7 +27,6 @@ def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_b
     Args:
         best: (n_queries,) values of the best trial, NaN where undefined.
         current: (n_queries,) values of this trial, NaN where undefined or not tested yet.
-        higher_is_better: Direction of the metric.
     """
     import optuna
 
@@ -62,7 +61,6 @@ def is_worse_than_median(
     Args:
         curves: Values of the first fold by iteration, for each earlier successful trial.
         best_so_far: Best value of this trial up to that iteration.
-        higher_is_better: Direction of the metric.
     """
     if iteration < MEDIAN_WARMUP_ITERATIONS or len(curves) < MEDIAN_STARTUP_TRIALS:
         return False
@@ -84,7 +82,6 @@ def estimate(folds: Mapping[int, float], default: Mapping[int, float], default_v
     Args:
         folds: Means of the trial by finished fold.
         default: The means of the default by fold.
-        default_value: The value of the default over all folds.
     """
     shared = [fold for fold in folds if fold in default]
     if not shared:

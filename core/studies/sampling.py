@@ -50,7 +50,6 @@ class TrialPosition:
 
     Attributes:
         index: Position of the trial among the sampled trials, from 0.
-        higher_is_better: Direction of the objective.
         others: Parameters of all other trials that have parameters, which are not repeated.
     """
 
@@ -73,8 +72,6 @@ def sample(
 
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.
-        base: The specification to vary.
-        position: Position of the trial in the study.
         past: Ended and running trials; only `tpe` uses them.
     """
     if sampler == "grid":
@@ -123,7 +120,6 @@ def combinations_taken(
     """Return the number of combinations of a grid that only trials added by hand have.
 
     Args:
-        base: The specification to vary.
         by_hand: Parameters of the trials that were added by hand.
         sampled: Parameters of the trials that the sampler suggested.
     """
@@ -274,7 +270,6 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
 
     Args:
         past: Trials that have a value.
-        higher_is_better: Direction of the objective.
     """
     import optuna
 

@@ -319,11 +319,7 @@ def _choice(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[An
 
 
 def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
-    """Sort the parameters, each after the parameters that it depends on.
-
-    Raises:
-        InvalidInput: Parameters depend on each other.
-    """
+    """Sort the parameters, each after the parameters that it depends on."""
     remaining, ordered = list(dimensions), []
     while remaining:
         ready = [

@@ -34,7 +34,6 @@ def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tupl
 
     Args:
         text: ASCII, or UTF-8.
-        at: Position of the first character.
         size: End of the text; for JSON, after at least eight zero bytes of padding.
         json: Whether to accept only JSON: no leading zeros, and digits on both sides of a point. Otherwise
             accept the numbers of Python's `float`, except for a leading +, words and underscores.

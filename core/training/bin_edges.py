@@ -88,9 +88,7 @@ def bin_edges(
 
     Args:
         features: (n_documents, n_features).
-        binning: The parameters of binning.
         parameters: All parameters of the training, for the returned dataset.
-        categorical: The categorical columns.
     """
     sample = sampled_documents(len(features), binning)
     edges = lightgbm.Dataset(None, params=dict(parameters))

@@ -31,7 +31,6 @@ class TrainedRanker:
     Attributes:
         model_text: Model in LightGBM's text format, truncated after the best iteration.
         best_iteration: Number of trees kept, without the trees of the initial model.
-        feature_names: Names of the features in column order.
         growth: Details of a suspiciously early end or of trees with one leaf, else None.
         base_trees: Trees of the initial model, 0 without one.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
@@ -74,7 +73,6 @@ def train(
     after any number of interruptions.
 
     Args:
-        train_dataset: The training data.
         validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
             `dart`.
         on_iteration: Called after each iteration with its report and a function that takes a checkpoint;

@@ -72,7 +72,6 @@ class Checkpoint:
         """Return the state after the last iteration.
 
         Args:
-            history: The iterations.
             model_text: All trees so far.
             scores: Current scores by dataset.
             bias: Current position bias by name, if any.
@@ -88,7 +87,6 @@ class Checkpoint:
         Args:
             model_text: The model, whose trees come first.
             datasets: Datasets by name, "train" and "validation", with the model's features.
-            threads: Threads to score with.
 
         Raises:
             ModelError: The model averages its trees (`boosting=rf`), so that none can be added.

@@ -35,7 +35,6 @@ class FoldResult:
     """The result of a held-out fold.
 
     Attributes:
-        fold: Name of the fold.
         best_iteration: Best iteration by the selection metric on the fold; the last where it is undefined.
         means: Mean over its queries by metric, None where no query defines it.
         history: The measured iterations with their values by data and metric, see `IterationReport.values`.
@@ -57,7 +56,6 @@ class FoldInterval:
 
     Attributes:
         lower: Lower end of its 95% interval by Student's t; None for one fold.
-        upper: Upper end.
     """
 
     mean: float
@@ -103,7 +101,6 @@ class CrossValidation:
     """Results of the folds held out so far, with the metric values of their queries.
 
     Attributes:
-        assignment: The fold of each query.
         folds: Results of the held-out folds, in the order of the assignment.
         per_query: float64 (n_queries,) values by metric; NaN where a query was not tested yet, or does not
             define the metric.
@@ -123,8 +120,6 @@ class CrossValidation:
         """Return the state before the first fold.
 
         Args:
-            assignment: The fold of each query.
-            metrics: Spellings of the metrics.
             n_documents: Documents whose scores are kept; None to keep none.
         """
         n_queries = len(assignment.fold_of)
@@ -164,7 +159,6 @@ class CrossValidation:
 
         Args:
             values: (n_queries of the fold,) values by metric, in the order of the queries.
-            metrics: The metrics by spelling.
             is_defined: Whether the selection metric is defined on the fold.
         """
         number = len(self.folds)

@@ -80,7 +80,6 @@ def student_finding(
     Args:
         student: Name of the model that was trained.
         teacher: Reference of the model whose scores the student learned.
-        metric: Spelling of the metric.
         difference: The student's values less the teacher's.
         is_worse: Whether the interval shows that the student is worse.
         is_seen: Whether the teacher may have been trained on the test queries.

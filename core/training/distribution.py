@@ -55,7 +55,6 @@ class Distribution:
     """The number of ranks of a distributed training, which does not change the model.
 
     Attributes:
-        ranks: Number of ranks.
         threads_per_rank: Threads of each rank, from 1 to 256.
 
     Raises:
@@ -72,9 +71,6 @@ class Distribution:
 
 def distribution_problems(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
     """Return a problem for each part of a specification that several ranks cannot train reproducibly.
-
-    Args:
-        has_folds: Whether the job cross-validates.
 
     Returns:
         Problems with pointers into the JSON of the job, such as `/hyperparameters/boosting`; empty where the

@@ -19,7 +19,6 @@ class Growth:
     Attributes:
         trees: Number of kept trees.
         single_leaf_trees: Number of kept trees with one leaf, which score all documents equally.
-        iterations: Requested number of iterations.
         end_reason: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
             first tree.

@@ -59,7 +59,6 @@ def lightgbm_parameters(
 
     Args:
         dataset: Dataset with the feature names and categorical features.
-        threads: Threads of LightGBM.
         shard: The shard of the dataset, None for the whole.
 
     Raises:
@@ -82,16 +81,10 @@ class Grower:
     """A booster, its objective and all random choices of a training.
 
     Args:
-        training: The training data.
-        validation: The validation data, or None.
-        threads: Threads of LightGBM and of the loss.
-        bins: The binned documents.
-        start: The checkpoint to resume from, or None.
         shard: The shard of `training` in a distributed training, else None.
 
     Attributes:
         iterations_done: Iterations done, including those before a resumption.
-        base_trees: Trees of the initial model.
         is_exhausted: Whether the last update found no split with a gain.
         diagnostics_values: Diagnostics of the gradient of the last tree, or None.
         stopwatch: Times by part.

@@ -41,7 +41,6 @@ def growth_of(
     """Return the growth of a training that ended suspiciously early or has trees of one leaf, else None.
 
     Args:
-        trees: Kept trees of this training.
         base_trees: Trees of the initial model, which come first in the model.
     """
     total = spec.hyperparameters.num_iterations

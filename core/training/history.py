@@ -33,11 +33,9 @@ class History:
     """The iterations of a training: trees, or the epochs of a network.
 
     Args:
-        start: The checkpoint to resume from, or None.
         validates: Whether validation data selects the best iteration.
 
     Attributes:
-        reports: One for each iteration.
         best_iteration: Best iteration so far, 0 before there is one.
         best_value: Value of the selection metric at the best iteration; greater is better.
     """
@@ -100,7 +98,6 @@ class History:
         Args:
             values: Mean loss and metrics by dataset, empty where the iteration is not measured.
             milliseconds: Wall time of the iteration by part.
-            diagnostics_values: Diagnostics of the iteration's gradient, or None.
         """
         iteration = len(self.reports) + 1
         self._select(iteration, values)

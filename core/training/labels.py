@@ -57,7 +57,6 @@ def check_job_labels(
 
     Args:
         statistics: Statistics that `dataset_statistics` returned.
-        label_map: The labels to replace.
         loss: As for `check_labels`.
         metrics: As for `check_labels`.
         conventions: As for `check_labels`.

@@ -12,7 +12,7 @@ import lightgbm
 import numpy as np
 
 from core.ranges import read_only, use_threads
-from core.scoring.arrivals import count_arrivals
+from core.scoring.descent import count_arrivals
 from core.scoring.forest import flatten
 from core.scoring.model_text import END, ModelText
 from core.scoring.tree import Tree

@@ -19,7 +19,6 @@ class IterationReport:
 
     Attributes:
         iteration: 1-based number of the iteration.
-        total: Requested number of iterations.
         values: Mean metrics by dataset ("train", "validation") and spelling, None where undefined; "train"
             also has "loss", the mean loss of the training queries. Empty where the iteration is not measured.
             "diagnostics" has diagnostics of the iteration's gradient, see `core.diagnostics`.

@@ -37,7 +37,6 @@ class Fall:
 
     Attributes:
         tree: Index of the tree in the model, from 0.
-        feature: Column of the constrained feature.
         threshold: Threshold of the split at which the paths to the two leaves diverge.
         size: Amount by which the value falls as the feature rises past the threshold. If the constraint
             forbids rising scores, amount by which the value rises.
@@ -86,7 +85,6 @@ class _Comparison:
     """The leaves of a tree, compared along one feature.
 
     Args:
-        feature: The constrained feature.
         direction: 1 or -1.
     """
 

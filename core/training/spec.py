@@ -54,17 +54,11 @@ class TrainingSpec(TrainingOptions):
     """Loss, hyperparameters and everything else that determines a model, without the data.
 
     Attributes:
-        loss: The loss to minimise.
-        hyperparameters: Hyperparameters of trees.
         metrics: Spellings of the followed metrics. The first one selects the best iteration if there is
             validation data, no early stopping, and no dropping of trees; see `selects_by`.
-        early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 to 2^31 - 1; also of the loss, unless the loss has a seed.
-        conventions: The contract of the metrics.
-        diagnostics: Diagnostics of the loss, or None.
         categorical_feature: Integer features that are categorical, in addition to text features.
         scorer: Scorer to train; for a network, an iteration is an epoch.
-        clicks: The correction of a training on clicks, or None.
     """
 
     loss: Loss
@@ -145,7 +139,6 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     """Build a specification from the JSON of a training job; other entries are ignored.
 
     Args:
-        values: The JSON.
         stored: Whether the JSON is from a stored job, perhaps of an earlier release. A missing hyperparameter
             of the loss or scorer then has the value from before it existed, not its default.
 

@@ -20,7 +20,6 @@ def tree_findings(
 
     Args:
         model: The trained model: trees, or the sum of a model and of trees on its residuals.
-        feature_names: Names of the model's features in the training data.
         base_trees: Number of the model's first trees that belong to the initial model.
     """
     parts = _parts(model, feature_names)

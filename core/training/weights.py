@@ -52,7 +52,6 @@ def fit_weights(
     Args:
         scores: (n_documents,) of each model.
         dataset: Judged documents that no model was trained on.
-        metric: Spelling of the metric.
     """
     search = _Search(scores, dataset, metric, conventions)
     n_queries, equal = dataset.n_queries, search.equal

@@ -2,16 +2,3 @@
 
 from core.warm_up.compilation import Progress, compile_kernels, progress
 from core.warm_up.parts import DEMO, FORESTS, PARTS, SCORING, Part, missing_parts, warm_up
-
-__all__ = [
-    "DEMO",
-    "FORESTS",
-    "PARTS",
-    "SCORING",
-    "Part",
-    "Progress",
-    "compile_kernels",
-    "missing_parts",
-    "progress",
-    "warm_up",
-]

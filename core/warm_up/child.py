@@ -37,8 +37,8 @@ def main(parent_pid: int, names: Sequence[str]) -> None:
 
 def _independent(waiting: Sequence[Part]) -> list[Part]:
     """Return the parts that call no kernels of other waiting parts."""
-    names = {part.name for part in waiting}
-    return [part for part in waiting if names.isdisjoint(part.after)]
+    functions = {part.warm_up for part in waiting}
+    return [part for part in waiting if functions.isdisjoint(part.after)]
 
 
 def _compile(part: Part) -> bool:

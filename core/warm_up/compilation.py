@@ -29,11 +29,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a compilation.
-
-    Attributes:
-        compiled: Number of compiled parts.
-    """
+    """Progress of a compilation."""
 
     compiled: int
     parts: int
@@ -59,7 +55,6 @@ def compile_kernels(
     If a child fails, for instance for lack of memory, a single child compiles the remaining parts.
 
     Args:
-        parts: The required parts.
         processes: Number of children; by default as many as processors and memory allow.
         report: Called with the progress ten times a second.
         stopped: Polled; kills the children once it returns True.

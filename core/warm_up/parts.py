@@ -1,11 +1,13 @@
 """The kernels in parts, each compiled by one process; the parts of the API come first."""
 
-import importlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.kernel_cache import kernel_cache, warmed_parts
+from core.warm_up import kernels
+
+KernelCalls = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -13,19 +15,18 @@ class Part:
     """Kernels that are compiled one after the other.
 
     Attributes:
-        package: Package of core whose module `warm_up` calls them.
-        function: The function of that module.
-        after: Names of parts whose kernels this part calls; compiled first, so that none is compiled twice.
+        warm_up: Compiles the kernels, or loads them from the disk cache.
+        after: Functions of parts whose kernels this part calls; compiled first, so that none is compiled
+            twice.
     """
 
-    package: str
-    function: str
-    after: tuple[str, ...] = ()
+    warm_up: KernelCalls
+    after: tuple[KernelCalls, ...] = ()
 
     @property
     def name(self) -> str:
-        """Package and function, such as `losses.pairwise`."""
-        return f"{self.package}.{self.function}"
+        """Name of the function, such as `pairwise_losses`."""
+        return self.warm_up.__name__
 
     @property
     def mark(self) -> Path:
@@ -37,60 +38,45 @@ class Part:
         """The file that is locked while the part is compiled."""
         return self.mark.with_name(f"{self.name}.lock")
 
-    def warm_up(self) -> None:
-        """Compile the kernels, or load them from the disk cache."""
-        getattr(importlib.import_module(f"core.{self.package}.warm_up"), self.function)()
 
-
-FORESTS = (Part("json_values", "features"), Part("scoring", "requests"))
-SCORING = (*FORESTS, Part("scorers", "requests"))
+FORESTS = (Part(kernels.json_features), Part(kernels.forest_requests))
+SCORING = (*FORESTS, Part(kernels.network_requests))
 
 # After the parts of the API, the longest chain of dependent parts is first, so that two processes take
 # about half the time of one.
 PARTS = (
     *SCORING,
-    Part("losses", "layout"),
-    Part("losses", "pairs"),
-    Part("data", "letor"),
-    Part("evaluation", "randomisation"),
-    Part("losses", "pairwise", after=("losses.layout", "losses.pairs")),
-    Part("metrics", "ranked"),
-    Part("doctor", "examination"),
-    Part("losses", "other_losses"),
-    Part("losses", "long_queries"),
-    Part("metrics", "other_metrics", after=("metrics.ranked",)),
-    Part("metrics", "binary", after=("metrics.ranked",)),
-    Part("scoring", "leaves", after=("scoring.requests",)),
-    Part("diagnostics", "losses", after=("losses.layout",)),
-    Part("export", "parity_kernels"),
-    Part("doctor", "comparison", after=("doctor.examination",)),
-    Part("data", "other_readers"),
-    Part("evaluation", "bootstrap"),
-    Part("training", "sampling"),
-    Part("training", "linear_descent"),
-    Part("inspection", "shuffles"),
-    Part("clicks.models", "estimation"),
+    Part(kernels.loss_layout),
+    Part(kernels.loss_pairs),
+    Part(kernels.letor),
+    Part(kernels.randomisation),
+    Part(kernels.pairwise_losses, after=(kernels.loss_layout, kernels.loss_pairs)),
+    Part(kernels.ranked_labels),
+    Part(kernels.doctor_examination),
+    Part(kernels.other_losses),
+    Part(kernels.long_queries),
+    Part(kernels.other_metrics, after=(kernels.ranked_labels,)),
+    Part(kernels.binary_metrics, after=(kernels.ranked_labels,)),
+    Part(kernels.forest_leaves, after=(kernels.forest_requests,)),
+    Part(kernels.diagnostics, after=(kernels.loss_layout,)),
+    Part(kernels.export_parity),
+    Part(kernels.doctor_comparison, after=(kernels.doctor_examination,)),
+    Part(kernels.other_readers),
+    Part(kernels.bootstrap),
+    Part(kernels.training_draws),
+    Part(kernels.linear_descent),
+    Part(kernels.shuffles),
+    Part(kernels.click_models),
 )
 
 # `rankery demo` makes its data, trains trees on two pairwise losses, compares them and ranks a query.
-_NOT_IN_DEMO = {
-    "clicks.models.estimation",
-    "data.letor",
-    "data.other_readers",
-    "diagnostics.losses",
-    "doctor.comparison",
-    "evaluation.bootstrap",
-    "export.parity_kernels",
-    "inspection.shuffles",
-    "losses.long_queries",
-    "losses.other_losses",
-    "metrics.other_metrics",
-    "scorers.requests",
-    "scoring.leaves",
-    "training.linear_descent",
-    "training.sampling",
+_IN_DEMO = {
+    *(kernels.json_features, kernels.forest_requests),
+    *(kernels.loss_layout, kernels.loss_pairs, kernels.pairwise_losses),
+    *(kernels.ranked_labels, kernels.binary_metrics),
+    *(kernels.randomisation, kernels.doctor_examination),
 }
-DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)
+DEMO = tuple(part for part in PARTS if part.warm_up in _IN_DEMO)
 
 
 def missing_parts(parts: Collection[Part] = PARTS) -> list[Part]:

@@ -27,7 +27,6 @@ class Filter:
     """A command-line filter that selects objects.
 
     Attributes:
-        option: Annotation of the command-line option.
         field: Name of the filter in API requests.
     """
 
@@ -70,8 +69,6 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
     """Return the client arguments that select objects by ids or by filters.
 
     Args:
-        noun: The kind of objects.
-        ids: Ids or references.
         filters: The values of the options that `with_filters` gave to the command.
 
     Raises:
@@ -108,7 +105,6 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
     """Add `rankery NOUN delete` to the commands of a noun.
 
     Args:
-        group: The commands of the noun.
         noun: Noun for the objects, for messages and help.
         *examples: Arguments of the command, for its help.
     """
@@ -188,7 +184,6 @@ def _deletion_tables(deletion: "Deletion", *, offer_results: bool) -> list[Rende
     """Return the summary of a deletion, and a table of the refused objects with their dependents.
 
     Args:
-        deletion: The deletion, or its preview.
         offer_results: Whether to mention `--with-results`.
     """
     from rankery.client.display.texts import kinds

@@ -24,8 +24,6 @@ class CommandEntry(NamedTuple):
     Attributes:
         module: Module below `rankery.cli` that has the command, as a function or `Typer` with the name of
             the command, with underscores. It imports all modules that add subcommands.
-        line: Description in the help.
-        verbs: Subcommands.
     """
 
     module: str

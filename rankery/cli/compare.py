@@ -149,11 +149,7 @@ def _most_harmed_table(
 
 
 def _system(session: ServiceConnection, reference: str, dataset: "Dataset") -> str:
-    """Return the reference of a model or a ranking; upload a run file first.
-
-    Raises:
-        FileUnusable: The file is a model.
-    """
+    """Return the reference of a model or a ranking; upload a run file first."""
     from rankery.client.model_text import is_model_file
 
     path = Path(reference)

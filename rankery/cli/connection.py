@@ -116,8 +116,6 @@ class ServiceConnection:
         """Return the first items of a paginated list of the service.
 
         Args:
-            path: Path of the list.
-            limit: Largest number of items.
             **parameters: Query parameters; None values are left out.
         """
         items: list[dict[str, Any]] = []
@@ -191,12 +189,7 @@ class ServiceConnection:
         return f"rankery {arguments}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
 
     def _reachable_url(self, url: str) -> str:
-        """Return the normalised URL of a service after one connection attempt, without retries.
-
-        Raises:
-            NoService: No server accepts connections there, or another server does.
-            InvalidSettings: The proxy of the environment cannot be used.
-        """
+        """Return the normalised URL of a service after one connection attempt, without retries."""
         import httpx
 
         from rankery.client.reading import (

@@ -23,7 +23,6 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
     """Add `rankery NOUN label` to the commands of a noun.
 
     Args:
-        group: The commands of the noun.
         noun: Noun for the objects, for messages and help.
         *examples: Arguments of the command, for its help.
     """

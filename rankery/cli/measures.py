@@ -17,7 +17,6 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
     """Return a table of each system's means with their intervals, one line for each metric.
 
     Args:
-        systems: Summaries by metric, for each system's name.
         contract: Preset of metric conventions of the numbers; None for custom conventions.
     """
     title = f"mean over queries with its 95% interval, conventions: {contract or 'custom'}"

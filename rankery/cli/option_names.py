@@ -84,7 +84,6 @@ def with_options(sentence: str, options: Mapping[str, str]) -> str:
     """Replace the JSON pointers in an error of the service by the options for them.
 
     Args:
-        sentence: The error.
         options: Options and arguments of the command by the name of their parameter.
 
     Example:

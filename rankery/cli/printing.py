@@ -109,7 +109,6 @@ def say(sentence: str, *, err: bool = True, always: bool = False) -> None:
     """Print a message with the prefix `rankery:`.
 
     Args:
-        sentence: Message.
         err: Whether to print to standard error, else to standard output.
         always: Whether to print it with --quiet, too.
     """
@@ -121,7 +120,6 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) ->
     """Return an empty table.
 
     Args:
-        *columns: Headings.
         right: Headings of right-aligned columns.
         wrap: Headings of columns that may wrap in a narrow terminal; others are truncated.
     """

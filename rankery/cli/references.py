@@ -67,10 +67,6 @@ def dataset_or_upload(
     an earlier upload of the same bytes with any options is reused. A file with LightGBM's query file beside
     it is always uploaded.
 
-    Args:
-        reference: Id, name or path.
-        columns: Column roles of a table.
-
     Raises:
         JobFailed: The file is not judged data; the message names line and column.
         NameUnclear: See `dataset_of`.

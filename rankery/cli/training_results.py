@@ -120,7 +120,6 @@ def show_grid(
     For repeated trainings, print means and spreads and name no best model, which would be a chance result.
 
     Args:
-        jobs: The ended trainings.
         varied: Parameters that the grid varies.
         repeated: Whether each point of the grid was trained several times.
     """

@@ -86,7 +86,6 @@ class Sources:
         data: Training data: a file, or a dataset's id or name.
         validation: A share of the queries such as "0.2", a file, a dataset's id or name, or "none".
         test: Same forms as `validation`.
-        columns: Column roles of tables.
     """
 
     data: str

@@ -38,37 +38,58 @@ class CandidateColumns(TypedDict, total=False):
     ignore: Sequence[str]
 
 
-class JobLabels(TypedDict, total=False):
-    """Labels of a job."""
+class BaseJobFields(TypedDict, total=False):
+    """Fields of every job."""
 
-    name: str
+    name: str | None
     """Display name; by default that of its result"""
 
-    notes: str
+    notes: str | None
     """Notes, any text"""
+
+    project: str | None
+    """Project of the job"""
+
+    priority: str | None
+    """`low`, `normal` or `high`"""
+
+    limits: requests.LimitsRequest | None
+    """`{"seconds", "memory_bytes"}` above which the job fails"""
+
+
+class JobFields(BaseJobFields, total=False):
+    """Fields of a job that makes no model."""
 
     tags: Mapping[str, str]
-    """Tags"""
-
-    project: str
-    """Project of the job"""
+    """Tags of the job"""
 
 
-class TrainingLabels(TypedDict, total=False):
-    """Labels of the job of a training, besides the tags, which its model has, too."""
+class ModelJobFields(JobFields, total=False):
+    """Fields of a job that uses a model."""
 
-    name: str
-    """Display name; by default that of its model"""
-
-    notes: str
-    """Notes, any text"""
-
-    project: str
-    """Project of the job"""
+    allow_absent_features: bool | None
+    """Continue if a dataset lacks more than half of the features in use"""
 
 
-class TrainingFields(requests.TrainingOptions, TrainingLabels, total=False):
-    """Declared options of a training, and labels of its job."""
+class MeasurementFields(ModelJobFields, total=False):
+    """Fields of a job that measures a model or a ranking."""
+
+    label_map: Mapping[str, float] | None
+    """Replacement of labels, `{"label": value}` with labels as text"""
+
+
+class TrainingJobFields(BaseJobFields, total=False):
+    """Fields of the job of a training, whose model has the tags."""
+
+    allow_absent_features: bool | None
+    """Continue if a dataset lacks more than half of the features in use"""
+
+    label_map: Mapping[str, float] | None
+    """Replacement of labels, `{"label": value}` with labels as text"""
+
+
+class TrainingFields(requests.TrainingOptions, TrainingJobFields, total=False):
+    """Declared options of a training, and fields of its job."""
 
     clicks: Mapping[str, Any]
     """Train on clicks: `{"log": log, "correction": "ips", "propensity_job": job}`; see the API"""

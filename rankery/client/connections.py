@@ -24,7 +24,6 @@ class RetryPolicy:
     """The retry policy of one request.
 
     Args:
-        retries: Maximum number of retries.
         repeatable: Whether the request is idempotent. Other requests are sent again only if they have
             certainly not been executed.
 

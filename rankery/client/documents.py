@@ -59,10 +59,7 @@ def batches(
     """Split queries into batches for one scoring request each; a larger query is alone in its batch.
 
     Args:
-        queries: Queries in the form of a request.
-        max_documents: Maximum number of documents of a batch.
         max_bytes: Maximum size of a batch in JSON.
-        max_queries: Maximum number of queries of a batch.
     """
     batch: list[Query] = []
     documents = n_bytes = 0
@@ -84,12 +81,7 @@ def batches(
 def with_locations(
     error: RankeryApiError, queries: Sequence[Query], feature_names: Sequence[str]
 ) -> RankeryApiError:
-    """Return the refusal of candidates, with query, document and feature in the message.
-
-    Args:
-        error: Error of the service.
-        feature_names: Features of the model.
-    """
+    """Return the refusal of candidates, with query, document and feature in the message."""
     sentences = []
     for one in error.problem.get("errors") or ():
         match = _POINTER.fullmatch(str(one.get("pointer")))

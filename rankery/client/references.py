@@ -27,7 +27,6 @@ def id_of(thing: str | HasId, accepted: str = "an id, a name or an object of the
     """Return the id of a resource, or a text unchanged.
 
     Args:
-        thing: An id, a name, or a resource.
         accepted: Accepted types, for the message.
 
     Raises:
@@ -48,7 +47,6 @@ def path_of(thing: Any, accepted: str) -> Path:
     """Return a path.
 
     Args:
-        thing: A path or its text.
         accepted: Accepted types, for the message.
 
     Raises:

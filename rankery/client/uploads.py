@@ -198,8 +198,6 @@ class StoredUploadId:
     written, only the process that began an upload can resume it.
 
     Args:
-        base_url: The service.
-        path: The file.
         part: Part of the object, as an upload is used once, but a file may be several parts.
     """
 

@@ -45,8 +45,6 @@ def broker_configuration(port: int, password: str, folder: Path) -> str:
     Standard input hides the password: a command line is visible to every user of the machine.
 
     Args:
-        port: Port on the loopback address.
-        password: Password of clients.
         folder: The working directory. A `dump.rdb` there would be loaded, so it should be an empty folder.
     """
     lines = (

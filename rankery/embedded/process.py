@@ -32,8 +32,6 @@ class ServiceProcess:
         log_path: The file that its output is appended to.
         popen: The process, leader of a session and process group.
         command: Command line; omitted from `repr`, like the following attributes.
-        environment: All environment variables.
-        standard_input: Text sent to standard input.
         descriptors: Open file descriptors that the process inherits.
         format_line: Formatter of output lines for the log; None keeps lines unchanged.
     """

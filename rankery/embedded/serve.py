@@ -71,7 +71,6 @@ class Supervisor:
     `STEADY_SECONDS` of a start; `MAX_DEATHS` deaths in a row end the service.
 
     Args:
-        stack: The service, started.
         say: Called with each line meant for the terminal.
     """
 

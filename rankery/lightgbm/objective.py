@@ -118,11 +118,7 @@ class _Training:
         )
 
     def _check_first(self, call: LightGBMCall) -> None:
-        """Refuse a random loss whose first call is not the first iteration of a training.
-
-        Raises:
-            InvalidArgument: The scores are not those before the first tree.
-        """
+        """Refuse a random loss whose first call is not the first iteration of a training."""
         import numpy as np
 
         initial = call.initial_scores() if self._loss.is_random else None

@@ -210,12 +210,7 @@ def _categories(text: str, feature_names: Sequence[str]) -> dict[str, list[str]]
 
 
 def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str, Any]]) -> float:
-    """Score the golden vectors; return the largest difference, 0 for trees.
-
-    Raises:
-        PackageMissing: LightGBM is needed and not installed.
-        NotReproduced: A score differs.
-    """
+    """Score the golden vectors; return the largest difference, 0 for trees."""
     try:
         loaded = rankery_pyfunc._load_pyfunc(str(data))
     except ImportError as missing:

@@ -188,12 +188,7 @@ class Groups:
 
 @contextmanager
 def _numeric_features(given: Any) -> Iterator[Any]:
-    """Provide features that scikit-learn reads as numbers; masked values are NaN.
-
-    Raises:
-        InvalidArgument: A column of a data frame has no numbers; the message has its name and a solution.
-        WrongType: The features are a dictionary.
-    """
+    """Provide features that scikit-learn reads as numbers; masked values are NaN."""
     if type(given) is dict:  # a sparse array of scipy may be a subclass
         raise WrongType(
             "X: must be an array or a data frame, not a dictionary; write pandas.DataFrame(X) for lists of"

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from rankery.client.schemas.answers import Interval
-from rankery.demo.files import first_query
+from rankery.demo.run import first_query
 from rankery.demo.screen import Mean, Screen
 from rankery.errors import UserError
 from tests.rankery.answers import job_of

@@ -97,11 +97,7 @@ async def _run_unless_stopped(stopped: "asyncio.Task[Any]", work: Coroutine[Any,
 
 
 async def _wait_for(scheduler: str, security: "Security") -> None:
-    """Wait until the scheduler accepts connections; log failed attempts with the reason.
-
-    Raises:
-        ClusterUnavailable: The certificates cannot be read.
-    """
+    """Wait until the scheduler accepts connections; log failed attempts with the reason."""
     from distributed.comm.core import connect
 
     try:

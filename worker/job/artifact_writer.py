@@ -16,11 +16,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class ArtifactWriter:
-    """Artifacts that one job writes, and those to delete when it ends.
-
-    Args:
-        artifacts: Artifact storage.
-    """
+    """Artifacts that one job writes, and those to delete when it ends."""
 
     def __init__(self, artifacts: Artifacts, job_id: str) -> None:
         self._artifacts = artifacts

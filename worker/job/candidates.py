@@ -63,8 +63,6 @@ class CandidateTrials:
 
     Args:
         run: The job that tries them: the automatic training, or a helper job.
-        auto_train_id: Id of the automatic training.
-        job: Specification of the automatic training.
         data: Datasets of the automatic training, with the features of the training data.
     """
 

@@ -21,8 +21,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 class Checkpoints:
     """Checkpoints of one training; only the latest is kept, and is deleted when the job ends.
 
-    Args:
-        interval_seconds: Time between two checkpoints.
+    Methods raise `LeaseLost` if the job was given to another worker.
     """
 
     def __init__(self, run: JobRun, interval_seconds: float) -> None:
@@ -60,11 +59,7 @@ class Checkpoints:
         return time.monotonic() - self._stored_at >= self._interval_seconds
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Store the checkpoint of a training and replace the previous one.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Store the checkpoint of a training and replace the previous one."""
         checkpoint = snapshot()
         self.write(checkpoint.to_bytes(), checkpoint.iteration, checkpoint.history[-1].total)
 
@@ -75,11 +70,6 @@ class Checkpoints:
 
         Args:
             content: Bytes that `read` will parse.
-            iteration: Completed iterations of the job.
-            total: All iterations of the job.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
         """
         self._stored_at = time.monotonic()
         # Use a new key: the previous checkpoint is valid until the database refers to this one.

@@ -129,9 +129,7 @@ def compare_with_naive(
     """Train the naive model and compare it with the corrected model; return findings on weights, too.
 
     Args:
-        job: Specification of the corrected training.
         data: Datasets, with the features of the training data.
-        model: The corrected model.
         iterations: Iterations of the corrected model, where folds determined them.
     """
     spec = job.training

@@ -61,9 +61,7 @@ def read_on_dask_worker(task: PartTask, index: int, topic: str) -> Part | Refusa
     """Read a file in a Dask worker, from the data roots in that worker's environment.
 
     Args:
-        task: File.
         index: Index of the file in the list of all files.
-        topic: Dask topic of the progress.
 
     Raises:
         StoreUnavailable: The storage of the file's bucket does not answer; Dask retries the task.
@@ -98,7 +96,6 @@ class DaskReader:
     """Reader of files on Dask workers, one file per worker at a time.
 
     Args:
-        client: Client of the cluster.
         check: Raises when the job is interrupted; called several times a second.
         patience_seconds: Timeout while no worker is connected; a cluster may be starting.
     """
@@ -143,11 +140,7 @@ class DaskReader:
         future.add_done_callback(self._ended.put)
 
     def _count_workers(self) -> None:
-        """Count the workers, every second.
-
-        Raises:
-            ClusterUnavailable: No worker was connected for too long, or the scheduler is lost.
-        """
+        """Count the workers, every second."""
         if time.monotonic() - self._counted_at < _WORKERS_SECONDS:
             return
         try:

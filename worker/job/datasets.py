@@ -34,7 +34,6 @@ class KeyedDataset:
     """A dataset, with a cache key for its features.
 
     Attributes:
-        dataset: Judged documents.
         features_key: Cache key of the feature matrix: equal keys mean equal values and feature names; labels
             do not matter.
         data_key: Key of the stored content if the features are a selection of its rows and columns, else
@@ -160,7 +159,6 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
     """Store the columns of a log; return the folder of the artifacts, for `ClickLogs.mark_ready`.
 
     Args:
-        run: The job that makes the log.
         folder: A folder that `LogWriter` or `write_click_log` wrote.
     """
     for claim_folder in log_claims_folders(log_id, run.id, run.lease.token - 1):

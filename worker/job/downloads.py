@@ -41,12 +41,7 @@ class Downloads:
 
     Args:
         owner_id: Id of the dataset or click log, which names the folder.
-        source: Stored source, with the URLs.
-        run: Job that reads the files.
         max_bytes: Bytes left of the key's quota, or None.
-
-    Attributes:
-        names: Names of the files in order.
     """
 
     def __init__(self, owner_id: str, source: Mapping[str, Any], run: JobRun, max_bytes: int | None) -> None:

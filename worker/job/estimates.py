@@ -23,9 +23,7 @@ class MeasuredTraining:
 
     Attributes:
         method: Row of the paper's table that the training is for.
-        loss: Name of the loss.
         job_id: Job of the training, None if no job was queued.
-        scorer: Kind of scorer.
         leaves: Most leaves of a tree, None for a network.
         runs: Number of runs that the training represents.
         seconds_per_tree: Mean time of a tree or an epoch after the first one, without diagnostics.
@@ -60,8 +58,6 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
     """Estimate the time of a plan from the trainings of a dry run.
 
     Args:
-        run: The job that reports.
-        states: The trainings of the dry run.
         folds: Folds of the experiment, 1 without folds.
 
     Returns:

@@ -27,7 +27,6 @@ class FolderFiles:
 
     Args:
         row: Dataset, whose source lists the files in order.
-        run: Job that reads the files.
         locations: Folder and name of each file if the source does not list them.
         files: Reader of files on this machine; None for the data roots of the settings.
     """

@@ -16,13 +16,10 @@ class Lease:
     """Claim of this worker on one job, guarded by a fencing token.
 
     The heartbeat thread renews the lease and requests interruptions; the job's thread raises them in `check`.
+    Methods raise `LeaseLost` if the job was given to another worker.
 
     Args:
         token: Fencing token of the claim; a later claim has a greater one.
-        settings: Durations of the lease and of the grace periods.
-
-    Attributes:
-        token: Fencing token.
     """
 
     def __init__(self, store: Store, job_id: str, token: int, settings: WorkerSettings) -> None:
@@ -34,30 +31,18 @@ class Lease:
         self._interrupted_at = math.inf
 
     def renew(self) -> None:
-        """Renew the lease in a separate transaction; called by the heartbeat thread.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Renew the lease in a separate transaction; called by the heartbeat thread."""
         with self.store.begin() as tx:
             tx.notifies_clients = False
             self.renew_within(tx)
 
     def renew_within(self, tx: Transaction) -> None:
-        """Renew the lease in a transaction, and request the interruption of a cancelled job.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Renew the lease in a transaction, and request the interruption of a cancelled job."""
         if tx.jobs.renew(self.job_id, self.token, self._settings.lease_seconds):
             self.interrupt(JobCancelled(self.job_id))
 
     def poll_cancellation(self) -> None:
-        """Request the interruption of a cancelled job; called by the heartbeat thread.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Request the interruption of a cancelled job; called by the heartbeat thread."""
         with self.store.read() as tx:
             if tx.jobs.cancellation_requested(self.job_id, self.token):
                 self.interrupt(JobCancelled(self.job_id))
@@ -73,7 +58,6 @@ class Lease:
 
         Raises:
             JobCancelled: The user cancelled the job.
-            LeaseLost: The job was given to another worker.
             LimitReached: The job exceeds its time or memory limit.
             WorkerStopping: The worker is shutting down.
         """

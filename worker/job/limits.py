@@ -25,10 +25,6 @@ class Bounds:
     Memory is counted from the start of the job in this process, without mapped files. It is measured on Linux
     only; elsewhere only planned allocations are limited.
 
-    Attributes:
-        seconds: Time limit, or None.
-        memory_bytes: Memory limit, or None.
-
     Args:
         requested: Limits that the job requested, or None; the stricter of the job's and the worker's applies.
         spent_seconds: Running time of earlier attempts.

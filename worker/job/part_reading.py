@@ -21,12 +21,7 @@ READING_VERSION = 2
 
 
 def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingOptions) -> str:
-    """Return the digest of an uploaded file and its reading options.
-
-    Args:
-        sha256: Checksum of the file.
-        query_sizes_sha256: Checksum of the file of query sizes, or None.
-    """
+    """Return the digest of an uploaded file and its reading options."""
     columns = asdict(options.columns)
     for name in ("categorical_features", "document_columns", *TEXT_ROLES):
         if not columns[name]:
@@ -118,7 +113,6 @@ class PartReader(Protocol):
         """Read all files.
 
         Args:
-            tasks: The files.
             take: Called with the index of each file and its content, in any order.
             on_fraction: Called with the index of a file and its fraction, from 0 to 1; may raise to stop.
 

@@ -23,11 +23,10 @@ Values = dict[str, Any]
 class Reporter:
     """Collector of the reports of one job.
 
-    The reporter writes a new phase immediately, and progress at most once per interval.
+    The reporter writes a new phase immediately, and progress at most once per interval. All methods that
+    write raise the errors of `Lease.check`.
 
     Args:
-        checkpoint: Checkpoint of an earlier attempt, or None.
-        phases: Phases of this attempt.
         counters: Counts that the job adds to the service's totals.
         interval_seconds: Shortest time between two writes of progress.
 
@@ -67,9 +66,6 @@ class Reporter:
         Args:
             reset_count: Drop the count of the previous phase. A resumed job then shows the count of its
                 checkpoint.
-
-        Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         if reset_count:
             self._progress = self._checkpoint_progress()
@@ -90,15 +86,9 @@ class Reporter:
         """Collect progress and metrics, and write them at most once per interval.
 
         Args:
-            progress: Phase and count of the job.
             metrics: Latest means.
-            findings: Findings on the job's datasets.
-            iterations: Points of the learning curves.
             milliseconds: Mean times of an iteration since the previous point, by the iteration of the point.
             immediately: Write now, even within the interval.
-
-        Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
         """
         if progress is not None:
             self._progress = progress
@@ -124,11 +114,7 @@ class Reporter:
             self.on_iterations(iterations)
 
     def flush(self) -> None:
-        """Write the collected reports, renew the lease, and check for interruptions.
-
-        Raises:
-            JobCancelled, LeaseLost, LimitReached, WorkerStopping: See `Lease.check`.
-        """
+        """Write the collected reports, renew the lease, and check for interruptions."""
         self.lease.check()
         with self.lease.store.begin() as tx:
             self.record(tx)
@@ -143,11 +129,7 @@ class Reporter:
         self.phases.enter(None)
 
     def record(self, tx: Transaction) -> None:
-        """Write the collected reports in a transaction.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Write the collected reports in a transaction."""
         tx.jobs.record(
             self.lease.job_id,
             self.lease.token,
@@ -161,22 +143,14 @@ class Reporter:
         self.counters.add_to(tx.counters)
 
     def keep_checkpoint(self, checkpoint: Values) -> None:
-        """Record a checkpoint together with the collected reports.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Record a checkpoint together with the collected reports."""
         with self.lease.store.begin() as tx:
             self.record(tx)
             tx.jobs.keep_checkpoint(self.lease.job_id, self.lease.token, checkpoint)
         self._clear_recorded()
 
     def discard_checkpoint(self) -> None:
-        """Drop an unusable checkpoint.
-
-        Raises:
-            LeaseLost: The job was given to another worker.
-        """
+        """Drop an unusable checkpoint."""
         self._progress = self.checkpoint = None
         with self.lease.store.begin() as tx:
             tx.jobs.drop_checkpoint(self.lease.job_id, self.lease.token)

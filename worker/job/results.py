@@ -75,12 +75,7 @@ class StoredEvaluation:
 
 @dataclass(frozen=True)
 class StoredRanking:
-    """A ranking whose documents are stored, but whose row is not added yet.
-
-    Attributes:
-        documents: Number of documents of all queries.
-        findings: Findings on the model for this dataset, or None.
-    """
+    """A ranking whose documents are stored, but whose row is not added yet."""
 
     id: str
     queries: int

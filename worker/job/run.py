@@ -29,14 +29,9 @@ class JobRun:
     Attributes:
         kind: Kind of the job, see `core.jobs.JobKind`.
         spec: Stored specification as JSON; runners get the parsed one.
-        key_id: API key that submitted the job, or None.
         attempt: Number of this attempt; attempts that ended by `release` do not count.
-        worker: Worker name.
         trace_context: Span of the request that submitted the job, as headers, or None.
         threads: Threads that the job may use.
-        caches: Disk caches of the worker.
-        bounds: Time and memory limits.
-        lease: Renewal, cancellation and interruptions.
         reporter: Progress, metrics, learning curves and checkpoints.
         artifacts: Artifacts that the job writes, and those to delete when it ends.
         other_processors: Types of the processors of other processes that compute parts of the result.

@@ -33,7 +33,6 @@ class Window:
     """Time window of requests to the versions of a model.
 
     Attributes:
-        since: Start of the window.
         until: End of the window, exclusive.
     """
 
@@ -72,7 +71,6 @@ def read_samples(
 
     Args:
         model: Model that computes the scores again.
-        window: Time window of the requests.
         queries_by: `id`: equal ids name one query; `request`: all queries are different.
 
     Raises:

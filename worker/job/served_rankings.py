@@ -36,9 +36,6 @@ def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
 
     A ranking without a user has its session as the user. If several versions served, ranks depend on the
     version that answered. The probability of each version is unknown, so that documents have no propensities.
-
-    Raises:
-        DatasetError: No ranking of the period was stored.
     """
     period = ServedPeriod.from_json(source)
     with run.store.read() as tx:
@@ -67,12 +64,7 @@ def _missing_rankings(tx: Transaction, period: ServedPeriod) -> str:
 
 
 def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
-    """Write the lists of an interleaving as sessions, once their click window is over.
-
-    Raises:
-        DatasetError: No list of the interleaving has a click window that is over.
-        NotFound: The interleaving was deleted.
-    """
+    """Write the lists of an interleaving as sessions, once their click window is over."""
     with run.store.read() as tx:
         n_written = _write(run, _interleaved_sessions(tx, source["interleaving_id"]), path)
     if not n_written:

@@ -27,8 +27,6 @@ class UrlFiles:
     """Dataset source of files at URLs; see `DatasetSource`.
 
     Args:
-        row: Dataset, whose source has the URLs.
-        run: Job that reads the files.
         max_bytes: Bytes left of the key's quota, or None.
     """
 
@@ -108,7 +106,6 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
     """Open the source of a stored dataset.
 
     Args:
-        run: Job that reads it.
         max_bytes: Limit of the download, or None.
     """
     match row.source["kind"]:

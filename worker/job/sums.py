@@ -68,11 +68,9 @@ class TrainedSum:
 
     Attributes:
         content: File of the sum, see `core.scorers.sum`.
-        feature_names: Names of the features in column order.
         history: Reports of the training; a single one for a sum of stored models.
         best_iteration: Best iteration of the training, 1 for a sum of stored models.
         growth: Growth of the trees if it ended suspiciously early, else None.
-        fitted: Fitted and shrunk weights, or None.
         propensities: Propensity of each rank if they were learnt with the trees, else None.
     """
 

@@ -43,7 +43,6 @@ class LoadedModel:
 
     Attributes:
         feature_names: Names of the features in column order, as in the training data.
-        reference: Name and version.
     """
 
     scorer: ScoringModel
@@ -154,7 +153,6 @@ def score_system(
     """Score a dataset by a stored model or ranking.
 
     Args:
-        system: Model or ranking.
         measured_on: Id of the dataset if the model is measured on its judgments: then a model that was
             trained on it has a finding.
 

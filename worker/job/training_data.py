@@ -43,9 +43,6 @@ def load_with_label_map(run: JobRun, dataset_id: str, measures: Measures) -> Ran
 def apply_label_map(measures: Measures, dataset: RankingDataset, loss: Loss | None) -> RankingDataset:
     """Return a dataset with the label map of a job applied.
 
-    Args:
-        loss: Loss that trains on it, or None.
-
     Raises:
         InvalidInput: Loss or metrics cannot use the labels.
     """
@@ -60,8 +57,6 @@ class TrainingData:
 
     Attributes:
         validation: Data that select the best iteration, or None.
-        test: Test data, or None.
-        base: Model that the training continues, or None.
         folds: Fold of each training query in a cross-validation, which has no `validation`.
         members: Models of a sum, empty for other trainings.
         label_findings: Findings on the model or the click log that gave the training labels, if any.

@@ -40,11 +40,7 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
 
 
 class CompilationReport:
-    """Progress of the compilation, reported to the log, the health files and the database.
-
-    Args:
-        lanes: Lanes that wait for the compilation.
-    """
+    """Progress of the compilation, reported to the log, the health files and the database."""
 
     def __init__(self, settings: WorkerSettings, lanes: Collection[str]) -> None:
         self._settings = settings

@@ -94,11 +94,7 @@ def _train_on_clicks(
 def _allows_jobs(
     tx: Transaction, schedule: Schedule, run: ScheduleRun, purpose: str, max_active_jobs: int, adding: int = 1
 ) -> bool:
-    """Return whether the quota of the key allows the next jobs of a run, which else waits.
-
-    Raises:
-        JobQuotaTooSmall: It never allows them.
-    """
+    """Return whether the quota of the key allows the next jobs of a run, which else waits."""
     try:
         tx.quotas.allow_jobs(schedule.key_id, max_active_jobs, adding)
     except JobQuotaExceeded as full:
@@ -280,11 +276,7 @@ def _reason(job: Job) -> str:
 
 @contextmanager
 def _limited_to_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
-    """Restrict the transaction to the objects that the API key of the schedule may read.
-
-    Raises:
-        WrongState: The key was revoked or has expired.
-    """
+    """Restrict the transaction to the objects that the API key of the schedule may read."""
     if schedule.key_id is None:
         yield
         return

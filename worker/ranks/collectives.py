@@ -42,7 +42,6 @@ class Traffic:
     Attributes:
         sent_bytes: Bytes sent, without the overhead of the connections.
         summed_bytes: Part of `sent_bytes` that is histograms to sum.
-        rounds: Number of exchanges with all other ranks.
         waiting_seconds: Time within exchanges.
     """
 
@@ -74,7 +73,6 @@ class Collectives:
         swap: Sends bytes to every other rank and returns theirs; does not return after a failure.
 
     Attributes:
-        traffic: Traffic so far.
         stopwatch: Times the exchanges; may be replaced by a stopwatch that times other parts as well.
     """
 

@@ -32,11 +32,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """One end of a connection. Messages are maps of numbers, texts and bytes; nothing is unpickled.
-
-    Attributes:
-        peer: Rank of the peer.
-    """
+    """One end of a connection. Messages are maps of numbers, texts and bytes; nothing is unpickled."""
 
     def __init__(self, comm: Comm, peer: int) -> None:
         self._comm = comm
@@ -206,11 +202,7 @@ class PeerLost(Exception):
 
 
 class Mesh:
-    """Connections with all other ranks; call all methods in the event loop of the endpoint.
-
-    Args:
-        endpoint: Endpoint of this rank.
-    """
+    """Connections with all other ranks; call all methods in the event loop of the endpoint."""
 
     def __init__(self, endpoint: Endpoint, rank: int) -> None:
         self._endpoint = endpoint
@@ -225,9 +217,6 @@ class Mesh:
 
     async def connect_all(self, addresses: Mapping[int, str]) -> None:
         """Connect to all ranks with lower numbers, and wait for connections from those with higher numbers.
-
-        Args:
-            addresses: Addresses of all ranks.
 
         Raises:
             PeerLost: A rank cannot be reached, or another process answers.

@@ -32,7 +32,6 @@ class HostReport:
 
     Attributes:
         host: Address of the worker's machine, at which other ranks reach its ranks.
-        n_ranks: Number of running ranks.
         packages: Versions of the packages on which the bytes of a model depend.
     """
 
@@ -54,7 +53,6 @@ async def start_rank(key: str, invitation: Invitation, dask_worker: "Worker") ->
         key: Dask key of a value on this worker. The rank is killed when the value is deleted, which is
             when the driver's client releases the value or loses its connection.
         invitation: Parameters of the rank; not a dictionary, since Dask logs the arguments of failed calls.
-        dask_worker: Dask worker that runs this function.
 
     Raises:
         OSError: The process cannot be started.

@@ -134,11 +134,7 @@ class DaskPlacement:
             _log.info("rank.end_failed", dask_worker=address, reason=str(error))
 
     def _query_hosts(self) -> tuple[list[_Host], list[str]]:
-        """Query all Dask workers; return those that can run a rank, and the reasons why others cannot.
-
-        Raises:
-            ClusterUnavailable: The scheduler is lost.
-        """
+        """Query all Dask workers; return those that can run a rank, and the reasons why others cannot."""
         try:
             addresses = list(self._call(self._workers()))
             answers = self._call(self._descriptions(addresses), _ANSWER_SECONDS + 1)
@@ -175,11 +171,7 @@ class DaskPlacement:
         return answers[address]
 
     def _call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Run a coroutine in the client's event loop.
-
-        Raises:
-            TimeoutError: The coroutine takes longer than `seconds`.
-        """
+        """Run a coroutine in the client's event loop."""
 
         async def timed() -> T:
             return await asyncio.wait_for(work, seconds or self._answer_seconds)
@@ -198,7 +190,6 @@ class DaskRank:
     """A rank on a Dask worker.
 
     Args:
-        placement: Placement that started the rank.
         key: Dask key of the value that keeps the rank alive.
     """
 
@@ -246,11 +237,7 @@ def _refusal(answer: Any) -> str | None:
 
 
 def _local_host(client: "Client") -> str:
-    """Return the local address of the connection to the scheduler.
-
-    Raises:
-        ClusterUnavailable: The scheduler is lost.
-    """
+    """Return the local address of the connection to the scheduler."""
     stream = client.scheduler_comm
     if stream is None or stream.comm is None:
         raise ClusterUnavailable("the Dask scheduler was lost")

@@ -33,11 +33,7 @@ class DistributedTraining:
     """A training on ranks; all restart from the last checkpoint when a rank is lost.
 
     Args:
-        distribution: Number of ranks, and their threads.
         data: Datasets, with the features of the training data.
-        placement: Starts the ranks.
-        watch: Reports each iteration.
-        start: Checkpoint to resume from, or None.
     """
 
     def __init__(

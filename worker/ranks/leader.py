@@ -18,7 +18,6 @@ class Leader:
     """A booster distributed over ranks, with the methods of `core.training.growth.FinishedTraining`.
 
     Args:
-        team: Started ranks.
         on_wait: Called while a tree grows; may raise to end the training.
 
     Attributes:
@@ -31,11 +30,7 @@ class Leader:
         self.is_exhausted = False
 
     def grow(self, *, measures: bool) -> Answers | None:
-        """Grow a tree; return the ranks' answers, None if no tree was grown.
-
-        Args:
-            measures: Whether to compute loss and metrics.
-        """
+        """Grow a tree; return the ranks' answers, None if no tree was grown."""
         answers = self._team.ask({"do": "grow", "measures": measures}, on_wait=self._on_wait)
         self.is_exhausted = answers[0]["is_exhausted"]
         return answers if answers[0]["has_grown"] else None

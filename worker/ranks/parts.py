@@ -23,14 +23,12 @@ class Part:
         url: URL of the stored Parquet file of the features.
         rows: (n_documents,) rows of the file.
         columns: (n_features,) columns of the file's features, -1 for a missing feature.
-        absent: Value of missing features.
         labels: (n_documents,) float32.
         query_boundaries: (n_queries + 1,) from 0.
         document_ids: (n_documents,).
         query_weights: (n_queries,), or None.
         document_weights: (n_documents,), or None.
         first_query: Position of the first query in the whole dataset.
-        all_queries: Number of queries of the whole dataset.
     """
 
     url: str
@@ -50,9 +48,7 @@ class Part:
         """Return the part of a dataset with a range of queries.
 
         Args:
-            dataset: Whole dataset.
             features: Features of the dataset as rows and columns of the stored file.
-            queries: Range of queries.
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
         rows = slice(first, last)

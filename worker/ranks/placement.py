@@ -21,11 +21,9 @@ class Invitation:
     """Parameters of one rank.
 
     Attributes:
-        identity: Credentials of the training.
         rank: Number of the rank, from 0.
         driver: Address of the driver.
         host: Address at which the other ranks reach the rank's machine.
-        threads: Threads of the rank.
         silence_seconds: Timeout without a message of the driver, after which the rank ends.
     """
 

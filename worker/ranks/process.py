@@ -40,11 +40,7 @@ _log = logging.getLogger("rankery.ranks")
 
 
 class RankProcess:
-    """A rank, which answers the driver's requests one after another in the main thread.
-
-    Args:
-        invitation: Parameters of the rank.
-    """
+    """A rank, which answers the driver's requests one after another in the main thread."""
 
     def __init__(self, invitation: Invitation) -> None:
         self._invitation = invitation

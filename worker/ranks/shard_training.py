@@ -29,7 +29,6 @@ class ShardTraining:
 
     Args:
         parts: Queries of the rank by dataset, "train" and optionally "validation".
-        feature_names: Names of the columns.
         categories: Values of categorical features by name.
     """
 
@@ -88,10 +87,8 @@ class ShardTraining:
         """Prepare for the first tree, or resume a training.
 
         Args:
-            collectives: Collective operations with the other ranks.
             model_text: Trees so far, or an empty text.
             scores: Present scores by dataset; empty if all are 0.
-            iterations_done: Completed iterations of this training.
             on_histograms: Called between the gradients of a tree and its histograms.
         """
         collectives.attach()

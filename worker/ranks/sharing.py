@@ -68,7 +68,6 @@ class Sharing:
         """Send the judgments, compute the bin edges, and let the ranks read and bin all features.
 
         Args:
-            team: Ranks.
             on_wait: Called while the ranks read; may raise to stop.
 
         Raises:
@@ -96,12 +95,7 @@ class Sharing:
         team.ask({"do": "bins", "edges": self._edges}, on_wait=counting)
 
     def begin(self, team: Team, state: Checkpoint | None) -> None:
-        """Connect the ranks with each other, and start or resume the training.
-
-        Args:
-            team: Ranks, with their binned documents.
-            state: Checkpoint to resume from, or None.
-        """
+        """Connect the ranks with each other, and start or resume the training."""
         document_cuts = {
             name: self._datasets[name].dataset.query_boundaries[queries]
             for name, queries in self._cuts(team).items()
@@ -180,7 +174,6 @@ def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes
     Also raise if the shards on one machine together need more memory than the machine has.
 
     Args:
-        members: Ranks.
         needs: `{"needed_bytes", "need", "available_bytes"}` of each rank.
         limit_bytes: The job's limit for each rank, or None.
 
@@ -210,11 +203,7 @@ def _too_little_memory(shards: str, available_bytes: float) -> LimitReached:
 
 
 def _stored_selection(store: Store, dataset: KeyedDataset) -> tuple[SelectedFeatures, str]:
-    """Return the features of a dataset as rows and columns of a stored file, and the file's URL.
-
-    Raises:
-        InvalidInput: The features are not a plain selection from the stored file.
-    """
+    """Return the features of a dataset as rows and columns of a stored file, and the file's URL."""
     features = dataset.dataset.features
     if dataset.data_key is None or not isinstance(features, SelectedFeatures):
         raise InvalidInput.at(

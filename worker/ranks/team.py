@@ -35,12 +35,9 @@ class Member:
     """One rank.
 
     Attributes:
-        last_message_at: Time of the rank's last message.
         host: Name of the rank's machine, empty until the rank connects.
         address: Address at which the other ranks reach it.
         processor: Type of the machine's processor.
-        queries: Number of training queries of its shard.
-        documents: Number of documents of these queries.
         condition: State that the rank sent last: `stage`, `done`, `total`, `memory_bytes`,
             `peak_memory_bytes`, `sent_bytes` and `waiting_share`.
         connection: Connection to the rank, None until it connects.
@@ -62,9 +59,6 @@ class Team:
     """Ranks of one attempt; a context that starts and ends their processes.
 
     Args:
-        placement: Starts the ranks.
-        identity: Credentials of the training.
-        threads: Threads of each rank.
         silence_seconds: Timeout without a message, after which a rank counts as lost.
         on_wait: Called several times a second while the driver waits for ranks; may raise to stop.
     """
@@ -115,7 +109,6 @@ class Team:
         """Send a request to each rank and wait for all answers; return the answers by rank.
 
         Args:
-            messages: One message for each rank, or one for all.
             on_wait: Called instead of the team's `on_wait`.
 
         Raises:

@@ -27,10 +27,7 @@ def train_on_ranks(
     The bytes of the model do not depend on the number of ranks.
 
     Args:
-        distribution: Number of ranks, and their threads.
         data: Datasets, with the features of the training data.
-        watch: Reports each iteration.
-        start: Checkpoint to resume from, or None.
 
     Raises:
         InvalidInput: The specification is invalid for the data.

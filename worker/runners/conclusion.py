@@ -33,10 +33,7 @@ class _Refit:
     """A trial that was trained again on all queries except the held-out ones.
 
     Attributes:
-        trial: Trial with its cross-validated value.
         model: Model of the second training.
-        evaluation: Evaluation on the held-out queries.
-        ranking_id: Ranking of the held-out queries.
     """
 
     trial: TrialResult
@@ -115,11 +112,7 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
 
 
 def _require_concluding(run: JobRun, tx: Transaction, study_id: str) -> None:
-    """Lock the study; refuse a conclusion if it was cancelled meanwhile.
-
-    Raises:
-        JobCancelled: The study was cancelled.
-    """
+    """Lock the study; refuse a conclusion if it was cancelled meanwhile."""
     if tx.studies.locked(study_id).status == "cancelled":
         raise JobCancelled(run.id)
 

@@ -27,7 +27,6 @@ def cross_validate(
 
     Args:
         run: Job, for progress, learning curves and checkpoints.
-        job: Specification, with folds as its validation.
         after_fold: Called after each fold with its position, from 0, and the folds so far; may raise to end
             the job. Called again for the folds of an earlier attempt of the job.
 
@@ -158,7 +157,6 @@ class _FoldCheckpoints:
     Args:
         iterations: Most iterations of one fold.
         total: Iterations of all trainings of the job.
-        reader: Reads the checkpoint of one training.
     """
 
     def __init__(
@@ -217,8 +215,6 @@ class _FoldWatch(TrainingWatch):
         after_first_iteration: Called once, after the first iteration is reported, for work that can wait
             until then.
         fold: Name of the held-out fold, None in the training on all folds.
-        so_far: Completed folds.
-        metrics: Metrics by name.
     """
 
     def __init__(

@@ -49,8 +49,6 @@ def fit_model(
 
     Args:
         data: Datasets, with the features of the training data.
-        watch: Reports each iteration.
-        resume: Checkpoint of an earlier attempt, or None.
         bins: Binned documents that several trainings of trees share, or None.
         distribution: Ranks of a distributed training of trees, or None to train in this process.
 

@@ -87,7 +87,6 @@ def share_stored_content(run: JobRun, dataset_id: str, digest: str, result: Valu
 
     Args:
         run: The job that makes the dataset.
-        digest: Digest that determines the content.
         result: Result of the job; by default the id of the dataset.
     """
     try:
@@ -111,10 +110,8 @@ def store_reading(
     """Examine a dataset, store it and end the job.
 
     Args:
-        run: The job that makes the dataset.
         digest: Digest that determines the content.
         reading: Dataset, and properties of its file.
-        damaged_key: Key of a damaged copy to replace, or None.
         result: Result of the job; by default the id of the dataset.
     """
     dataset = reading.dataset

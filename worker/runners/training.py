@@ -77,8 +77,6 @@ class CompletedTraining:
         loaded: Datasets as stored.
         aligned: Datasets with the features of the training data.
         training_result: Content, history and best iteration of the trained model.
-        findings: Findings on the datasets and the training.
-        cross_validation: Cross-validation before the final training, or None.
     """
 
     loaded: TrainingData

@@ -68,7 +68,6 @@ class SampledTrial:
     """A trial with its sampled parameters.
 
     Attributes:
-        number: Number of the trial in the study.
         curves: Curves of the first fold of earlier successful trials; empty unless the pruner uses them.
     """
 
@@ -150,11 +149,7 @@ def _curves(tx: Transaction, study: Study, number: int) -> list[dict[int, float]
 
 
 class _TrialWatch:
-    """Recorder of the curve and folds of a trial, which also prunes the trial.
-
-    Args:
-        sampled: The trial with its parameters.
-    """
+    """Recorder of the curve and folds of a trial, which also prunes the trial."""
 
     def __init__(self, run: JobRun, sampled: SampledTrial) -> None:
         self._run = run

@@ -46,10 +46,7 @@ class ExpensiveReads:
         """Run a computation, or join one with the same key that is under way.
 
         Args:
-            caller: Rate-limit key of the caller.
             key: Key of the computation; concurrent requests with equal keys share one computation.
-            work: The computation, which runs in a thread.
-            pool: Thread pool of the computation.
 
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.
@@ -103,12 +100,7 @@ class ExpensiveReads:
 
 @dataclass(frozen=True)
 class CallersReads:
-    """The expensive reads of one caller.
-
-    Attributes:
-        reads: The limiter of all callers.
-        caller: Rate-limit key of the caller.
-    """
+    """The expensive reads of one caller."""
 
     reads: ExpensiveReads
     caller: str
@@ -129,11 +121,8 @@ class Download(StreamingResponse):
     """A streamed file download, limited per caller.
 
     Args:
-        blocks: Blocks of the body.
         source: File that the blocks are read from, closed at the end.
         filename: Name under which browsers save the file.
-        status: Status of the response.
-        headers: Further headers of the response.
     """
 
     def __init__(

@@ -28,7 +28,6 @@ class Limit:
 
     Attributes:
         bounds: Description of the limited quantity, with its unit.
-        default: Default value.
         setting: Field of `ApiSettings` that changes the value, None for a constant.
     """
 
@@ -81,7 +80,6 @@ class AdmissionLimiter(HttpMiddleware):
     A request that waits for a lock or reads a long body delays others by `SLOT_SECONDS`, not longer.
 
     Args:
-        app: The application to call.
         is_exempt: Whether a request of this scope needs no slot.
     """
 

@@ -116,6 +116,3 @@ def _queue(tx: Transaction, spec: JobSpec, key_id: str | None, labels: Labels) -
 
 def _resolve(tx: Transaction, request: AnyRequest) -> JobSpec:
     return _RESOLVERS[type(request)](tx, request)
-
-
-__all__ = ["submit", "submit_all"]

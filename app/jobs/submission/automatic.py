@@ -1,4 +1,4 @@
-"""Check requests for automatic trainings."""
+"""Check requests for automatic trainings; the errors are those of `app.jobs.submission.submit`."""
 
 from collections.abc import Iterable
 
@@ -11,13 +11,7 @@ from core.store import Dataset, Transaction
 
 
 def resolve_automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
-    """Check a request for an automatic training, and return its job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: A dataset does not exist.
-        WrongState: A dataset is not ready.
-    """
+    """Check a request for an automatic training, and return its job specification."""
     problems = [
         *checks.metric_problems("/metric", request.metric),
         *checks.label_map_problems(request.label_map),

@@ -1,4 +1,7 @@
-"""Check requests on clicks: click models, judgments, propensities, evaluation and simulation."""
+"""Check requests on clicks: click models, judgments, propensities, evaluation and simulation.
+
+The errors are those of `app.jobs.submission.submit`.
+"""
 
 from app.jobs.requests import clicks as requests
 from app.jobs.requests.training import TrainRequest
@@ -15,13 +18,7 @@ from core.stored import Json
 
 
 def resolve_click_model(tx: Transaction, request: requests.ClickModelRequest) -> click_jobs.ClickModelJob:
-    """Check a request to estimate click models, and return its job specification.
-
-    Raises:
-        InvalidInput: A model is listed twice.
-        NotFound: The log does not exist.
-        WrongState: The log is not ready.
-    """
+    """Check a request to estimate click models, and return its job specification."""
     if len(set(request.models)) < len(request.models):
         raise InvalidInput.at("/models", "lists a model twice")
     log = tx.click_logs.ready(request.click_log_id)
@@ -29,13 +26,7 @@ def resolve_click_model(tx: Transaction, request: requests.ClickModelRequest) ->
 
 
 def resolve_judging(tx: Transaction, request: requests.JudgeRequest) -> click_jobs.JudgeJob:
-    """Check a request for judgments, record the pending dataset, and return the job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: The log or a dataset does not exist.
-        WrongState: The log or a dataset is not ready.
-    """
+    """Check a request for judgments, record the pending dataset, and return the job specification."""
     values = request.model_dump(mode="json")
     click_jobs.judgment_options(values["judgments"])
     log = tx.click_logs.ready(request.click_log_id)
@@ -53,13 +44,7 @@ def resolve_judging(tx: Transaction, request: requests.JudgeRequest) -> click_jo
 
 
 def resolve_propensity(tx: Transaction, request: requests.PropensityRequest) -> click_jobs.PropensityJob:
-    """Check a request to estimate propensities, and return its job specification.
-
-    Raises:
-        InvalidInput: Features are missing for `regression-em` or `trust-em`.
-        NotFound: The log or the dataset does not exist.
-        WrongState: The log or the dataset is not ready.
-    """
+    """Check a request to estimate propensities, and return its job specification."""
     tx.click_logs.ready(request.click_log_id)
     values = request.model_dump(mode="json")
     if values["method"] in FEATURE_METHODS:
@@ -76,13 +61,7 @@ def resolve_propensity(tx: Transaction, request: requests.PropensityRequest) -> 
 def resolve_simulation(
     tx: Transaction, request: requests.SimulateClicksRequest
 ) -> click_jobs.SimulateClicksJob:
-    """Check a request to simulate clicks, record the pending log, and return the job specification.
-
-    Raises:
-        InvalidInput: There is no ranker, or the dataset lacks a feature that ranks the lists.
-        NotFound: The dataset or a model does not exist.
-        WrongState: The dataset is not ready.
-    """
+    """Check a request to simulate clicks, record the pending log, and return the job specification."""
     (dataset,) = require_ready(tx, [request.dataset_id])
     # Datasets that earlier releases read have no names; the worker checks theirs.
     absent = set(request.features).difference(dataset.feature_names or request.features)
@@ -111,11 +90,6 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     """Return a training request with the propensities of the job that it names, if any.
 
     The correction `affine` takes the intercepts of the job as well, unless the request has some.
-
-    Raises:
-        InvalidInput: The request has propensities as well; or the job lacks propensities or intercepts, or
-            has intercepts that the correction does not use.
-        NotFound: There is no such job.
     """
     clicks = request.clicks
     if clicks is None or clicks.propensity_job is None:
@@ -149,13 +123,7 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
 def resolve_counterfactual(
     tx: Transaction, request: requests.CounterfactualRequest
 ) -> click_jobs.CounterfactualJob:
-    """Check a request for a counterfactual evaluation, and return its job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: The log, the dataset, a model or a ranking does not exist.
-        WrongState: The log or the dataset is not ready.
-    """
+    """Check a request for a counterfactual evaluation, and return its job specification."""
     estimation = checked_estimation(tx, request)
     systems = resolve_systems(tx, request.systems)
     (dataset,) = require_ready(tx, [request.dataset_id])
@@ -164,14 +132,7 @@ def resolve_counterfactual(
 
 
 def checked_estimation(tx: Transaction, request: requests.EstimationRequest) -> Json:
-    """Check an estimate from clicks, and return its options with the examination of the named job.
-
-    Raises:
-        InvalidInput: The metric or an option is invalid, or the log or the job lacks the propensities that
-            the estimator needs.
-        NotFound: The log or the job does not exist.
-        WrongState: The log is not ready.
-    """
+    """Check an estimate from clicks, and return its options with the examination of the named job."""
     _check_metric(request.metric)
     options = request.model_dump(mode="json", exclude={"propensity_job", "examination_errors"})
     errors = request.examination_errors

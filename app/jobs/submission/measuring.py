@@ -1,4 +1,7 @@
-"""Check requests to evaluate, rank, compare and inspect, and to detect drift."""
+"""Check requests to evaluate, rank, compare and inspect, and to detect drift.
+
+The errors are those of `app.jobs.submission.submit`.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,13 +26,7 @@ from core.store import Dataset, Transaction
 
 
 def resolve_evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
-    """Check a request to evaluate a model or a ranking, and return its job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: The dataset, model or ranking does not exist.
-        WrongState: The dataset is not ready.
-    """
+    """Check a request to evaluate a model or a ranking, and return its job specification."""
     problems = []
     if (request.model is None) == (request.ranking_id is None):
         problems.append(InputProblem("/model", "name either a model or a ranking_id"))
@@ -51,12 +48,7 @@ def resolve_evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob
 
 
 def resolve_ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
-    """Check a request to rank a dataset, and return its job specification.
-
-    Raises:
-        NotFound: The dataset or model does not exist.
-        WrongState: The dataset is not ready.
-    """
+    """Check a request to rank a dataset, and return its job specification."""
     system = resolve_model(tx, request.model)
     (dataset,) = checks.require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
@@ -64,13 +56,7 @@ def resolve_ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
 
 
 def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
-    """Check a request to compare systems, and return its job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: The dataset, a model or a ranking does not exist.
-        WrongState: The dataset is not ready.
-    """
+    """Check a request to compare systems, and return its job specification."""
     problems: list[InputProblem] = []
     contract = _checked_contract(request, problems)
     for i, metric in enumerate(request.metrics):
@@ -114,11 +100,7 @@ def _check_data(
 
 
 def check_features(dataset: Dataset, systems: list[Json]) -> None:
-    """Refuse models on a dataset of judgments without features.
-
-    Raises:
-        InvalidInput: The dataset has no features.
-    """
+    """Refuse models on a dataset of judgments without features."""
     if checks.has_no_features(dataset) and any("model_id" in system for system in systems):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features; pass existing rankings instead of models"
@@ -134,12 +116,7 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
 
 
 def resolve_systems(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
-    """Return the systems for a job specification, with unique names.
-
-    Raises:
-        InvalidInput: A system is listed twice.
-        NotFound: A model or a ranking does not exist.
-    """
+    """Return the systems for a job specification, with unique names."""
     systems = [_system_fields(tx, system) for system in requested]
     _name_uniquely(systems)
     return systems
@@ -150,11 +127,7 @@ def _system_fields(tx: Transaction, system: ModelSystem | RankingSystem) -> Json
 
 
 def resolve_model(tx: Transaction, ref: str) -> Json:
-    """Return the fields of a model in a job specification.
-
-    Raises:
-        NotFound: No model has this reference.
-    """
+    """Return the fields of a model in a job specification."""
     model = tx.models.resolve(ref)
     return {"model": ref, "model_id": model.id, "system": model.reference}
 
@@ -164,12 +137,7 @@ def _ranking_fields(tx: Transaction, system: RankingSystem) -> Json:
 
 
 def _fold_ranking(tx: Transaction, request: CompareRequest, index: int, system: ModelSystem) -> Json:
-    """Return the ranking of the training data by the models of a cross-validation.
-
-    Raises:
-        InvalidInput: The model was not cross-validated on this dataset.
-        NotFound: No model has this reference, or the ranking was deleted.
-    """
+    """Return the ranking of the training data by the models of a cross-validation."""
     model = tx.models.resolve(system.model)
     folds = (model.validation or {}).get("cross_validation")
     if folds is None:
@@ -200,13 +168,7 @@ def _name_uniquely(systems: list[Json]) -> None:
 
 
 def resolve_inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
-    """Check a request to inspect a model, and return its job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: The dataset or model does not exist.
-        WrongState: The dataset is not ready.
-    """
+    """Check a request to inspect a model, and return its job specification."""
     problems = [*checks.compared_metric_problems("/metric", request.metric)]
     contract = checks.conventions_of(request.contract, problems)
     system = resolve_model(tx, request.model)
@@ -236,14 +198,7 @@ def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> It
 
 
 def resolve_drift(tx: Transaction, request: DriftRequest) -> DriftJob:
-    """Check a request for a drift report, and return its job specification.
-
-    Raises:
-        InvalidInput: There is no dataset to compare with, the dataset has no features, or a threshold cannot
-            be reached.
-        NotFound: The model or the dataset does not exist.
-        WrongState: The dataset is not ready.
-    """
+    """Check a request for a drift report, and return its job specification."""
     system = resolve_model(tx, request.model)
     model = tx.models.get(system["model_id"])
     datasets = DriftJob.reference_datasets(

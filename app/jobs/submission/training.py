@@ -1,4 +1,4 @@
-"""Check requests to train."""
+"""Check requests to train; the errors are those of `app.jobs.submission.submit`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -24,13 +24,7 @@ from core.training.spec import check_numeric, scorer_json
 
 
 def resolve_training(tx: Transaction, request: TrainRequest) -> TrainJob:
-    """Check a training request by itself and against its datasets, and return its job specification.
-
-    Raises:
-        InvalidInput: The request is invalid.
-        NotFound: A dataset, click log, model or propensity job that it names does not exist.
-        WrongState: A dataset or click log is not ready.
-    """
+    """Check a training request by itself and against its datasets, and return its job specification."""
     request = with_propensities(tx, request)
     parsed, contract = _parse_request(request)
     if parsed.clicks is not None and parsed.clicks.log is not None:

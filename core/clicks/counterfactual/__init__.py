@@ -12,23 +12,6 @@ from core.clicks.counterfactual.importance import rank_weights
 from core.clicks.counterfactual.rows import NewRanking, join_scores
 from core.clicks.counterfactual.verdicts import (
     CounterfactualResult,
-    Difference,
     admits_by_estimates,
     counterfactual_result,
 )
-
-__all__ = [
-    "CounterfactualResult",
-    "Difference",
-    "Estimates",
-    "Estimator",
-    "HeldOutClicks",
-    "MinimumSupport",
-    "NewRanking",
-    "SystemEstimate",
-    "admits_by_estimates",
-    "counterfactual_result",
-    "evaluate_rankings",
-    "join_scores",
-    "rank_weights",
-]

@@ -286,7 +286,6 @@ def join_scores(
     A document that occurs several times in a query has its best rank.
 
     Args:
-        name: Name of the ranking.
         query_ids: (n_queries,) ids of queries.
         document_ids: (n_documents,) ids of documents.
         query_boundaries: (n_queries + 1,) offsets.

@@ -13,7 +13,6 @@ class Difference:
     """The difference of two estimates.
 
     Attributes:
-        first: Name of the first ranking.
         second: Name of the second ranking.
         value: Estimate of the second ranking minus the estimate of the first.
         lower: Lower end of the 95% interval of the difference, from paired bootstrap samples; None for
@@ -40,12 +39,8 @@ class CounterfactualResult:
     """The result of a counterfactual evaluation.
 
     Attributes:
-        metric: Spelling of the metric.
-        estimator: Name of the estimator.
-        lists: Number of lists in the estimates.
         clusters: Number of bootstrap clusters, see `Estimates`.
         systems: Estimates, the logged ranking first.
-        differences: Differences of all pairs.
     """
 
     metric: str
@@ -57,13 +52,7 @@ class CounterfactualResult:
 
 
 def counterfactual_result(metric: str, estimator: str, estimates: Estimates) -> CounterfactualResult:
-    """Compare all pairs of rankings; pairs with the logged ranking come first.
-
-    Args:
-        metric: Spelling of the metric.
-        estimator: Name of the estimator.
-        estimates: Estimates of the rankings.
-    """
+    """Compare all pairs of rankings; pairs with the logged ranking come first."""
     pairs = combinations(estimates.estimated, 2)
     return CounterfactualResult(
         metric,
@@ -142,8 +131,6 @@ def admits_by_estimates(
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.
-        champion: Name of the champion among the rankings.
-        challenger: Name of the challenger among the rankings.
         result: Estimates of both, the champion before the challenger.
     """
     by = f"by {result.metric}, estimated from clicks"

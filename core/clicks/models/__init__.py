@@ -6,44 +6,14 @@ from rankery.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from core.clicks.models.evaluation import (
-        Evaluation,
-        ModelComparison,
         compare_click_models,
         evaluate_click_model,
         held_out_list_weights,
     )
     from core.clicks.models.fitting import fit_click_model
     from core.clicks.models.intervals import relevance_interval
-    from core.clicks.models.model import ClickModel, Interval, Parameters
-    from core.clicks.models.specification import MODELS, ClickModelSpec, ModelKind
+    from core.clicks.models.model import ClickModel
+    from core.clicks.models.specification import MODELS, ClickModelSpec
 
-__all__ = [
-    "MODELS",
-    "ClickModel",
-    "ClickModelSpec",
-    "Evaluation",
-    "Interval",
-    "ModelComparison",
-    "ModelKind",
-    "Parameters",
-    "compare_click_models",
-    "evaluate_click_model",
-    "fit_click_model",
-    "held_out_list_weights",
-    "relevance_interval",
-]
-_MODULES = {
-    "evaluation": (
-        *("Evaluation", "ModelComparison"),
-        *("compare_click_models", "evaluate_click_model", "held_out_list_weights"),
-    ),
-    "fitting": ("fit_click_model",),
-    "intervals": ("relevance_interval",),
-    "model": ("ClickModel", "Interval", "Parameters"),
-    "specification": ("MODELS", "ClickModelSpec", "ModelKind"),
-}
 # Lazy imports: code that only reads the options of a request needs no kernels.
-__getattr__ = lazy_names(
-    __name__,
-    {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names},
-)
+__getattr__ = lazy_names(__name__)

@@ -30,7 +30,6 @@ def estimate(
     """Estimate a model's parameters without intervals.
 
     Args:
-        spec: The model and its options.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         report: See `fit_click_model`.
     """

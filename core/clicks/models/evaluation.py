@@ -26,7 +26,6 @@ class Evaluation:
     """The quality of a click model's predictions on lists.
 
     Attributes:
-        model: Name of the model.
         log_likelihood: Mean over lists of the mean over impressions of ln P, given the clicks above.
         perplexity: Mean over ranks of 2^(−mean log₂ P), marginal over the clicks above. 1 is perfect; 2
             is the value of a prediction of 0.5.
@@ -139,10 +138,6 @@ def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> E
 def held_out_list_weights(log: ClickLog, share: float, seed: int = 0) -> Float64Array:
     """Draw held-out lists: the lists of a share of the users, or a share of lists in a log without users.
 
-    Args:
-        share: Share of users or lists.
-        seed: Seed of the draw.
-
     Returns:
         (n_lists,) 1 for held-out lists, 0 for others.
     """
@@ -169,7 +164,6 @@ def compare_click_models(
     data.
 
     Args:
-        models: Names of the models.
         spec: Shared options, or None for the defaults.
         held_out: Share of users, or of lists where the log has no users, to compare on.
         report: Called with a step, the number of models done and their total; may raise to stop.

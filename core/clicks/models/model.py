@@ -43,12 +43,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Interval:
-    """95% intervals of some values.
-
-    Attributes:
-        lower: Lower ends.
-        upper: Upper ends.
-    """
+    """95% intervals of some values."""
 
     lower: Float64Array
     upper: Float64Array
@@ -59,16 +54,13 @@ class ClickModel:
     """A click model, estimated from a log.
 
     Attributes:
-        spec: Options of the estimation.
         max_rank: Greatest rank of the log that was used.
-        parameters: Estimated parameters.
         sums: Sums by pair from which the parameters were computed, without prior.
         impressions: (n_pairs,) impressions of each pair down to `max_rank`, times the weights of the lists.
         clicks: (n_pairs,) clicks of each pair, counted in the same way.
         changes: Largest change of any parameter in each EM iteration; empty for counted models.
         relevance_variance: (n_pairs,) variance of each relevance over the resamples of a bootstrap, or None.
         intervals: 95% intervals of the shared parameters by bootstrap over users or lists, by name.
-        findings: Sentences on problems of the estimation.
     """
 
     spec: ClickModelSpec

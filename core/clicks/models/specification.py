@@ -12,9 +12,6 @@ class ModelKind:
     """A kind of click model.
 
     Attributes:
-        label: Name in tables.
-        source: Author and year.
-        parameters: Description of its parameters.
         iterates: Whether it is estimated by EM; other models are counted in one pass.
         has_satisfaction: Whether documents have a satisfaction in addition to an attractiveness.
         needs_movement: Whether documents must move between ranks for its parameters to be identified.

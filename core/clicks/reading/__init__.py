@@ -5,20 +5,7 @@ from typing import TYPE_CHECKING
 from rankery.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from core.clicks.reading.options import FORMATS, LogOptions, log_options
+    from core.clicks.reading.options import log_options
     from core.clicks.reading.reading import LogFile, LogReading, read_click_log
-    from core.clicks.reading.report import ReadingReport
 
-__all__ = ["FORMATS", "LogFile", "LogOptions", "LogReading", "ReadingReport", "log_options", "read_click_log"]
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "FORMATS": "core.clicks.reading.options",
-        "LogFile": "core.clicks.reading.reading",
-        "LogOptions": "core.clicks.reading.options",
-        "LogReading": "core.clicks.reading.reading",
-        "ReadingReport": "core.clicks.reading.report",
-        "log_options": "core.clicks.reading.options",
-        "read_click_log": "core.clicks.reading.reading",
-    },
-)
+__getattr__ = lazy_names(__name__)

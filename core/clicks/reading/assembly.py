@@ -50,11 +50,7 @@ class DistinctKeys:
 
 
 class PairKeys:
-    """The pairs of all impressions in their order, on disk; distinct pairs are in memory.
-
-    Args:
-        path: File to write the keys to.
-    """
+    """The pairs of all impressions in their order, on disk; distinct pairs are in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,7 +99,6 @@ class Assembly:
     document. One part of the rows is in memory at a time.
 
     Args:
-        builder: Builder with the rows of all files.
         report: Report whose counts are filled; its `rank_base` is the base of the rows.
         folder: An empty folder for temporary files.
     """

@@ -23,7 +23,6 @@ class ListColumn:
     """A column of lists that grows with their number.
 
     Args:
-        dtype: Type of its values.
         absent: Value that marks lists without a value.
     """
 
@@ -71,9 +70,6 @@ class LogBuilder:
         action_codes: Codes of the weighted actions by name, from 1.
         first_rank: Rank of the first document of lists that have no ranks.
         rank_counts: Number of events by rank, for formats whose events have ranks.
-        without_document: Number of impressions and actions without a document.
-        without_list: Number of actions without a list.
-        without_query: Number of events without the text of the query.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.
     """

@@ -22,7 +22,6 @@ class Content:
     """The content of a file.
 
     Attributes:
-        file: Name of the file.
         format: One of `core.clicks.reading.options.FORMATS`, but not `auto`.
         delimiter: Separator of a table's columns; None for Parquet and JSON.
     """
@@ -37,8 +36,6 @@ def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
 
     Args:
         text: Decompressed bytes of the file.
-        file: Name of the file.
-        requested: The requested format.
 
     Raises:
         DatasetError: The content has no known format, or is a table where JSON lines are requested, or the

@@ -28,9 +28,6 @@ class MetarankReader:
     """Reads Metarank events, one per line.
 
     Ranks are the order of the items. The query is a field of the ranking, or `all` without it.
-
-    Args:
-        query_field: Name of the field with the query.
     """
 
     def __init__(self, builder: LogBuilder, query_field: str = "query") -> None:

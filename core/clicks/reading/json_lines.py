@@ -115,7 +115,6 @@ def texts_in(value: Json, name: str, content: str) -> list[str]:
     """Return a member that is a list of texts and numbers, as texts; an empty list where absent or null.
 
     Args:
-        value: The object.
         content: Name of the expected texts in messages.
 
     Raises:

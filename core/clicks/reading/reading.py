@@ -47,7 +47,6 @@ class LogReading:
     """The result of reading a click log.
 
     Attributes:
-        log: The log, memory-mapped from its folder.
         report: Counts of rows that were read and ignored.
     """
 
@@ -70,7 +69,6 @@ def read_click_log(
     Args:
         files: Files of one format, in their order.
         folder: An empty folder for the columns.
-        limits: Limits for compressed files.
         on_progress: Called with the number of steps done and their total; may raise to stop.
 
     Raises:

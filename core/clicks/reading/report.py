@@ -37,16 +37,11 @@ class ReadingReport:
         ranks_0: Events of rank 0 in the files; in formats whose clicks have no rank, impressions only.
         ranks_1: Events of rank 1 in the files.
         rows_by_action: Number of rows by action.
-        weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
         moved_actions: Weighted actions with another rank than the impression of their document.
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
-        rows_without_query: Rows of lists without a query.
-        events_without_query: Events of UBI without the text of the query.
         joined_events: Those of `events_without_query` whose list has its query from another row.
-        without_document: Impressions and actions without a document.
-        without_list: Actions without a list.
         shared_ranks: Impressions at the same rank as another document of the list.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.

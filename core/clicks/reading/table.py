@@ -91,7 +91,6 @@ class TableReader:
     ranks, ranks are the order of the impressions of a list.
 
     Args:
-        options: Options for reading.
         rows_are_lists: Whether each row is a list of one document.
     """
 
@@ -229,7 +228,6 @@ class _Block:
     Args:
         cells: Arrow arrays by role.
         roles: Positions of columns by role.
-        problems: Problems found so far.
         row: Index of the first row, from 0.
     """
 

@@ -57,7 +57,6 @@ class QueryValues:
         """Add the values of a part.
 
         Args:
-            dataset: The dataset of the part.
             queries: (n_queries of the part,) their positions in the joined dataset.
         """
         self._files.append(part.file)
@@ -116,7 +115,6 @@ def join_parts(
 
     Args:
         parts: In the order of their rows.
-        limits: Size limits of the dataset.
         on_progress: Called with the number of documents done and their total; may raise to stop.
 
     Raises:

@@ -25,12 +25,9 @@ class Part:
     A part holds plain values and arrays only, as a Dask worker sends it to the process that joins the parts.
 
     Attributes:
-        file: Name of the file.
-        format: Detected format.
         size_bytes: Size of the file, after unpacking.
         sha256: Checksum of the file's bytes.
         first_id: The id of the first feature of LETOR text, 0 or 1; 1 for tables.
-        n_features: Number of features of its documents.
         query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
         run_queries: int64 (n_runs,) position of the query of each run of rows of the file.
@@ -86,7 +83,6 @@ def read_part(
     Args:
         sha256: Checksum of its bytes.
         form: Format and columns of the first file.
-        limits: Size limits of each file.
         on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Raises:

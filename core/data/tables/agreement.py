@@ -21,14 +21,7 @@ _KIND_NAMES = {
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The columns of the first file.
-
-    Attributes:
-        file: Name of the first file.
-        names: Column names in order.
-        kinds: Kind of the cells of each column.
-        widths: Number of features of each column.
-    """
+    """The columns of the first file."""
 
     file: str
     names: tuple[str, ...]

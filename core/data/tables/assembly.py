@@ -38,9 +38,7 @@ def read_table(
     """Build a dataset from a table.
 
     Args:
-        table: The rows.
         options: Column roles, treatment of scattered queries, and feature names by column.
-        limits: Size limits of the matrix.
         query_sizes: (n_queries,) documents of each query, where the table has no query column.
         labelled: Whether a label column is required; without a label column, all labels are 0.
         on_progress: Called with the number of bytes or rows done and their total; may raise to stop.

@@ -239,7 +239,6 @@ class NumberLists:
     Attributes:
         values: (n_rows, width), NaN where a list or number is null, and where a list has the wrong length.
         lengths: (n_rows,) length of each list, -1 where the list is null.
-        wrong_length: Positions of the lists of the wrong length.
     """
 
     values: Float64Array
@@ -252,7 +251,6 @@ def read_lists(column: Any, width: int) -> NumberLists:
 
     Args:
         column: Lists of any kind; see `cells.kind_of`.
-        width: Expected length of each list.
     """
     lengths = list_lengths(column)
     has_width = lengths == width

@@ -23,9 +23,6 @@ class CheckedCells:
     """Reads blocks of columns and records wrong cells.
 
     The methods get a block of a column, the column's position, and the index of the block's first row.
-
-    Attributes:
-        problems: The wrong cells so far.
     """
 
     def __init__(self, table: Table, columns: SelectedColumns) -> None:

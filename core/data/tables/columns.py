@@ -21,7 +21,6 @@ class SelectedColumns:
 
     Attributes:
         roles: Roles that were requested or detected.
-        features: Positions of the feature columns.
         query_columns: Positions of the columns that are stored as query metadata.
         widths: Length of the lists of each feature column, None for columns without lists.
     """
@@ -55,8 +54,6 @@ def find_columns(
     """Select the columns to read, as requested or by their names and types.
 
     Args:
-        table: The rows.
-        options: Requested roles.
         has_sizes: Whether the sizes of the queries are known, so that no query column is needed.
         labelled: Whether a label column is required.
 

@@ -38,9 +38,6 @@ class ParquetTable:
     its size is checked before it is expanded in memory. Arrow always expands delta-encoded texts. Batches of
     such columns have few rows, so that they are small even if each row repeats the longest possible text.
 
-    Attributes:
-        schema: Schema with the metadata of the file.
-
     Raises:
         DatasetError: The file is damaged, has no row, or unpacks to more than the limit.
     """
@@ -145,7 +142,6 @@ class ParquetTable:
         """Yield the columns of about as many rows, or of fewer if their texts are long.
 
         Args:
-            names: The columns.
             text_bytes: Bytes of texts of other columns, which count towards the limit.
         """
         limit = self._limits.in_memory(self.size_bytes)

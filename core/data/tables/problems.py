@@ -90,9 +90,6 @@ class Problems:
             cause: One of `CAUSES`.
             row: Row of the file, from 0.
             position: Position of the column, for the order of problems in a row.
-            column: Name of the column.
-            detail: Expected and found content.
-            text: The offending text.
         """
         if not self.has_enough(cause, column):
             self._problems.append(_Problem(row, position, column, cause, detail, text))

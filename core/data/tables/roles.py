@@ -62,7 +62,6 @@ def find_roles(
     """Assign roles to columns as requested, else by their usual names.
 
     Args:
-        names: The columns of the table.
         file: The file, for messages.
         line: Line of the header, for messages.
         detect: Whether to detect roles by usual names.

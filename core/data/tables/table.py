@@ -15,7 +15,6 @@ class Table(Protocol):
     Attributes:
         file: Name of the file for messages.
         format: csv or parquet.
-        names: Names of the columns.
         header_line: Line number of the header, None where there is none.
         size_bytes: The size of the file, after unpacking gzip or Zstandard data.
     """

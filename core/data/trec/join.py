@@ -25,7 +25,6 @@ class JudgedRun:
         labels: float32 (n_documents,); NaN where a document was not judged.
         scores: float64 (n_documents,); NaN where a document was not retrieved.
         query_boundaries: int64 (n_queries + 1,).
-        query_ids: Query ids of the dataset.
         document_ids: Id of each document; within a query, documents of the dataset are first.
         unknown_queries: Number of queries of the run that the dataset lacks; they are left out.
         queries_without_results: Number of queries of the dataset for which the run retrieves nothing.
@@ -121,11 +120,7 @@ def _rows_of(ids: tuple[Texts, Texts], queries: tuple[Int64Array, Int64Array]) -
     """Return the row of the dataset for each row of a run, -1 for rows that the dataset lacks.
 
     Args:
-        ids: Ids of the dataset, and of the run.
         queries: (n,) index of the query of each id of the dataset, and of the run.
-
-    Raises:
-        InvalidInput: The dataset repeats an id within a query.
     """
     # Stored rankings of earlier releases may contain `1.0`.
     dataset, run = (Texts(pc.coalesce(normalise_column(each.array).texts, each.array)) for each in ids)
@@ -146,11 +141,7 @@ def _written(ids: Texts) -> Texts:
 def _positions(
     dataset: Texts, run: Texts, queries: tuple[Int64Array, Int64Array], *, unique: bool = False
 ) -> Int64Array:
-    """Return the first row of the dataset with the query and id of each row of a run, else -1.
-
-    Raises:
-        InvalidInput: The pairs of the dataset are to be unique, but two are equal.
-    """
+    """Return the first row of the dataset with the query and id of each row of a run, else -1."""
     keys = pair_keys(np.concatenate(queries), Texts.of_parts(dataset, run).array)
     judged, retrieved = keys[: len(dataset)], keys[len(dataset) :]
     order = np.argsort(judged, kind="stable")

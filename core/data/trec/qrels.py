@@ -29,7 +29,6 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     Args:
         text: (n_bytes,) the bytes of the file.
         file: Name of the file for messages.
-        limits: Limit of the number of judgments.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position. Mistakes are a line without four words,

@@ -66,7 +66,6 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
 
     Args:
         name: Name for messages.
-        limits: Size limits of the file.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position. Mistakes are a line of fewer than six
@@ -97,7 +96,6 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
 
     Args:
         batches: Columns query_id, document_id, rank and score, sorted by query and rank.
-        tag: The last word of each line.
     """
     query, previous = None, np.float32(np.inf)
     highest = np.finfo(np.float32).max

@@ -11,13 +11,7 @@ _SHARE_CHANGED, _SHARE_MISSING = 0.5, 0.3
 
 
 def synthetic(source: NetworkSource, n_rows: int, random: np.random.Generator) -> Float32Array:
-    """Draw documents around the means of the model's inputs.
-
-    Args:
-        source: The model.
-        n_rows: Number of documents.
-        random: Generator to draw them from.
-    """
+    """Draw documents around the means of the model's inputs."""
     inputs = source.network.inputs
     drawn = random.normal(size=(n_rows, inputs.n_features))
     if inputs.kind == "rank-gauss":
@@ -39,10 +33,7 @@ def edge_cases(
     too.
 
     Args:
-        source: The model.
-        engine: The engine to score the documents.
         base: (n, n_features) float32 documents.
-        random: Generator to draw the values from.
     """
     values = _values(source, engine)
     chosen = np.take_along_axis(values, random.integers(len(values), size=base.shape), axis=0)

@@ -85,11 +85,7 @@ def _edge_parity(export: ScoredExport[E], engine: E) -> EdgeParity:
 
 
 def _scored(export: ScoredExport[E], engine: E, rows: Float32Array) -> tuple[Float64Array, Float64Array, int]:
-    """Score documents by the model and by the engine; return both, and the number of differences.
-
-    Raises:
-        ModelError: The engine computes NaN or infinity.
-    """
+    """Score documents by the model and by the engine; return both, and the number of differences."""
     rows = without_excluded_values(export, engine, rows)
     scores = export.source.model.score(rows) + (export.source.shift or 0.0)
     engine_scores = engine.score(rows)

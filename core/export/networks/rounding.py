@@ -20,7 +20,6 @@ def rounding(network: Network, rows: Float32Array, unit: float) -> Float64Array:
     """Return the bound of the rounding error of each document's score.
 
     Args:
-        network: The model.
         rows: (n_documents, n_features) float32, NaN where missing.
         unit: Relative error of an operation of the engine, `DOUBLE` or `SINGLE`.
     """

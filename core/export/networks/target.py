@@ -17,11 +17,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSource(Source):
-    """A linear scorer or a network to export.
-
-    Attributes:
-        network: The model.
-    """
+    """A linear scorer or a network to export."""
 
     network: Network
 
@@ -50,7 +46,6 @@ class Engine:
     """A simulation of the engine that reads a file.
 
     Attributes:
-        arithmetic: Description of its arithmetic.
         single: Whether sums are computed in float32, not float64.
         finite_only: Whether the parity guarantee excludes infinite values, which the model treats as missing.
         score: Returns the scores, (n_documents,), of float32 documents, by the numbers in the file.

@@ -72,8 +72,6 @@ class WrittenMember:
     """A member as read back from the file of a sum.
 
     Attributes:
-        content: File of the member in the format of its kind.
-        weight: Factor of the member's scores.
         columns: Columns of the member's features in the sum, in the member's order.
     """
 
@@ -84,12 +82,7 @@ class WrittenMember:
 
 @dataclass(frozen=True)
 class LoadedTrees:
-    """The trees of a member with the numbers that an engine loads.
-
-    Attributes:
-        source: The member.
-        nodes: Trees of the member with the engine's numbers.
-    """
+    """The trees of a member with the numbers that an engine loads."""
 
     source: TreeSource
     nodes: Nodes

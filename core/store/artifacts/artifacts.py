@@ -27,7 +27,8 @@ class Artifacts:
     """Bytes under keys, written atomically.
 
     A key is a relative path with forward slashes, such as `models/mdl_…/model.txt`. Safe to share between
-    threads, and with forked processes.
+    threads, and with forked processes. Methods that read an artifact raise `NotFound` if there is none
+    under the key, and `StoreUnavailable` if the storage does not answer.
 
     Args:
         storage_url: URL of a file system of fsspec.
@@ -76,7 +77,6 @@ class Artifacts:
         """Open an artifact to read its bytes; close it afterwards.
 
         Raises:
-            NotFound: There is no artifact under the key.
             StoreUnavailable: The storage does not answer, now or at any later read.
         """
         if not self.is_local:
@@ -86,12 +86,7 @@ class Artifacts:
 
     @contextlib.contextmanager
     def local(self, key: str) -> Iterator[Path]:
-        """Provide an artifact as a local file during the block; do not change the file.
-
-        Raises:
-            NotFound: There is no artifact under the key.
-            StoreUnavailable: The storage does not answer.
-        """
+        """Provide an artifact as a local file during the block; do not change the file."""
         with contextlib.ExitStack() as stack:
             with self._reporting_errors(key) as path:
                 if self.is_local:
@@ -105,12 +100,7 @@ class Artifacts:
             yield file
 
     def read_bytes(self, key: str) -> bytes:
-        """Return an artifact's bytes.
-
-        Raises:
-            NotFound: There is no artifact under the key.
-            StoreUnavailable: The storage does not answer.
-        """
+        """Return an artifact's bytes."""
         with self.local(key) as file, self._reporting_errors(key):
             return file.read_bytes()
 
@@ -125,11 +115,7 @@ class Artifacts:
             return self._files.run(lambda files: bool(files.exists(path)))
 
     def size(self, key: str) -> int:
-        """Return an artifact's size in bytes.
-
-        Raises:
-            NotFound: There is no artifact under the key.
-        """
+        """Return an artifact's size in bytes."""
         with self._reporting_errors(key) as path:
             return self._files.run(lambda files: int(files.size(path)))
 
@@ -143,7 +129,6 @@ class Artifacts:
             `file:///…` where artifacts are local, else an HTTP URL with a signature for reading.
 
         Raises:
-            NotFound: There is no artifact under the key.
             StoreUnavailable: The storage signs no URLs, or does not answer.
         """
         with self._reporting_errors(key) as path:
@@ -159,11 +144,7 @@ class Artifacts:
         return url
 
     def version(self, key: str) -> str:
-        """Return the version of an artifact, a text that changes whenever the artifact is rewritten.
-
-        Raises:
-            NotFound: There is no artifact under the key.
-        """
+        """Return the version of an artifact, a text that changes whenever the artifact is rewritten."""
         with self._reporting_errors(key) as path:
             if self.is_local:
                 status = Path(path).stat()
@@ -171,20 +152,12 @@ class Artifacts:
             return self._files.run(lambda files: str(files.ukey(path)))
 
     def files(self) -> Iterator[tuple[str, datetime]]:
-        """Yield the keys and modification times of all artifacts.
-
-        Raises:
-            StoreUnavailable: The storage does not answer.
-        """
+        """Yield the keys and modification times of all artifacts."""
         for key, details in self._list_files():
             yield key, _written_at(details)
 
     def sizes(self, folder: str | None = None) -> Iterator[tuple[str, int]]:
-        """Yield the keys and sizes in bytes of all artifacts, or of those below a folder.
-
-        Raises:
-            StoreUnavailable: The storage does not answer.
-        """
+        """Yield the keys and sizes in bytes of all artifacts, or of those below a folder."""
         for key, details in self._list_files(folder):
             yield key, int(details.get("size") or 0)
 

@@ -12,9 +12,6 @@ class ChecksummedFile(io.BufferedIOBase):
 
     Args:
         file: File that receives the bytes; its owner closes it.
-
-    Attributes:
-        size_bytes: Bytes written so far.
     """
 
     def __init__(self, file: BinaryIO) -> None:

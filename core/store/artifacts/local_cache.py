@@ -29,7 +29,6 @@ class LocalCache:
 
     Attributes:
         hits: Number of lookups by this object that found an entry.
-        misses: Number of its other lookups.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:

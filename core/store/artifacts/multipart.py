@@ -73,7 +73,6 @@ def send_to_s3(files: Any, path: Path, target: str, run: Run) -> None:
 
     Args:
         files: The `s3fs` file system.
-        path: The file.
         target: Bucket and key.
         run: Runs an action on the file system, with retries until a timeout. It runs each part of a large
             upload separately, since the whole upload may take longer than the timeout.
@@ -99,9 +98,6 @@ def receive_parts(path: str, size_bytes: int, target: Path, run: Run) -> None:
     """Download a remote file in parts.
 
     Args:
-        path: The remote file.
-        size_bytes: Size of the remote file.
-        target: The local file.
         run: Runs an action on the file system with retries, see `send_to_s3`.
     """
 

@@ -38,7 +38,6 @@ class Actor:
     Attributes:
         key_id: The API key; None without authentication and for deletions by retention.
         request_id: ID of the request, for audit entries; `retention` for deletions by retention.
-        address: Client address of the request, or None.
         action: Value of `method` in the audit log.
         is_audited: Whether each object gets an audit entry; False where another entry records the deletion.
     """
@@ -74,7 +73,6 @@ class Deletion:
     Attributes:
         counts: Number of objects by the plural of their kind.
         requested: Ids of the requested objects among them, in the order in which they were deleted.
-        size_bytes: Bytes of their artifacts.
         purge_at: Time at which these bytes are freed; None if they are freed already.
         missing: Ids that do not exist.
         refused: The first objects that could not be deleted, with their dependents.
@@ -106,7 +104,6 @@ class DeletionMode:
     """Options of a deletion.
 
     Attributes:
-        with_results: Whether to delete the results of the objects as well.
         trash_days: Days during which deleted objects can be restored; 0 frees their bytes immediately.
         seconds: Time limit; objects not handled by then are kept.
     """
@@ -132,8 +129,6 @@ def delete_objects(
     Args:
         store: Store of the objects; the service may be running.
         object_ids: Their ids, deleted in this order.
-        mode: Options of the deletion.
-        actor: The caller.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
@@ -167,7 +162,6 @@ def preview(
     """Return the result that `delete_objects` would have, without deleting.
 
     Args:
-        mode: Options of the deletion.
         deleted_ids: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.
 
@@ -199,9 +193,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
 
     Args:
         store: Store of the objects; the service may be running.
-        object_ids: Their ids, of any kind.
         mode: Options with the time limit; the other fields are ignored.
-        actor: The caller.
 
     Raises:
         InvalidInput: An id has no deletable kind.

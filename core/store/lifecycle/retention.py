@@ -38,7 +38,6 @@ class RetentionPolicy:
     Attributes:
         days: Days by kind; objects of other kinds are kept for ever.
         audit_days: Days of audit entries, None to keep them for ever.
-        served_days: Days of served rankings.
         list_days: Days of interleaved lists, None to keep them for ever.
         trash_days: Days during which deleted objects can be restored.
     """

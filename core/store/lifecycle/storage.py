@@ -65,7 +65,6 @@ class StoredKind:
         name: One of `FOLDERS`.
         objects: Number of objects, without the trash.
         size_bytes: Bytes of their artifacts, without the trash.
-        trash_bytes: Bytes of objects in the trash.
         retention_days: Days until they expire, None for never.
         retention_objects: Number of objects that retention would move to the trash now.
     """
@@ -85,7 +84,6 @@ class Storage:
     """The bytes of all artifacts at one moment.
 
     Attributes:
-        measured_at: Time of the measurement.
         kinds: Kinds in the order of `FOLDERS`; their sizes, with the trash, add up to all bytes.
         free_bytes: Free space of the disk; None where artifacts are on no disk of this machine.
     """

@@ -70,19 +70,11 @@ class Aliases:
         return self.find(name, alias)
 
     def get(self, name: str, alias: str) -> ModelAlias:
-        """Return an alias.
-
-        Raises:
-            NotFound: The alias does not exist.
-        """
+        """Return an alias."""
         return _require(self.find(name, alias), name, alias)
 
     def of_name(self, name: str) -> list[ModelAlias]:
-        """List the aliases of a name, in alphabetical order.
-
-        Raises:
-            NotFound: There is no model of that name.
-        """
+        """List the aliases of a name, in alphabetical order."""
         self._models.require_name(name)
         rows = select(ModelAlias).where(ModelAlias.name == name).order_by(ModelAlias.alias)
         return list(self._session.scalars(rows))
@@ -93,11 +85,7 @@ class Aliases:
         return list(self._session.scalars(rows.order_by(ModelAlias.updated_at.desc()).limit(limit)))
 
     def history(self, name: str, alias: str, cursor: str | None, limit: int) -> Page[AliasMove]:
-        """List the history of an alias, newest first, even if it was removed.
-
-        Raises:
-            NotFound: There is no model of that name.
-        """
+        """List the history of an alias, newest first, even if it was removed."""
         self._models.require_name(name)
         rows = select(AliasMove).where(AliasMove.name == name, AliasMove.alias == alias)
         return PageRequest(cursor, limit).take(self._session, rows, AliasMove.id, ids.ALIAS_MOVE)
@@ -159,7 +147,6 @@ class Aliases:
         """Undo the last move of an alias, ignoring its gate.
 
         Raises:
-            NotFound: The alias does not exist.
             WrongState: No move is left to undo, or the version before the move has been deleted.
         """
         row = _require(self.find_locked(name, alias), name, alias)
@@ -181,11 +168,7 @@ class Aliases:
         return row
 
     def remove(self, name: str, alias: str, key_id: str | None = None) -> None:
-        """Remove an alias, but keep its history and its gate.
-
-        Raises:
-            NotFound: The alias does not exist.
-        """
+        """Remove an alias, but keep its history and its gate."""
         row = _require(self.find_locked(name, alias), name, alias)
         self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
         self._session.delete(row)

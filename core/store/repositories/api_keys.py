@@ -49,7 +49,6 @@ class ApiKeys(Repository[ApiKey]):
         """Create an API key.
 
         Args:
-            name: Display name.
             scopes: Its scopes, of `SCOPES`.
             expires_at: Time of its expiry, None for never.
             created_by: Id of the key that created it, None for the command line.
@@ -93,11 +92,7 @@ class ApiKeys(Repository[ApiKey]):
         return key if is_active(key, utc_now()) else None
 
     def revoke(self, id: str) -> ApiKey:
-        """Revoke a key and end its sessions. Idempotent.
-
-        Raises:
-            NotFound: The key does not exist.
-        """
+        """Revoke a key and end its sessions. Idempotent."""
         key = self.get(id)
         key.revoked_at = key.revoked_at or utc_now()
         self._session.execute(delete(BrowserSession).where(BrowserSession.key_id == id))

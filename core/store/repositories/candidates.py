@@ -20,11 +20,7 @@ UNSETTLED = (QUEUED, RUNNING)
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a worker on a job.
-
-    Attributes:
-        token: Its fencing token.
-    """
+    """A claim of a worker on a job."""
 
     job_id: str
     token: int
@@ -57,9 +53,7 @@ class Candidates:
         """Claim the next free candidate of the first unsettled wave, or return None.
 
         Args:
-            job_id: The automatic training.
             claim: Claim of the job that tries it.
-            wave_size: Number of candidates per wave.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)
         if parent is None or parent.status not in ACTIVE:

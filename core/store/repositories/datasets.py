@@ -50,10 +50,8 @@ class DataRepository(Repository[Data]):
         """Add pending data.
 
         Args:
-            name: Display name.
             source: Origin, see `core.store.tables`.
             id: Id if the bytes are stored already, else None.
-            project: Project, or None.
             values: Other columns: `size_bytes` and `sha256` of the bytes as sent, `key_id` of the API key
                 that sent them, and `parts`, the ids of all datasets of one upload.
 
@@ -86,11 +84,7 @@ class DataRepository(Repository[Data]):
         """Record the downloaded files that the data are read from.
 
         Args:
-            id: The row.
             files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
-
-        Raises:
-            NotFound: The row does not exist.
         """
         row = self.get(id)
         row.source = {**row.source, "read": list(files)}
@@ -184,16 +178,9 @@ class Datasets(DataRepository[Dataset]):
 
         Args:
             statistics: See `core.data.dataset_statistics`.
-            feature_names: Names of its features in their order.
-            findings: Findings of the doctor.
-            digest: Digest of its content.
-            data_key: Key of its Parquet artifact.
             format: Detected format of the uploaded file.
             replaces: The `data_key` of a damaged copy of the same content; all datasets that share it get the
                 new `data_key`.
-
-        Raises:
-            NotFound: The dataset does not exist.
         """
         if digest is not None and data_key is not None and replaces is not None:
             self._replace(digest, replaces, data_key)
@@ -237,7 +224,6 @@ class Datasets(DataRepository[Dataset]):
         """Make an invalid dataset pending again, with other options.
 
         Raises:
-            NotFound: The dataset does not exist.
             WrongState: The dataset is not invalid.
         """
         dataset = self.locked(id)
@@ -268,7 +254,6 @@ def shared_contents(
 
     Args:
         contents: Values of `data_key`.
-        ignored: Ids of datasets to ignore.
         lock: Whether to lock the digests of the contents until the transaction ends.
     """
     if lock:
@@ -292,7 +277,6 @@ class ClickLogs(DataRepository[ClickLog]):
         """Return a log that can be used.
 
         Raises:
-            NotFound: The log does not exist.
             WrongState: The log has not been read, or could not be.
         """
         log = self.get(id)
@@ -301,11 +285,7 @@ class ClickLogs(DataRepository[ClickLog]):
         return log
 
     def hold(self, id: str) -> None:
-        """Protect a log from deletion until the transaction ends.
-
-        Raises:
-            NotFound: The log does not exist.
-        """
+        """Protect a log from deletion until the transaction ends."""
         self._existing(self._session.get(ClickLog, id, with_for_update={"read": True}), id)
 
     def mark_ready(
@@ -320,13 +300,8 @@ class ClickLogs(DataRepository[ClickLog]):
         """Mark a log as ready.
 
         Args:
-            folder: Folder of its columns.
             statistics: Counts, see `core.clicks.statistics`.
-            findings: Findings of the doctor.
             format: Detected format of the files, None for a log that was not read.
-
-        Raises:
-            NotFound: The log does not exist.
         """
         log = self.get(id)
         log.status, log.problem, log.folder = "ready", None, folder

@@ -26,7 +26,6 @@ class ClaimedDelivery:
         id: Id of the delivery, the same in all attempts.
         claim: Number of the claim, a fencing token.
         attempt: Number of the attempt since the delivery was created or redelivered, from 1.
-        webhook: The receiver.
     """
 
     id: str
@@ -44,7 +43,6 @@ class Outcome:
         log: Entry for `WebhookDelivery.log`: `{"at", "status", "took_seconds", "error", "answer"}`.
         delivered: Whether the receiver accepted it.
         retry_after_seconds: Delay until the next attempt, None for no further attempt.
-        disabled_reason: Reason to disable the webhook, or None.
     """
 
     log: dict[str, Any]
@@ -114,7 +112,6 @@ class Deliveries(Repository[Webhook]):
         Webhooks with fewer deliveries in flight come first, so that slow receivers do not starve others.
 
         Args:
-            limit: Maximum number of deliveries.
             limit_per_webhook: Maximum number per webhook, including those in flight.
             sending: Number of deliveries in flight of this process, by webhook.
             lease_seconds: Seconds after which another process may claim them if no outcome was recorded.

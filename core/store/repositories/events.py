@@ -160,10 +160,7 @@ class Events:
 
         Args:
             id: Id of the event before, 0 to begin with the first event.
-            limit: Maximum number of events.
             kinds: Only events of these kinds; empty for all.
-            object_id: Only events about this object.
-            project: Only events of this project.
         """
         rows = _select_events(id, kinds, object_id)
         if project is not None:

@@ -39,7 +39,6 @@ class TrainingState:
 
     Attributes:
         job: Its job, None until it is queued.
-        evaluation: The evaluation of its model on the training data, or None.
     """
 
     row: ExperimentTraining
@@ -176,7 +175,6 @@ class Experiments(Repository[Experiment]):
             The experiment, and the jobs that were cancelled or got a cancellation request.
 
         Raises:
-            NotFound: The experiment does not exist.
             WrongState: The experiment has ended.
         """
         experiment = self.locked(id)
@@ -192,7 +190,6 @@ class Experiments(Repository[Experiment]):
         """Resume an experiment that was cancelled, failed, or has unsuccessful trainings.
 
         Raises:
-            NotFound: The experiment does not exist.
             WrongState: The experiment is active, or has no trainings left to run.
         """
         experiment = self.locked(id)

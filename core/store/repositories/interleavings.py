@@ -50,11 +50,7 @@ class Interleavings(SimpleRepository[Interleaving]):
     searched = (Interleaving.name.expression,)
 
     def delete(self, id: str) -> None:
-        """Delete an interleaving with its lists.
-
-        Raises:
-            NotFound: The interleaving does not exist.
-        """
+        """Delete an interleaving with its lists."""
         row = self.locked(id)
         self._session.execute(delete(ShownList).where(ShownList.interleaving_id == id))
         self._session.delete(row)
@@ -173,7 +169,6 @@ def assigned_lists(
 
     Args:
         connection: A connection of `Database.connect`.
-        id: Id of the interleaving.
         assignments: Hashes of the user and each query.
     """
     assigned = connection.execute(_ASSIGNED, {"interleaving": id, "assignments": list(assignments)})

@@ -24,7 +24,10 @@ HANDED_BACK = "handed_back"
 
 
 class JobClaims(JobRows):
-    """Claims of jobs within one transaction."""
+    """Claims of jobs within one transaction.
+
+    Methods that take a token raise `LeaseLost` if it is no longer the job's.
+    """
 
     def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
         """Claim the next queued job of these kinds, or return None if the queue is empty.
@@ -80,11 +83,7 @@ class JobClaims(JobRows):
         return job
 
     def cancellation_requested(self, id: str, token: int) -> bool:
-        """Return whether the cancellation of a running job was requested.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """Return whether the cancellation of a running job was requested."""
         claim_conditions = (Job.id == id, Job.token == token, Job.status == RUNNING)
         requested = self._session.scalar(select(Job.cancel_requested).where(*claim_conditions))
         if requested is None:
@@ -92,11 +91,7 @@ class JobClaims(JobRows):
         return requested
 
     def renew(self, id: str, token: int, lease_seconds: float) -> bool:
-        """Renew the lease; return whether the job's cancellation was requested.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """Renew the lease; return whether the job's cancellation was requested."""
         return self._write(
             id, token, {"lease_expires_at": utc_now() + timedelta(seconds=lease_seconds)}
         ).cancel_requested
@@ -118,16 +113,12 @@ class JobClaims(JobRows):
         Args:
             progress: The whole new progress.
             metrics: The whole new metrics.
-            findings: All findings of the job so far.
             iterations: Pairs of iteration and values; recorded ones are replaced.
             milliseconds: Times by iteration.
             phases: All phases of this claim so far.
 
         Returns:
             Whether the job's cancellation was requested.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
         """
         columns = {"progress": progress, "metrics": metrics, "findings": findings}
         job = self._write(id, token, {name: value for name, value in columns.items() if value is not None})
@@ -149,62 +140,34 @@ class JobClaims(JobRows):
         self._write(id, token, {"checkpoint": checkpoint})
 
     def drop_checkpoint(self, id: str, token: int) -> None:
-        """Discard an unusable checkpoint, so that the job restarts.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """Discard an unusable checkpoint, so that the job restarts."""
         self._write(id, token, {"checkpoint": None})
         self._drop_iterations(id, after=0)
 
     def succeed(self, id: str, token: int, result: dict[str, Any]) -> Job:
-        """End the job with the ids of its results.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """End the job with the ids of its results."""
         return self._finish(id, token, SUCCEEDED, result=result)
 
     def refuse(self, id: str, token: int, problem: dict[str, Any]) -> Job:
-        """End the job with a decision against the request, and its reason.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """End the job with a decision against the request, and its reason."""
         return self._finish(id, token, REFUSED, detail=problem.get("detail"), problem=problem)
 
     def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
-        """End the job with its error.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """End the job with its error."""
         return self._finish(id, token, FAILED, detail=problem.get("detail"), problem=problem)
 
     def end_cancelled(self, id: str, token: int) -> Job:
-        """End the job after a cancellation request.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """End the job after a cancellation request."""
         return self._finish(id, token, CANCELLED, problem=CANCELLED_PROBLEM)
 
     def release(self, id: str, token: int) -> Job:
-        """Queue a running job again; the attempt does not count.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """Queue a running job again; the attempt does not count."""
         return self._finish(
             id, token, QUEUED, HANDED_BACK, detail="The worker was shutting down.", attempt=Job.attempt - 1
         )
 
     def retry_later(self, id: str, token: int, detail: str) -> Job:
-        """Queue a running job again after a temporary failure; the attempt counts.
-
-        Raises:
-            LeaseLost: The token is no longer the job's.
-        """
+        """Queue a running job again after a temporary failure; the attempt counts."""
         return self._finish(id, token, QUEUED, HANDED_BACK, detail=detail)
 
     def _finish(
@@ -254,7 +217,6 @@ class JobRecovery(JobRows):
         again.
 
         Args:
-            lost: The job as it was read.
             attempts: Maximum number of attempts; those handed back at a shutdown do not count.
 
         Returns:
@@ -315,8 +277,6 @@ class Workers:
         Args:
             name: Worker name, the prefix of its processes' names.
             lane: Lane of the jobs that it runs.
-            processes: Number of its concurrent jobs.
-            seconds: Duration of its lease.
             compiling: Progress of the compilation of its kernels, None when it is ready.
 
         Returns:

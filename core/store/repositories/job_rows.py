@@ -52,11 +52,7 @@ class JobRows(Repository[Job]):
         return list(self._session.scalars(rows))
 
     def iterations(self, id: str, after: int = 0) -> list[JobIteration]:
-        """List the recorded iterations of a job above `after`, in order.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+        """List the recorded iterations of a job above `after`, in order."""
         self.get(id)
         rows = select(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
         return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
@@ -130,7 +126,6 @@ class JobRows(Repository[Job]):
 
         Args:
             job: The job after its claim.
-            started_at: Time of the claim.
             resumed_from: Iteration of the checkpoint that the attempt resumes from, None without one.
         """
         attempt = JobAttempt(

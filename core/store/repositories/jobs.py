@@ -71,7 +71,6 @@ class Jobs(JobClaims, JobRecovery):
         """Queue a job, and protect its datasets from deletion until it ends.
 
         Args:
-            spec: Specification of the job, as JSON.
             dataset_ids: The datasets that it reads or makes.
             id: Its id, None for a new one.
             priority: Jobs of a higher priority are claimed first.
@@ -128,12 +127,10 @@ class Jobs(JobClaims, JobRecovery):
             limit: Maximum number of rows.
             prefix: Only jobs whose name or id begins with it, ignoring case.
             sort: One of `columns` or of `ORDERS`.
-            direction: Sort direction.
             dataset_id: Only jobs that read or make this dataset.
             object_id: Only jobs whose specification has this id.
             tags: Names of tags with their required value, None for any value.
             text: Only jobs whose name contains this text, ignoring case, or whose id is this text.
-            job_ids: Only jobs with these ids.
             folded: Whether to leave out the jobs that try candidates for automatic trainings, and all trials
                 of each study except the last.
             wanted: Only rows with these values, by column.
@@ -166,7 +163,6 @@ class Jobs(JobClaims, JobRecovery):
             tags: Tags to set; None removes a tag.
 
         Raises:
-            NotFound: There is no such job.
             InvalidInput: It would have too many tags, or the caller is limited to other projects.
         """
         job = self.locked(id)  # so that concurrent changes do not overwrite each other
@@ -187,7 +183,6 @@ class Jobs(JobClaims, JobRecovery):
         """Cancel a queued job immediately, or request the cancellation of a running one.
 
         Raises:
-            NotFound: There is no such job.
             WrongState: The job has already ended.
         """
         job = self.locked(id)

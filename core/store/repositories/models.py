@@ -72,11 +72,8 @@ class Models(Repository[Model]):
 
         Args:
             id: Id under which its file is stored.
-            job_id: The job that made it.
-            feature_names: Its features in their order.
             best_iteration: Number of its trees, or the epoch of its weights.
             sha256: Checksum of its file, in hexadecimal.
-            size_bytes: Length of its file.
             known: Optional columns, such as `dataset_id` and `lineage`.
 
         Raises:
@@ -109,9 +106,6 @@ class Models(Repository[Model]):
 
         Args:
             ref: An id (`mdl_…`), `name` (its latest version), `name:version` or `name@alias`.
-
-        Raises:
-            NotFound: There is no such model.
         """
         model = self._find(ref) if ids.may_exist(ref) else None
         if model is None:
@@ -170,7 +164,6 @@ class Models(Repository[Model]):
             limit: Maximum number of rows.
             prefix: Only models whose reference or id begins with it, ignoring case.
             sort: One of `columns`, or `metric`.
-            direction: Sort direction.
             tags: Names of tags with their required value, None for any value.
             kind: Only models of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.
@@ -202,7 +195,6 @@ class Models(Repository[Model]):
             limit: Maximum number of rows.
             containing: Only names that contain this text.
             tags: Tags of the latest version, as for `page`.
-            project: Only models of this project.
         """
         rows = with_tags(self._select(project=project).where(_is_latest()), Model.tags, tags)
         if containing is not None:
@@ -210,11 +202,7 @@ class Models(Repository[Model]):
         return self._take(rows, cursor, limit, NEWEST_FIRST)
 
     def describe(self, id: str, **texts: str | None) -> Model:
-        """Set or clear the title and the description of a model, where they are given.
-
-        Raises:
-            NotFound: There is no such model.
-        """
+        """Set or clear the title and the description of a model, where they are given."""
         model = self.locked(id)  # so that concurrent changes do not overwrite each other
         for column, text in texts.items():
             setattr(model, column, text)
@@ -225,7 +213,6 @@ class Models(Repository[Model]):
         """Set tags of a model; None removes a tag.
 
         Raises:
-            NotFound: There is no such model.
             InvalidInput: The model would have too many tags.
         """
         model = self.locked(id)  # so that concurrent changes do not overwrite each other

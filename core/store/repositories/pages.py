@@ -19,7 +19,6 @@ class Page(Generic[T]):
     """A page of rows with the next cursor.
 
     Attributes:
-        items: The rows in their order.
         next_cursor: Cursor of the next page; None on the last one.
     """
 
@@ -53,7 +52,6 @@ def order_of(columns: Columns, sort: str, direction: Direction | None) -> Order:
 
     Args:
         columns: Sort keys by name; None for the time of creation, which is the order of ids.
-        sort: Name of a column.
         direction: None for the default: texts ascend, numbers and times descend.
     """
     by = columns[sort]
@@ -164,14 +162,7 @@ class PageRequest:
     def _after_cursor(
         self, rows: Select[T], keys: list[Any], last_keys: list[Any], order: Order, limit: int
     ) -> Select[T]:
-        """Return the selection of the first rows after the cursor, sorted by some keys.
-
-        Args:
-            keys: Sort keys.
-            last_keys: Values of the keys in the row of the cursor.
-            order: Direction of the sort.
-            limit: Maximum number of rows.
-        """
+        """Return the selection of the first rows after the cursor, sorted by some keys."""
         if self.cursor is not None:
             row_keys, cursor_keys = tuple_(*keys), tuple_(*last_keys)
             rows = rows.where(row_keys > cursor_keys if order.ascending else row_keys < cursor_keys)

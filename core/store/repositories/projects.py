@@ -42,8 +42,6 @@ class Labels:
 
     Attributes:
         name: Title instead of the default one, or None.
-        notes: Notes, or None.
-        tags: Tags by name.
         project: Project, None to inherit it.
     """
 

@@ -29,7 +29,6 @@ class Quotas:
 
         Args:
             key_id: The key, None without authentication.
-            default: Quota of a key without its own quota.
             added: Number of jobs of the request that this transaction has added already.
 
         Raises:

@@ -31,7 +31,6 @@ class Repository(Generic[Row]):
 
     Attributes:
         table: The table; its key is a column `id`.
-        kind: Name of the kind of row in errors.
         id_prefix: First characters of the ids.
         columns: Sort keys of the list by name.
         searched: Columns that a search by prefix reads besides the id.
@@ -77,10 +76,8 @@ class Repository(Generic[Row]):
 
         Args:
             cursor: Cursor of the page, None for the first page.
-            limit: Maximum number of rows.
             prefix: Only rows whose id or searched column begins with it, ignoring case.
             sort: One of `columns`.
-            direction: Sort direction.
             wanted: Only rows with these values, by column; None for all.
 
         Raises:

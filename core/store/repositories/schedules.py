@@ -104,7 +104,6 @@ class Schedules(SimpleRepository[Schedule]):
         """Record a run that is due now.
 
         Raises:
-            NotFound: There is no such schedule.
             WrongState: A run of it has not ended.
         """
         self.locked(schedule_id)
@@ -125,7 +124,6 @@ class Schedules(SimpleRepository[Schedule]):
 
         Raises:
             InvalidInput: The cursor is not of this list.
-            NotFound: There is no such schedule.
         """
         self.get(schedule_id)
         rows = filter_by_values(select(ScheduleRun), schedule_id=schedule_id, status=status)

@@ -23,11 +23,8 @@ class Hit:
     Attributes:
         kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study`, `experiment`,
             `click-log` or `interleaving`.
-        name: Display name of the object.
         detail: The status of a dataset, click log, study or experiment, the kind and status of a job, the
             rankers of an interleaving; None for other kinds.
-        created_at: Time of its creation.
-        project: Its project, or None.
     """
 
     kind: str
@@ -53,7 +50,6 @@ class Search:
 
         Args:
             text: At least one character.
-            limit: Maximum number of objects of each kind.
         """
 
         def rows(table: Any, prefix: str, name: Any) -> Iterable[Any]:

@@ -62,7 +62,6 @@ class ServedRankings(Repository[ServedRanking]):
         Args:
             version: Its version, None for all.
             since: Start of the period, None for all stored rankings.
-            until: End of the period.
         """
         after = _first_id(since)
         rows = select(ServedRanking).where(ServedRanking.name == name, ServedRanking.id < _first_id(until))

@@ -150,8 +150,6 @@ class Count:
     """The value of a counter.
 
     Attributes:
-        name: Name of the counter.
-        labels: Its labels by name.
         value: Sum of the amounts added so far.
     """
 

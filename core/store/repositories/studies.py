@@ -76,12 +76,10 @@ class Studies(Repository[Study]):
         """Record a study and queue its first trials; the first one has the default parameters.
 
         Args:
-            spec: The resolved specification.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
             project: Project of the study; None for the project of its models, else that of `origin` or
                 its dataset.
-            origin: The study that it clones, or None.
 
         Raises:
             NotFound: A dataset does not exist.

@@ -37,8 +37,6 @@ class Uploads:
 
         Args:
             size_bytes: Size of the file, None if declared later.
-            expires_at: Time of its expiry.
-            filename: Name of the file.
             metadata_header: The header `Upload-Metadata` as sent.
             key_id: The API key, None without authentication.
         """
@@ -64,11 +62,7 @@ class Uploads:
         return upload
 
     def require(self, id: str) -> None:
-        """Raise if an upload does not exist, whatever API key created it.
-
-        Raises:
-            NotFound: The upload does not exist.
-        """
+        """Raise if an upload does not exist, whatever API key created it."""
         if self._session.get(Upload, id) is None:
             raise NotFound("upload", id)
 
@@ -126,7 +120,6 @@ class Uploads:
         The row stays until its expiry, so that the same request can be repeated.
 
         Raises:
-            NotFound: The upload does not exist.
             WrongState: The upload was used before.
         """
         upload = self.get(id, key_id)
@@ -138,11 +131,7 @@ class Uploads:
         self._forget_parts([id])
 
     def delete(self, id: str, key_id: str | None) -> None:
-        """Delete an upload, and mark its parts to be deleted.
-
-        Raises:
-            NotFound: The upload does not exist.
-        """
+        """Delete an upload, and mark its parts to be deleted."""
         self.get(id, key_id)
         self._delete([id])
 

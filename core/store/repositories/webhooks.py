@@ -82,9 +82,6 @@ class Webhooks(Deliveries):
 
         A webhook that is disabled keeps the events so far as waiting deliveries. One that is enabled again
         receives these and all events from now on.
-
-        Raises:
-            NotFound: The webhook does not exist.
         """
         webhook = self.locked(id)
         if webhook.enabled and values.get("enabled") is False:
@@ -137,11 +134,7 @@ class Webhooks(Deliveries):
         return True
 
     def rotate(self, id: str, secret: str) -> Webhook:
-        """Replace the secret of a webhook; the former secret signs as well for another 24 hours.
-
-        Raises:
-            NotFound: The webhook does not exist.
-        """
+        """Replace the secret of a webhook; the former secret signs as well for another 24 hours."""
         webhook = self.locked(id)
         now = utc_now()
         webhook.former_secret, webhook.secret = webhook.secret, secret
@@ -150,11 +143,7 @@ class Webhooks(Deliveries):
         return webhook
 
     def delete(self, id: str) -> None:
-        """Delete a webhook with its deliveries.
-
-        Raises:
-            NotFound: The webhook does not exist.
-        """
+        """Delete a webhook with its deliveries."""
         self.locked(id)
         self._session.execute(delete(Webhook).where(Webhook.id == id))
 

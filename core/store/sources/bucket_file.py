@@ -21,12 +21,7 @@ T = TypeVar("T")
 
 
 class Bucket:
-    """An fsspec file system; its errors do not contain messages of the driver.
-
-    Args:
-        url: A file or folder in the file system.
-        options: Options of the file system, such as credentials.
-    """
+    """An fsspec file system; its errors do not contain messages of the driver."""
 
     def __init__(self, url: SourceUrl, options: Mapping[str, Any]) -> None:
         self._url = url
@@ -87,11 +82,7 @@ class Bucket:
 
 
 class BucketFile:
-    """An object of a bucket, or a file of the Hugging Face Hub.
-
-    Args:
-        bucket: Its file system.
-    """
+    """An object of a bucket, or a file of the Hugging Face Hub."""
 
     def __init__(self, url: SourceUrl, bucket: Bucket) -> None:
         self.url = url

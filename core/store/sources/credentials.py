@@ -27,7 +27,6 @@ class Credentials:
     Attributes:
         prefixes: Prefixes of the URLs for which they are valid.
         options: Options of the fsspec file system of buckets and the Hugging Face Hub.
-        headers: Headers of requests to web servers.
     """
 
     prefixes: tuple[SourceUrl, ...] = ()
@@ -47,10 +46,6 @@ class CredentialFile:
 
     The file is JSON, or TOML by its suffix, with an object for each name. A variable holds one such object
     as JSON and overrides the file. Both are read on each call, so that secrets can be rotated.
-
-    Args:
-        file: The file, or None.
-        environment: The variables.
     """
 
     def __init__(self, file: Path | None, environment: Mapping[str, str] = os.environ) -> None:

@@ -21,11 +21,7 @@ OnBytes = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class Downloaded:
-    """The result of a download.
-
-    Attributes:
-        sha256: Checksum of the file.
-    """
+    """The result of a download."""
 
     version: FileVersion
     size_bytes: int
@@ -85,7 +81,6 @@ def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_b
 
     Args:
         target: Its copy on this machine.
-        limits: Limits of size and time.
         on_bytes: Called with the bytes so far and the total, None if unknown; may raise to stop. Also
             called several times a second during the pauses between attempts.
 

@@ -110,7 +110,6 @@ class RemoteFiles:
     Args:
         prefixes: Allowed prefixes, from the setting `sources`.
         outbound_allowed: Allowed networks and hosts that are not public.
-        credential_file: File of the named credentials, or None.
     """
 
     def __init__(
@@ -135,8 +134,6 @@ class RemoteFiles:
 
         Args:
             urls: URLs of files, or of folders with a pattern.
-            pattern: Pattern of file names in folders.
-            credentials: Name of the credentials, or None.
 
         Raises:
             InvalidInput: A URL is not allowed, or the pattern or the credentials do not fit it.

@@ -18,7 +18,6 @@ class FileVersion:
 
     Attributes:
         size_bytes: Its size, None where the server does not declare it.
-        etag: Its entity tag.
         last_modified: Time of the last change, as text.
         generation: The generation of an object of Google Cloud Storage.
         revision: The hash of the content in a repository of the Hugging Face Hub.

@@ -61,7 +61,6 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
 
     Args:
         folder: Parent of all such folders; created if missing. Folders unused for a day are removed.
-        key: Key of the downloads.
     """
     folder.mkdir(parents=True, exist_ok=True)
     key_folder = folder / hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -29,8 +29,6 @@ class WebFile:
 
     Args:
         client: HTTP client with an `SsrfGuard`; it must not follow redirects itself.
-        allowed: Allowed prefixes of redirects.
-        credentials: Credentials to send.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from core.store.tables.access import (
     PendingDeletion,
     StoredCounter,
 )
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, InProjectOfName, Trashable
+from core.store.tables.base import Base, InProject, InProjectOfName, Trashable
 from core.store.tables.datasets import ClickLog, Dataset, Upload, UploadPart
 from core.store.tables.events import Event, Schedule, ScheduleRun, Webhook, WebhookDelivery
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
@@ -25,57 +25,3 @@ from core.store.tables.served import (
     ShownList,
 )
 from core.store.tables.studies import Candidate, Experiment, ExperimentTraining, Study, Trial
-
-__all__ = [
-    "ID",
-    "NAME",
-    "SHA256",
-    "WORD",
-    "AliasGate",
-    "AliasMove",
-    "ApiKey",
-    "ArtifactDigest",
-    "AuditEntry",
-    "Base",
-    "BrowserSession",
-    "Candidate",
-    "ClickLog",
-    "ComparedSystem",
-    "Comparison",
-    "Dataset",
-    "DriftReport",
-    "Evaluation",
-    "Event",
-    "Experiment",
-    "ExperimentTraining",
-    "HashKey",
-    "IdempotencyRecord",
-    "InProject",
-    "InProjectOfName",
-    "Inspection",
-    "Interleaving",
-    "Job",
-    "JobAttempt",
-    "JobDataset",
-    "JobIteration",
-    "Model",
-    "ModelAlias",
-    "ModelName",
-    "PendingDeletion",
-    "Ranking",
-    "Schedule",
-    "ScheduleRun",
-    "ScoreSamples",
-    "ServedEvent",
-    "ServedRanking",
-    "ShownList",
-    "StoredCounter",
-    "Study",
-    "Trashable",
-    "Trial",
-    "Upload",
-    "UploadPart",
-    "Webhook",
-    "WebhookDelivery",
-    "Worker",
-]

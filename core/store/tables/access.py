@@ -53,13 +53,7 @@ class BrowserSession(Base):
 
 
 class AuditEntry(Base):
-    """An audited request and its outcome.
-
-    Attributes:
-        key_id: The API key of the request, or None.
-        status: HTTP status of the response.
-        address: Client address of the request.
-    """
+    """An audited request and its outcome."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (Index(None, "key_id", "id"),)

@@ -89,7 +89,6 @@ class Trashable:
     """A row that can be moved to the trash; selections omit rows in the trash.
 
     Attributes:
-        deleted_at: Time at which it was moved to the trash, or None.
         deleted_by: The API key that moved it, None without a key or for retention.
     """
 

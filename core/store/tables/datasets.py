@@ -99,7 +99,6 @@ class Upload(Base):
     """A resumable upload: open until it expires or is used.
 
     Attributes:
-        filename: Name of the file, or None.
         metadata_header: The header `Upload-Metadata` as sent, empty without one.
         size_bytes: Size of the whole file; None until the client declares it.
         received_bytes: Number of stored bytes, the offset of the next one.
@@ -107,7 +106,6 @@ class Upload(Base):
         key_id: The API key that created it, None without authentication.
         sha256: Checksum of the file; None until it is used.
         used_at: Time at which its bytes were copied to their target; None until then.
-        expires_at: Time of its removal.
     """
 
     __tablename__ = "uploads"

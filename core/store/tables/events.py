@@ -22,7 +22,6 @@ class Event(InProject, Base):
         kind: One of `core.events.EVENT_KINDS`.
         object_kind: Kind of its object: `job`, `study`, `alias`, `dataset`, `worker`, …
         object_id: Id of its object, `name@alias` of an alias, or the name of a worker.
-        key_id: The API key that caused it, or None.
         data: Payload, whose fields depend on the kind.
     """
 
@@ -44,7 +43,6 @@ class Webhook(Base):
     Attributes:
         events: The kinds to send, empty for all.
         project: Send only events of this project; None for all.
-        disabled_reason: The reason why the service disabled it, or None.
         secret: The key of its signatures, `whsec_…`, or that text encrypted; see `app.webhooks.secrets`.
         former_secret: The secret before the last rotation, which also signs until `former_until`.
         dispatched_id: Id of the last event for which deliveries were created.
@@ -111,7 +109,6 @@ class Schedule(InProject, Base):
 
     Attributes:
         cron: Its cron expression, see `core.schedules.Cron`.
-        timezone: The time zone of the expression.
         enabled: Whether runs are queued by the clock.
         job: The requested job, with datasets by name.
         spec: The job as resolved when the schedule was set.
@@ -153,7 +150,6 @@ class ScheduleRun(Base):
         datasets: Ids of its datasets by `train`, `validation` and `test`.
         job_id: Its training or other job; None until it is queued, and for a study.
         study_id: Its study; None until it is submitted, and for a job.
-        model_id: The trained model, or None.
         promotion_job_id: The job that compares this model with the alias, or None.
     """
 

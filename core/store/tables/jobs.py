@@ -19,7 +19,6 @@ class Job(InProject, Trashable, Base):
         spec: The submitted specification, resolved.
         progress: `{"phase", "iteration", "total", "eta_seconds"}` or None.
         metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.
-        result: Ids of the results, or None.
         problem: `{"title", "detail"}` of a job that did not succeed, or None.
         findings: Findings of the job and of the comparison of its datasets, None until known.
         priority: Jobs of a higher priority are claimed first.
@@ -27,14 +26,11 @@ class Job(InProject, Trashable, Base):
         checkpoint: The checkpoint that a training resumes from, `{"key", "sha256", "iteration", "total",
             "processors"}`, or None.
         title: Name given by the submitter, or the default title; None where the kind has none.
-        main_metric: The latest value of its main metric, or None.
         took_seconds: Time from its first start to its end, None until then.
         attempt: Number of attempts; those handed back by a worker that shut down do not count.
         token: Fencing token, incremented by each claim.
         lease_expires_at: End of its lease by the wall clock; changed by each heartbeat, see `LeaseWatch`.
         woken_at: Time when the sweeper last announced the queued job to workers again, or None.
-        notes: Notes of its owners, or None.
-        tags: Tags by name, or None.
         trace_context: Trace headers of the request that submitted it, or None.
     """
 
@@ -92,11 +88,8 @@ class JobAttempt(Base):
     """One claim of a job.
 
     Attributes:
-        token: The fencing token of the claim.
         attempt: Its number, without attempts that were handed back by a worker that shut down.
         ending: `succeeded`, `refused`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
-        detail: Reason of the outcome, or None.
-        resumed_from: Iteration of the checkpoint that it resumed from, or None.
         phases: `[{"phase", "seconds", "peak_memory_bytes"}]` in order, or None until known.
     """
 
@@ -118,7 +111,6 @@ class JobIteration(Base):
     """The metrics of one iteration, a tree or an epoch: a point of the learning curves.
 
     Attributes:
-        values: By data and metric.
         milliseconds: Mean times of an iteration since the previous point, by part; None where not recorded.
     """
 
@@ -147,7 +139,6 @@ class Worker(Base):
     Attributes:
         name: Machine and process, the prefix of the names of its pool processes.
         lane: Lane of the jobs that it runs.
-        processes: Number of its concurrent jobs.
         expires_at: End of its lease, which each report extends.
         compiling: Progress of the compilation of its kernels, None when it is ready.
     """

@@ -23,8 +23,6 @@ class Model(InProject, Trashable, Base):
         best_iteration: Its number of trees, or the epoch of its weights.
         findings: Findings on its test data, see `core.doctor`; None without findings.
         title: Title of the version, or None; its identity is its name and version.
-        description: Description by its owners, or None.
-        tags: Tags by name, or None.
         lineage: Inputs and software of its training, see `worker.job.lineage`; None for models of earlier
             releases.
         explanation: `core.scoring.Explainability` as JSON; None for models of earlier releases.

@@ -16,7 +16,6 @@ class Evaluation(InProject, Trashable, Base):
     Attributes:
         system: Name of the system: `web:3`, or the name of an uploaded run.
         model_id: The model, or None where a ranking was evaluated.
-        ranking_id: The evaluated ranking, or None.
         summaries: Summaries by metric, see `core.evaluation.Evaluation.to_json`.
         contract: The metric conventions; None for an evaluation of an earlier release.
         baselines: Summaries of rankings that need no training.
@@ -73,7 +72,6 @@ class Comparison(InProject, Trashable, Base):
         systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each system, whose ranking
             is always stored.
         metrics: Spellings of the metrics; the first one decides the verdict.
-        contract: The metric conventions.
         pairs: See `core.evaluation.Pair.to_json`.
     """
 
@@ -94,11 +92,7 @@ class Comparison(InProject, Trashable, Base):
 
 
 class ComparedSystem(Base):
-    """An entry of the index of comparisons by their models and rankings.
-
-    Attributes:
-        system_id: Id of the compared model, or of the compared ranking.
-    """
+    """An entry of the index of comparisons by their models and rankings."""
 
     __tablename__ = "compared_systems"
 
@@ -112,10 +106,7 @@ class Inspection(InProject, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:
-        metric: Spelling of the metric.
-        contract: The conventions of the metric.
         baseline: Summary of the metric without permutation, see `core.evaluation.Evaluation.to_json`.
-        repeats: Number of permutations of each feature.
         within: Scope of the permutations, `query` or `dataset`.
         importance: See `core.inspection.PermutationImportance`, the most important feature first.
         partial_dependence: See `core.inspection.PartialDependence.to_json`.

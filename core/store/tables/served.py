@@ -37,7 +37,6 @@ class ServedEvent(Base):
     Attributes:
         place: Position of the document in the ranking, from 0.
         action: Name of the action, such as `click`.
-        at: Time of the action.
     """
 
     __tablename__ = "served_events"
@@ -66,12 +65,8 @@ class Interleaving(InProject, Base):
     """An experiment that interleaves the rankings of two or more rankers.
 
     Attributes:
-        name: Display name.
         rankers: Names of the rankers; a model has its reference, such as `web:3`, as its name.
         model_ids: Ids of the models, in the order of the rankers; None if callers send the rankings.
-        method: Name of the method.
-        length: Largest number of documents of a list.
-        seed: Seed of the lists.
         unit: Unit of the sequential test, `user` or `list`.
         rule: Error probabilities and smallest difference, see `core.interleaving.SequentialRule`.
         click_window_seconds: Time after a list is shown in which clicks count; afterwards the list is
@@ -133,10 +128,6 @@ class ScoreSamples(Base):
 
     Attributes:
         models: Names of the models that scored.
-        requests: Number of requests.
-        size_bytes: Size of the artifact.
-        first_at: Time of the first request.
-        last_at: Time of the last request.
     """
 
     __tablename__ = "score_samples"
@@ -157,13 +148,8 @@ class DriftReport(InProject, Base):
         model: Its reference, `web:3`.
         name: Its name, `web`.
         days: Length of the examined period.
-        since: Start of the period.
-        until: End of the period.
         verdict: `drift`, `none` or `too_few`.
-        sentence: The verdict as a sentence.
         requests: Number of sampled requests that were read.
-        queries: Number of examined queries.
-        documents: Number of their documents.
         drifted_features: Names of the columns that drifted, `scores` among them.
         comparisons: Comparisons with the training data and with earlier samples; see `worker.runners.drift`.
     """

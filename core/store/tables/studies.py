@@ -21,7 +21,6 @@ class Study(InProject, Trashable, Base):
         patience: Number of trials without improvement after which no trial is queued, or None.
         parallel_trials: Number of concurrently queued or running trials.
         key_id: The API key that submitted it, None without authentication.
-        best_number: Number of the best successful trial, or None.
         best_value: Value of the best successful trial, or None.
         default_value: Value of trial 0, or None.
         default_job_id: The training that refits the default; None until it is queued.
@@ -113,7 +112,6 @@ class Experiment(InProject, Trashable, Base):
         tables: Names of its tables, None for all.
         scale: `quick` or `paper`.
         data: `synthetic` or `sparse` for generated data, `folder` for files of the user.
-        source: The requested folder, or None.
         folds: Numbers of the folds, empty for a single split.
         dry_run: Whether to train only five trees or epochs of each loss, to estimate the time.
         status: See `core.store.repositories.experiments`.
@@ -121,9 +119,6 @@ class Experiment(InProject, Trashable, Base):
         corpus: The corpus of the paper that has the same counts as the data. None until the counts are
             checked, or if no corpus has them.
         reported_tables: Number of complete tables in the latest report.
-        report_job_id: The latest report job, or None.
-        report_key: Key of the latest report, or None.
-        sentence: Summary of the report, or None.
         problem: `{"title", "detail"}` of a failed experiment, or None.
         key_id: The API key that submitted it, None without authentication.
     """
@@ -157,11 +152,9 @@ class ExperimentTraining(Base):
     """A training that an experiment needs; several experiments may share its job.
 
     Attributes:
-        digest: Digest of the run in the plan.
         fold: Number of the fold, 0 without folds.
         sharing_key: Digest of the specification and of the contents of its datasets.
         place: Its position in the plan, from 0.
-        spec: Complete specification of the training job.
         job_id: The training, None until it is queued.
         evaluation_job_id: The evaluation of its model on the training data, None until it is queued.
         needs_training_values: Whether the report needs values on the training data.
@@ -189,9 +182,6 @@ class Candidate(Base):
     """A candidate of an automatic training; see `core.autotrain.Candidate`.
 
     Attributes:
-        job_id: The automatic training.
-        number: Position in the portfolio.
-        name: Name on the leaderboard.
         training: `{"loss", "scorer", "hyperparameters"}`.
         status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
         reason: Reason why it was stopped or not tried, or None.
@@ -202,9 +192,7 @@ class Candidate(Base):
         folds: Number of folds held out so far.
         planned_folds: Number of folds to hold out, 0 until its first fold has ended.
         iterations: Best number of iterations over all folds, or None.
-        seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
-        size_bytes: Size of the member, or None.
         tied_with_best: Whether its difference from the best candidate is not significant; None for an
             incomplete candidate, and until the training has ended.
     """

@@ -18,8 +18,6 @@ class Node:
     """An object in the dependency graph.
 
     Attributes:
-        name: Display name.
-        project: Project of the object, or None.
         deleted_at: Time at which it was moved to the trash, or None.
         status: Status of a job, an experiment or a study, else None.
         needs: Ids of the objects that it requires, by their kind.

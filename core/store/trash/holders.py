@@ -85,7 +85,6 @@ def holders_of(
     Args:
         session: Session of the transaction; must not be limited to projects.
         graph: Dependency graph of the same session.
-        nodes: The objects.
         active: The models, rankings and click logs that active jobs use.
     """
     objects = list(nodes)

@@ -31,7 +31,6 @@ class Kind:
     Attributes:
         name: Singular, `model`.
         plural: Plural, `models`, as in paths.
-        prefix: Prefix of its ids.
         table: Its table, which is `Trashable` and `InProject`.
         label: Column or expression of the display name of an object.
         needs: Columns with the id of a required object, by the kind of that object.

@@ -24,7 +24,6 @@ class Refused:
     """An object that is not deleted.
 
     Attributes:
-        node: The object.
         holders: Objects that prevent its deletion.
         only_results: Whether all of the holders are results of the object.
     """
@@ -39,7 +38,6 @@ class Trashed:
     """An object in the trash.
 
     Attributes:
-        node: The object.
         deleted_at: Time at which it was moved to the trash.
         deleted_by: The API key that moved it, or None.
         folders: The folders of its artifacts, without contents that other datasets share.
@@ -58,7 +56,6 @@ class Plan:
     Attributes:
         roots: The requested objects to delete, in the requested order.
         nodes: All objects to delete, by id.
-        refused: The objects to keep.
         missing: The ids that do not exist.
         shared: Contents to keep, since other datasets share them.
     """
@@ -113,7 +110,6 @@ class ExpiredObjects:
         Args:
             before: The moment, compared with creation times, or with the ends of jobs and experiments.
             after: Only ids above this one.
-            limit: Maximum number of ids.
         """
         table = kind.table
         age = table.finished_at if table in (Job, Experiment) else table.created_at
@@ -140,9 +136,7 @@ class ExpiredObjects:
         """List ids of objects that were moved to the trash before a moment, in ascending order.
 
         Args:
-            before: The moment.
             after: Only ids above this one.
-            limit: Maximum number of ids.
         """
         table = kind.table
         rows = select(table.id).where(table.deleted_at < before, table.id > after)

@@ -138,7 +138,6 @@ class Trash(ExpiredObjects):
         object of another project requires is refused.
 
         Args:
-            object_ids: Ids of the objects to restore.
             deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
@@ -172,7 +171,6 @@ class Trash(ExpiredObjects):
         """Add to a plan the objects in the trash that require its objects.
 
         Args:
-            plan: Plan of a deletion of rows.
             deleted_ids: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
@@ -340,11 +338,7 @@ class Trash(ExpiredObjects):
         return at, cursor
 
     def _add_needed(self, graph: DependencyGraph, plan: Plan, own_projects: tuple[str, ...] | None) -> None:
-        """Add objects that restored ones require: the job of a model, the systems of a comparison.
-
-        Raises:
-            InvalidInput: A required object is in none of the caller's projects.
-        """
+        """Add objects that restored ones require: the job of a model, the systems of a comparison."""
         frontier = list(plan.nodes.values())
         while frontier:
             needed: dict[str, set[str]] = defaultdict(set)

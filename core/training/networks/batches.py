@@ -71,8 +71,6 @@ class Batches:
         """Partition the queries at random into batches of about equal size.
 
         Args:
-            dataset: The training data.
-            transform: Transformation of the features.
             max_documents: Maximum number of documents in a batch; a batch of a single query may have more.
             on_block: Called between blocks of documents; whatever it raises ends the training.
         """
@@ -122,7 +120,6 @@ def inputs_of(
 
     Args:
         features: (n_documents, n_features).
-        transform: Transformation of the features.
         order: Rows of the features in the requested order; None for all rows in their order.
         on_block: Called between blocks of documents; whatever it raises ends the training.
     """
@@ -162,7 +159,6 @@ class Schedule:
     the network restarts with new weights after 50 epochs without a lower cost.
 
     Attributes:
-        learning_rate: Learning rate of the next epoch.
         costs: Training cost of each epoch since the weights were last drawn.
         restarts: Number of times that the weights were drawn again.
 

@@ -24,16 +24,13 @@ class NetworkCheckpoint:
     """The state of a training after an epoch.
 
     Attributes:
-        weights: Weights of each layer.
         optimizer: Arrays of the optimiser's state.
         best_weights: Weights of the best epoch on the validation data; empty if no epoch was selected, so
             that the last one is kept.
         best_iteration: Best epoch so far, 0 before there is one.
         best_value: Value of the selection metric in the best epoch; greater is better.
-        learning_rate: Learning rate of the next epoch.
         costs: Training cost of each epoch since the weights were last drawn.
         restarts: Number of times that the weights were drawn again.
-        history: One report per epoch.
         bias: Position bias that is learnt with the network, by name; empty without one.
     """
 

@@ -75,10 +75,8 @@ class _CompilationKey:
 
     Attributes:
         scorer: The scorer, with the defaults of all hyperparameters that are arguments of the functions.
-        shapes: Shapes of the weights.
         factors: Factors of the gradient. They are constants of the functions, since the factors as arguments
             would change the last digits of the weights.
-        factor_bytes: The factors, for comparison.
     """
 
     scorer: NetworkScorer
@@ -144,9 +142,7 @@ class Differentiation:
     """A scorer with its optimiser: weights, gradients and steps in JAX.
 
     Args:
-        scorer: Hyperparameters of the scorer.
         parameters: Initial weights.
-        seed: Seed of the dropout.
         factors: Factors of the gradient, in the structure of the parameters; None where all weights are
             trained.
     """
@@ -205,7 +201,6 @@ class Differentiation:
             inputs: (n_documents, n_inputs).
             size: Rows that the inputs are padded to.
             loss: Returns the loss of given scores, and d loss / d score, (n_documents,).
-            learning_rate: Size of the step.
             number: Number of the step, which determines the dropped units.
         """
         scores, vjp = self._functions.pull_back(

@@ -22,7 +22,6 @@ class LinearDescent:
     Weights, gradients and moments are vectors of n_inputs + 1 numbers, the bias last. Steps modify them.
 
     Args:
-        scorer: Hyperparameters of the scorer.
         parameters: Initial weights, one layer.
         factors: Factors of the gradient, in the structure of the parameters.
     """

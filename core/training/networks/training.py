@@ -50,8 +50,6 @@ class TrainedNetwork:
     Attributes:
         content: Model file, see `core.scorers.network_file`.
         best_iteration: Epoch of the weights.
-        feature_names: Names of the features in column order.
-        history: One report per epoch.
         growth: None; only trainings of trees report their growth.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
@@ -88,7 +86,6 @@ def train_network(
 
     Args:
         spec: Specification, whose scorer is a `NetworkScorer`.
-        train_dataset: The training data.
         validation_dataset: Data that selects the best epoch; without it the last epoch is kept.
         on_iteration: Called after each epoch with its report and a function that takes a checkpoint; may
             raise to stop.

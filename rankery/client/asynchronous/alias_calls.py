@@ -21,11 +21,7 @@ class AsyncAliasCalls(AsyncCalls):
     """Calls about aliases and their promotion gates."""
 
     async def aliases(self, name: str) -> Listing[Alias]:
-        """Return the aliases of a model's name, in alphabetical order.
-
-        Raises:
-            RankeryApiError: There is no such model.
-        """
+        """Return the aliases of a model's name, in alphabetical order."""
         document = await self._alias_list(name)
         return Listing(read(Alias, one) for one in document["items"])
 
@@ -33,11 +29,7 @@ class AsyncAliasCalls(AsyncCalls):
         return await self.transport.get(f"/v1/models/{escaped_reference(name)}/aliases")
 
     async def remove_alias(self, name: str, alias: str) -> None:
-        """Remove an alias; its history and its gate stay.
-
-        Raises:
-            RankeryApiError: The alias does not exist.
-        """
+        """Remove an alias; its history and its gate stay."""
         await self.transport.request("DELETE", alias_path(name, alias), repeatable=False)
 
     def alias_history(self, name: str, alias: str) -> AsyncPages[AliasMove]:
@@ -127,9 +119,6 @@ class AsyncExportCalls(AsyncCalls):
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format: `target_version`, `model_name`, `feature_set`, `score_shift`,
                 `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
-
-        Returns:
-            The file.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.

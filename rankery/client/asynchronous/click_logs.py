@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import JobLabels
+from rankery.client.arguments import JobFields
 from rankery.client.asynchronous.dataset import AsyncData
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
@@ -129,9 +129,6 @@ class AsyncClickLogCalls(AsyncCalls):
             actions: Weights of actions by name.
             project: Project label.
 
-        Returns:
-            The log, which a job makes.
-
         Raises:
             RankeryApiError: The model does not exist, or the options are invalid.
         """
@@ -150,12 +147,6 @@ class AsyncClickLogCalls(AsyncCalls):
             interleaving: The interleaving, or its id.
             name: Display name; that of the interleaving when left out.
             project: Project label; that of the interleaving when left out.
-
-        Returns:
-            The log, which a job makes.
-
-        Raises:
-            RankeryApiError: There is no such interleaving.
         """
         body = without_none({"interleaving_id": id_of(interleaving), "name": name, "project": project})
         document = await self.transport.create("/v1/click-logs/interleaved", body)
@@ -175,7 +166,6 @@ class AsyncClickLogCalls(AsyncCalls):
         Raises:
             DataUnusable: An event is no such tuple, or a column is missing; the message has the position.
             WrongType: The events are of another type.
-            RankeryApiError: The service refused the events.
         """
         body = {"events": [_event(*event) for event in event_tuples(events, 4)]}
         response = await self.transport.request("POST", "/v1/served-rankings/events", json=body)
@@ -194,11 +184,7 @@ class AsyncClickLogCalls(AsyncCalls):
         return self._pages(AsyncClickLog, "/v1/click-logs", status=status, name=name, project=project)
 
     async def click_log(self, log_id: str) -> AsyncClickLog:
-        """Return a click log with its statistics and findings, or with the problem found in it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a click log with its statistics and findings, or with the problem found in it."""
         return self._bound(AsyncClickLog, await self.transport.get(f"/v1/click-logs/{log_id}"))
 
     async def delete_click_log(self, log: str | HasId, *, permanently: bool = False) -> None:
@@ -237,9 +223,8 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         models: str | Sequence[str] = "pbm",
         *,
         held_out: float | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> AsyncJob:
         """Fit click models to a log, compare them on held-out lists, and report the best one.
 
@@ -247,9 +232,8 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             log: The log, or its id.
             models: One or several of `ctr`, `coec`, `cascade`, `dcm`, `pbm`, `ubm`, `sdbn` and `dbn`.
             held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 by default.
-            priority: `low`, `normal` or `high`.
             options: `iterations`, `max_rank`, `prior_clicks`, `prior_skips`, `resamples`, `seed` and others.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
@@ -260,8 +244,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "models": [models] if isinstance(models, str) else list(models),
             "options": options and dict(options),
             "held_out": held_out,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 
@@ -274,10 +257,9 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         dataset_name: str | None = None,
         judged: DatasetSource | None = None,
         unjudged: Literal["drop", "zero"] | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
         judgments: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> AsyncJob:
         """Grade documents by a click model, and join the grades with features as a dataset.
 
@@ -288,10 +270,9 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             dataset_name: Name of the dataset; that of the log when left out.
             judged: A judged dataset to compare the grades with, in the same forms.
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
-            priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
             judgments: `min_impressions`, `quantiles` or `cuts`, and `shrink`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
@@ -305,8 +286,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "options": {"model": model, **(options or {})},
             "judgments": judgments and dict(judgments),
             "unjudged": unjudged,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 

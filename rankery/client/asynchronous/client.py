@@ -113,7 +113,6 @@ class AsyncClient(
             **options: `parameters`, `json`, `content` and `headers`.
 
         Raises:
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
         """
         return await self.transport.request(method, path, repeatable=method != "POST", **options)

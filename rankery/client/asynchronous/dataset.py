@@ -28,9 +28,6 @@ class AsyncData(AsyncRefreshable):
         Args:
             name: Display name.
             project: Project label; no project if None.
-
-        Returns:
-            This object.
         """
         return await self._change(without_none({"name": name}) | without_unset({"project": project}))
 
@@ -109,9 +106,6 @@ class AsyncDataset(DatasetView, AsyncData):
             format: `parquet`, or `letor`, which holds neither names of features nor weights.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
-        Returns:
-            The file.
-
         Raises:
             FileUnusable: The file cannot be written.
             RankeryApiError: The dataset is not ready, or cannot be written as LETOR.
@@ -150,9 +144,6 @@ class AsyncDataset(DatasetView, AsyncData):
             query_id: The query.
             offset: Number of documents to skip.
             limit: Largest number of documents to return.
-
-        Raises:
-            RankeryApiError: There is no such query.
         """
         path = f"{self._path}/queries/{escaped_path_segment(str(query_id))}"
         return read(Query, await self._transport.get(path, offset=offset, limit=limit))

@@ -38,7 +38,6 @@ class AsyncDatasetReferences(AsyncUploadCalls):
 
         Raises:
             NothingFound: No dataset with this name is ready; the message has the nearest name.
-            RankeryApiError: The id is unknown.
         """
         if reference.startswith(DATASET_PREFIX):
             return self._bound(AsyncDataset, await self.transport.get(f"/v1/datasets/{reference}"))
@@ -63,11 +62,6 @@ class AsyncDatasetReferences(AsyncUploadCalls):
             data: A `DatasetSource`, as calls such as `train` and `evaluate` take it.
             columns: Column roles of a file or a frame.
             name: Name of an uploaded frame or of uploaded arrays.
-
-        Raises:
-            JobFailed: The data cannot be read.
-            NothingFound: No dataset has this name.
-            WrongType: `data` has an unsupported type.
         """
         if isinstance(data, str) and not is_source_url(data):
             if data.startswith(DATASET_PREFIX):
@@ -254,11 +248,7 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
         )
 
     async def dataset(self, dataset_id: str) -> AsyncDataset:
-        """Return a dataset with its statistics and findings, or with the problem found in it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a dataset with its statistics and findings, or with the problem found in it."""
         return self._bound(AsyncDataset, await self.transport.get(f"/v1/datasets/{dataset_id}"))
 
     async def delete_dataset(self, dataset: str | HasId, *, permanently: bool = False) -> None:

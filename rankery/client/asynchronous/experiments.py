@@ -1,9 +1,10 @@
 """Calls about papers and experiments, and the experiment resource."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal, Self
 
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncWork
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas import answers
@@ -11,10 +12,8 @@ from rankery.client.views.lifecycle import DeletionView
 from rankery.client.views.study import ExperimentView
 from rankery.errors import ExperimentFailed
 
-_LONGEST_INTERVAL_SECONDS = 5.0
 
-
-class AsyncExperiment(ExperimentView, AsyncRefreshable):
+class AsyncExperiment(ExperimentView, AsyncWork):
     """An experiment, as last fetched from the service.
 
     Example:
@@ -24,54 +23,21 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
         ```
     """
 
-    async def wait(
-        self,
-        on_progress: Callable[[Self], object] | None = None,
-        *,
-        timeout_seconds: float | None = None,
-        interval_seconds: float = 0.5,
-        progress: bool | None = None,
-    ) -> Self:
-        """Wait until the experiment has ended; a progress bar shows its ended trainings.
+    _noun = "experiment"
+    _interval_seconds = 0.5
+    _longest_interval_seconds = 5.0
 
-        A keyboard interrupt ends the wait; the experiment continues.
-
-        Args:
-            on_progress: Called with the experiment after each poll.
-            timeout_seconds: Timeout in seconds; None waits forever.
-            interval_seconds: First interval between polls; it grows to 5 s.
-            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
-
-        Returns:
-            This experiment, which has succeeded; its report names trainings without a result.
-
-        Raises:
-            ExperimentFailed: The experiment failed or was cancelled.
-            TimeoutError: The timeout has expired.
-        """
+    @contextmanager
+    def _progress(self, progress: bool | None) -> Iterator[Callable[[], None]]:
         title = f"{self.paper} ({self.scale})"
         with continuing("experiment", [self.id]), steps_progress(title, progress) as show:
+            yield lambda: show(self.done, self.total or None, self._news())
 
-            def report(_: object) -> None:
-                show(self.done, self.total or None, self._news())
-                if on_progress is not None:
-                    on_progress(self)
-
-            return await until_succeeded(
-                self,
-                "experiment",
-                ExperimentFailed,
-                report,
-                timeout_seconds=timeout_seconds,
-                interval_seconds=interval_seconds,
-                longest_seconds=_LONGEST_INTERVAL_SECONDS,
-            )
+    def _failure(self) -> Exception:
+        return ExperimentFailed(self)
 
     async def cancel(self) -> Self:
         """Cancel the experiment and its trainings, except those that another experiment needs.
-
-        Returns:
-            This experiment.
 
         Raises:
             RankeryApiError: The experiment has already ended.
@@ -80,9 +46,6 @@ class AsyncExperiment(ExperimentView, AsyncRefreshable):
 
     async def resume(self) -> Self:
         """Resume the experiment; trainings that failed or were cancelled are queued again.
-
-        Returns:
-            This experiment.
 
         Raises:
             RankeryApiError: The experiment is running, or complete.
@@ -139,11 +102,7 @@ class AsyncExperimentCalls(AsyncCalls):
         return read(answers.PaperList, await self.transport.get("/v1/papers")).items
 
     async def paper(self, name: str) -> answers.Paper:
-        """Return the tables of a paper with methods, claims and published numbers.
-
-        Raises:
-            RankeryApiError: The name is unknown.
-        """
+        """Return the tables of a paper with methods, claims and published numbers."""
         return read(answers.Paper, await self.transport.get(f"/v1/papers/{name}"))
 
     async def run_experiment(
@@ -186,11 +145,7 @@ class AsyncExperimentCalls(AsyncCalls):
         )
 
     async def experiment(self, experiment_id: str) -> AsyncExperiment:
-        """Return an experiment with its report so far.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return an experiment with its report so far."""
         return self._bound(AsyncExperiment, await self.transport.get(f"/v1/experiments/{experiment_id}"))
 
     def experiments(self) -> AsyncPages[answers.ExperimentEntry]:

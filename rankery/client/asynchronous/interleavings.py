@@ -50,11 +50,7 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
         return AsyncPages(self.transport, _PATH, lambda one: read(InterleavingView, one), project=project)
 
     async def interleaving(self, interleaving_id: str) -> InterleavingView:
-        """Return an interleaving.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return an interleaving."""
         return read(InterleavingView, await self.transport.get(f"{_PATH}/{interleaving_id}"))
 
     async def interleaved_list(
@@ -94,7 +90,6 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
         Raises:
             DataUnusable: A click is no such pair, or a column is missing; the message has the position.
             WrongType: The clicks are of another type.
-            RankeryApiError: The service refused the clicks.
         """
         events = [
             {"ranking_id": ranking, "document_id": document} for ranking, document in event_tuples(clicks, 2)

@@ -1,7 +1,8 @@
 """Jobs and models."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -10,7 +11,7 @@ import httpx
 
 from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, AsyncExportCalls, move_alias
-from rankery.client.asynchronous.resource import AsyncDeletable, AsyncPages, AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.resource import AsyncDeletable, AsyncPages, AsyncRefreshable, AsyncWork
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.display.progress import jobs_progress
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-_LONGEST_INTERVAL_SECONDS = 2.0
 _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
-class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
+class AsyncJob(JobView, AsyncWork, AsyncDeletable):
     """A job, as last fetched from the service.
 
-    `refresh` and `wait` update the object in place.
+    `refresh` and `wait` update the object in place. Methods that return a result raise `NothingMade` if there
+    is none yet.
 
     Example:
         ```python
@@ -47,53 +48,20 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
         ```
     """
 
-    async def wait(
-        self,
-        on_progress: Callable[[Self], object] | None = None,
-        *,
-        timeout_seconds: float | None = None,
-        interval_seconds: float = 0.2,
-        progress: bool | None = None,
-    ) -> Self:
-        """Wait until the job has ended; a progress bar shows iterations, time left and validation metric.
+    _noun = "job"
+    _interval_seconds = 0.2
+    _longest_interval_seconds = 2.0
 
-        A keyboard interrupt ends the wait; the job continues.
-
-        Args:
-            on_progress: Called with the job after each poll.
-            timeout_seconds: Timeout in seconds; None waits forever.
-            interval_seconds: First interval between polls; it grows to 2 s.
-            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
-
-        Returns:
-            This job, which has succeeded.
-
-        Raises:
-            JobFailed: The job failed or was cancelled; `JobRefused` if a gate refused the version.
-            TimeoutError: The timeout has expired.
-        """
+    @contextmanager
+    def _progress(self, progress: bool | None) -> Iterator[Callable[[], None]]:
         with jobs_progress([self], progress) as show:
+            yield lambda: show(self)
 
-            def report(_: object) -> None:
-                show(self)
-                if on_progress is not None:
-                    on_progress(self)
-
-            return await until_succeeded(
-                self,
-                "job",
-                lambda job: JobRefused(job) if job.status == "refused" else JobFailed(job),
-                report,
-                timeout_seconds=timeout_seconds,
-                interval_seconds=interval_seconds,
-                longest_seconds=_LONGEST_INTERVAL_SECONDS,
-            )
+    def _failure(self) -> Exception:
+        return JobRefused(self) if self.status == "refused" else JobFailed(self)
 
     async def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
-
-        Returns:
-            This job.
 
         Raises:
             RankeryApiError: The job has already ended.
@@ -115,9 +83,6 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
             notes: Free text.
             tags: Tags to set; None removes a tag, other tags stay.
             project: Project label of the job and its results; None removes it.
-
-        Returns:
-            This job.
         """
         body = without_unset({"name": name, "notes": notes, "project": project})
         return await self._change(body | ({} if tags is None else {"tags": dict(tags)}))
@@ -144,43 +109,23 @@ class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
         return Listing(ranked(read(answers.AutoTrainCandidates, document)))
 
     async def model(self) -> "AsyncModel":
-        """Return the model that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the model that the job made."""
         return AsyncModel.of(await self._made("model_id", "models"), self._transport)
 
     async def evaluation(self) -> AsyncEvaluation:
-        """Return the evaluation that the job made; a training with test data makes one.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the evaluation that the job made; a training with test data makes one."""
         return AsyncEvaluation.of(await self._made("evaluation_id", "evaluations"), self._transport)
 
     async def comparison(self) -> AsyncComparison:
-        """Return the comparison that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the comparison that the job made."""
         return AsyncComparison.of(await self._made("comparison_id", "comparisons"), self._transport)
 
     async def ranking(self) -> AsyncRanking:
-        """Return the ranking that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the ranking that the job made."""
         return AsyncRanking.of(await self._made("ranking_id", "rankings", limit=1), self._transport)
 
     async def inspection(self) -> Inspection:
-        """Return the inspection that the job made.
-
-        Raises:
-            NothingMade: There is none (yet).
-        """
+        """Return the inspection that the job made."""
         return read(Inspection, await self._made("inspection_id", "inspections"))
 
     async def _made(self, field: str, collection: str, **parameters: Any) -> Document:
@@ -230,9 +175,6 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
             index: Index of the tree, from 0.
             root: Node to begin at.
             depth: Number of levels.
-
-        Raises:
-            RankeryApiError: The tree does not exist.
         """
         path = f"{self._path}/trees/{index}"
         return read(ModelTree, await self._transport.get(path, root=root, depth=depth))
@@ -258,9 +200,6 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
             tags: Tags to set; None removes a tag, other tags stay. `keep` protects the version from
                 retention.
             project: Project label of all versions of the model name; None removes it.
-
-        Returns:
-            This model.
         """
         body = without_unset({"title": title, "description": description, "project": project})
         return await self._change(body | ({} if tags is None else {"tags": dict(tags)}))
@@ -306,9 +245,6 @@ class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format; see `client.export`.
-
-        Returns:
-            The file.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.

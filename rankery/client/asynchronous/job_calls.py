@@ -28,9 +28,6 @@ class AsyncGrid(GridView[AsyncJob]):
             timeout_seconds: Timeout in seconds; None waits forever.
             progress: Whether to draw the bars; by default, in notebooks and if standard error is a terminal.
 
-        Returns:
-            This grid.
-
         Raises:
             TimeoutError: A job has not ended in time.
         """
@@ -92,11 +89,7 @@ class AsyncJobCalls(AsyncCalls):
         )
 
     async def job(self, job_id: str) -> AsyncJob:
-        """Return a job with its status, progress, metrics, result and problem.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a job with its status, progress, metrics, result and problem."""
         return self._bound(AsyncJob, await self.transport.get(f"/v1/jobs/{job_id}"))
 
     async def wait_all(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import Columns, JobLabels, texts_field
+from rankery.client.arguments import Columns, MeasurementFields, ModelJobFields, texts_field
 from rankery.client.asynchronous.dataset_calls import DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
@@ -32,12 +32,9 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         metrics: Sequence[str] | None = None,
         contract: Contract | None = None,
         diagnostics: LossDiagnosticsRequest | None = None,
-        label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
         columns: Columns | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[MeasurementFields],
     ) -> AsyncJob:
         """Evaluate a model or an uploaded ranking on a dataset.
 
@@ -48,12 +45,10 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             diagnostics: Compute diagnostics of a loss at the model's scores: `{"loss", "cutoff"}`.
-            label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the bootstrap intervals.
-            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
-            priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
+                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
         """
         dataset_id = await self._dataset_id(dataset, columns)
         spec = {
@@ -63,11 +58,8 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "metrics": texts_field(metrics),
             "contract": contract,
             "diagnostics": diagnostics,
-            "label_map": label_map,
             "seed": seed,
-            "allow_absent_features": allow_absent_features,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 
@@ -82,12 +74,9 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         metrics: Sequence[str] | None = None,
         contract: Contract | None = None,
         permutations: int | None = None,
-        label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
         columns: Columns | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[MeasurementFields],
     ) -> AsyncJob:
         """Compare models and rankings, query by query, on one dataset.
 
@@ -105,12 +94,10 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             metrics: Spellings such as `ndcg@10`; the first one decides the verdict.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             permutations: Number of random permutations of Fisher's randomisation test.
-            label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the resampling.
-            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
-            priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
+                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
         """
         dataset_id = await self._dataset_id(dataset, columns)
         spec = {
@@ -123,11 +110,8 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "metrics": texts_field(metrics),
             "contract": contract,
             "permutations": permutations,
-            "label_map": label_map,
             "seed": seed,
-            "allow_absent_features": allow_absent_features,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 
@@ -136,28 +120,23 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         model: str | HasId,
         dataset: DatasetSource,
         *,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
         columns: Columns | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[ModelJobFields],
     ) -> AsyncJob:
         """Rank the documents of a dataset by a model; the job stores a ranking.
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
             dataset: Dataset to rank, in any form that `train` takes.
-            allow_absent_features: Continue if the dataset lacks more than half of the features in use.
-            priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `allow_absent_features` (continue without more than half of the features in use),
+                `limits`, `priority`, `name`, `notes`, `tags` and `project`.
         """
         spec = {
             "kind": "rank",
             "model": id_of(model),
             "dataset_id": await self._dataset_id(dataset, columns),
-            "allow_absent_features": allow_absent_features,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 
@@ -171,12 +150,9 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         within: str | None = None,
         partial_dependence: PartialDependenceRequest | None = None,
         contract: Contract | None = None,
-        label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
         columns: Columns | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[MeasurementFields],
     ) -> AsyncJob:
         """Measure permutation importance and partial dependence of a model.
 
@@ -188,12 +164,10 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             within: Shuffle within the whole `dataset` or within each `query`.
             partial_dependence: `{"features", "grid", "sample"}`.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
-            label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the shuffling.
-            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
-            priority: `low`, `normal` or `high`.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
+                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
         """
         spec = {
             "kind": "inspect",
@@ -204,20 +178,13 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "within": within,
             "partial_dependence": partial_dependence,
             "contract": contract,
-            "label_map": label_map,
             "seed": seed,
-            "allow_absent_features": allow_absent_features,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return await self.submit(without_none(spec))
 
     async def evaluation(self, evaluation_id: str) -> AsyncEvaluation:
-        """Return the mean and 95 % interval of each metric of an evaluation.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return the mean and 95 % interval of each metric of an evaluation."""
         return self._bound(AsyncEvaluation, await self.transport.get(f"/v1/evaluations/{evaluation_id}"))
 
     def comparisons(self) -> AsyncPages[ComparisonEntry]:
@@ -225,19 +192,11 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         return AsyncPages(self.transport, "/v1/comparisons", lambda one: read(ComparisonEntry, one))
 
     async def comparison(self, comparison_id: str) -> AsyncComparison:
-        """Return the conclusion for every pair of systems, and the tests behind it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return the conclusion for every pair of systems, and the tests behind it."""
         return self._bound(AsyncComparison, await self.transport.get(f"/v1/comparisons/{comparison_id}"))
 
     async def inspection(self, inspection_id: str) -> Inspection:
-        """Return feature importance and partial dependence of a model on a dataset.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return feature importance and partial dependence of a model on a dataset."""
         return read(Inspection, await self.transport.get(f"/v1/inspections/{inspection_id}"))
 
     def rankings(
@@ -253,11 +212,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
         return self._pages(AsyncRanking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)
 
     async def ranking(self, ranking_id: str) -> AsyncRanking:
-        """Return a stored ranking; `queries` lists its documents.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a stored ranking; `queries` lists its documents."""
         return self._bound(AsyncRanking, await self.transport.get(f"/v1/rankings/{ranking_id}", limit=1))
 
 
@@ -311,9 +266,5 @@ class AsyncDriftCalls(AsyncJobCalls):
         )
 
     async def drift_report(self, report_id: str) -> DriftReportView:
-        """Return a drift report, feature by feature.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a drift report, feature by feature."""
         return read(DriftReportView, await self.transport.get(f"/v1/drift-reports/{report_id}"))

@@ -37,9 +37,6 @@ class AsyncModelCalls(AsyncAliasCalls):
 
         Args:
             reference: Id, name (its latest version), `name:version` or `name@alias`.
-
-        Raises:
-            RankeryApiError: The model does not exist.
         """
         return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{escaped_reference(reference)}"))
 
@@ -65,9 +62,6 @@ class AsyncModelCalls(AsyncAliasCalls):
             **options: `model_name`, `dataset_id`, `test_dataset_id`, `leaves`, `iterations`, `metrics`,
                 `features`, and the `priority`, `limits` and labels of the job; each has a default.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             job = await client.distil("both", leaves=31)
@@ -88,9 +82,6 @@ class AsyncModelCalls(AsyncAliasCalls):
         Returns:
             The model; or, if the alias has a gate, the job of kind `promote` that checks the version and
             moves the alias if the gate passes.
-
-        Raises:
-            RankeryApiError: The version does not exist.
         """
         response = await move_alias(self.transport, name, alias, version)
         document = response.json()

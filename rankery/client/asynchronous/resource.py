@@ -3,8 +3,9 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import httpx
 from pydantic import BaseModel, PrivateAttr
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 _PAGE = 100
+_INTERVAL_GROWTH = 1.1
 
 
 class AsyncPages(Generic[Item]):
@@ -147,11 +149,7 @@ class AsyncRefreshable(AsyncResource):
     """A resource whose state changes."""
 
     async def refresh(self) -> Self:
-        """Fetch the current state.
-
-        Returns:
-            This object.
-        """
+        """Fetch the current state."""
         return self._update_from(await self._transport.get(self._path))
 
 
@@ -164,9 +162,6 @@ class AsyncDeletable(AsyncResource):
         Args:
             with_results: Also delete the results of the object.
             permanently: Delete permanently instead of moving to the trash.
-
-        Returns:
-            The deleted objects.
 
         Raises:
             RankeryApiError: Other objects depend on it; the problem lists them.
@@ -183,50 +178,66 @@ class _Work(Protocol):
     def status(self) -> str: ...
     @property
     def has_ended(self) -> bool: ...
-    async def refresh(self) -> object: ...
 
 
-Work = TypeVar("Work", bound=_Work)
-_INTERVAL_GROWTH = 1.1
+class AsyncWork(AsyncRefreshable):
+    """A job, a study or an experiment: it runs until it succeeds, fails or is cancelled."""
 
+    _noun: ClassVar[str]
+    _interval_seconds: ClassVar[float]
+    _longest_interval_seconds: ClassVar[float] = 0.0
 
-async def until_succeeded(
-    work: Work,
-    noun: str,
-    failure: Callable[[Work], Exception],
-    on_progress: Callable[[Work], object],
-    *,
-    timeout_seconds: float | None,
-    interval_seconds: float,
-    longest_seconds: float,
-) -> Work:
-    """Wait until a job, a study or an experiment has succeeded.
+    async def wait(
+        self,
+        on_progress: Callable[[Self], object] | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        interval_seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """Wait until the work has succeeded, with a progress bar; return this object.
 
-    Args:
-        work: The resource to wait for.
-        noun: Its noun, for the message of the timeout.
-        failure: Function that returns the error to raise if it has ended without success.
-        on_progress: Called after each poll.
-        timeout_seconds: Timeout in seconds; None waits forever.
-        interval_seconds: First interval between polls.
-        longest_seconds: Longest interval between polls.
+        A keyboard interrupt ends the wait; the work continues.
 
-    Raises:
-        TimeoutError: The timeout has expired.
-    """
-    deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-    interval = interval_seconds
-    while True:
-        await work.refresh()
-        on_progress(work)
-        if work.status == "succeeded":
-            return work
-        if work.has_ended:
-            raise failure(work)
-        if deadline is not None and monotonic() > deadline:
-            raise TimeoutError(f"{noun} {work.id} is still {work.status} after {timeout_seconds:g} s")
-        await asyncio.sleep(interval)
-        interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, longest_seconds))
+        Args:
+            on_progress: Called with this object after each poll.
+            timeout_seconds: Timeout in seconds; None waits forever.
+            interval_seconds: First interval between polls: 0.2 s for a job, growing to 2 s; 0.5 s for an
+                experiment, growing to 5 s; 1 s for a study.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
+
+        Raises:
+            JobFailed, StudyFailed, ExperimentFailed: The work failed or was cancelled; `JobRefused` if a gate
+                refused a version.
+            TimeoutError: The timeout has expired.
+        """
+        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        interval = first = self._interval_seconds if interval_seconds is None else interval_seconds
+        work = cast("_Work", self)
+        with self._progress(progress) as show:
+            while True:
+                await self.refresh()
+                show()
+                if on_progress is not None:
+                    on_progress(self)
+                if work.status == "succeeded":
+                    return self
+                if work.has_ended:
+                    raise self._failure()
+                if deadline is not None and monotonic() > deadline:
+                    raise TimeoutError(
+                        f"{self._noun} {work.id} is still {work.status} after {timeout_seconds:g} s"
+                    )
+                await asyncio.sleep(interval)
+                interval = min(interval * _INTERVAL_GROWTH, max(first, self._longest_interval_seconds))
+
+    @abstractmethod
+    def _progress(self, progress: bool | None) -> AbstractContextManager[Callable[[], object]]:
+        """Draw a progress bar: the block gets a function that shows the current state."""
+
+    @abstractmethod
+    def _failure(self) -> Exception:
+        """Return the error to raise if the work has ended without success."""
 
 
 Kind = TypeVar("Kind", bound=AsyncResource)

@@ -129,9 +129,6 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
             a: Index of system A in `systems`, from 0.
             b: Index of system B.
             metric: The metric; the first one when left out.
-
-        Raises:
-            RankeryApiError: There is no such system or metric.
         """
         path = f"{self._path}/differences"
         return read(Differences, await self._transport.get(path, a=a, b=b, metric=metric))
@@ -142,9 +139,6 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
         Args:
             query_id: The query.
             top: Number of documents of each ranking.
-
-        Raises:
-            RankeryApiError: There is no such query.
         """
         path = f"{self._path}/rankings"
         return read(QueryRankings, await self._transport.get(path, query_id=query_id, top=top))
@@ -159,9 +153,6 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
 
         Returns:
             A `plotly.graph_objects.Figure`.
-
-        Raises:
-            RankeryApiError: There is no such system or metric.
         """
         differences = await self.differences(a, b, metric)
         return plots.differences(
@@ -205,9 +196,6 @@ class AsyncRanking(RankingView, AsyncDeletable, AsyncTabular):
             path: Target file, written atomically.
             format: `parquet`, or `trec` for a run that any evaluation tool reads.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
-
-        Returns:
-            The file.
 
         Raises:
             FileUnusable: The file cannot be written.

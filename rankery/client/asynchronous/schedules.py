@@ -84,9 +84,6 @@ class AsyncScheduleCalls(AsyncCalls):
             enabled: Whether runs are queued.
             project: Project label.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             job = {"kind": "train", "model_name": "web", "dataset": "clicks", "loss": {"name": "lambdarank"}}
@@ -115,9 +112,5 @@ class AsyncScheduleCalls(AsyncCalls):
         return self._pages(AsyncSchedule, "/v1/schedules", enabled=enabled)
 
     async def schedule(self, schedule_id: str) -> AsyncSchedule:
-        """Return a schedule with its next and its last run.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a schedule with its next and its last run."""
         return self._bound(AsyncSchedule, await self.transport.get(f"/v1/schedules/{schedule_id}"))

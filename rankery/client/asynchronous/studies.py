@@ -1,11 +1,12 @@
 """Calls about studies, and the study resource."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self
 
 from rankery.client import arguments
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
-from rankery.client.asynchronous.resource import AsyncPages, AsyncRefreshable, until_succeeded
+from rankery.client.asynchronous.resource import AsyncPages, AsyncWork
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
 from rankery.client.schemas import requests
@@ -15,7 +16,7 @@ from rankery.errors import StudyFailed
 from rankery.grids import TREES
 
 
-class AsyncStudy(StudyView, AsyncRefreshable):
+class AsyncStudy(StudyView, AsyncWork):
     """A study, as last fetched from the service.
 
     Example:
@@ -25,47 +26,16 @@ class AsyncStudy(StudyView, AsyncRefreshable):
         ```
     """
 
-    async def wait(
-        self,
-        on_progress: Callable[[Self], object] | None = None,
-        *,
-        timeout_seconds: float | None = None,
-        interval_seconds: float = 1.0,
-        progress: bool | None = None,
-    ) -> Self:
-        """Wait until the study has concluded; a progress bar shows its ended trials.
+    _noun = "study"
+    _interval_seconds = 1.0
 
-        A keyboard interrupt ends the wait; the study continues.
-
-        Args:
-            on_progress: Called with the study after each poll.
-            timeout_seconds: Timeout in seconds; None waits forever.
-            interval_seconds: Interval between polls.
-            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
-
-        Returns:
-            This study, which has a conclusion.
-
-        Raises:
-            StudyFailed: The study failed or was cancelled.
-            TimeoutError: The timeout has expired.
-        """
+    @contextmanager
+    def _progress(self, progress: bool | None) -> Iterator[Callable[[], None]]:
         with continuing("study", [self.id]), steps_progress(self.name, progress) as show:
+            yield lambda: show(self.ended_trials, self.budget.trials, self.news())
 
-            def report(_: object) -> None:
-                show(self.ended_trials, self.budget.trials, self.news())
-                if on_progress is not None:
-                    on_progress(self)
-
-            return await until_succeeded(
-                self,
-                "study",
-                StudyFailed,
-                report,
-                timeout_seconds=timeout_seconds,
-                interval_seconds=interval_seconds,
-                longest_seconds=interval_seconds,
-            )
+    def _failure(self) -> Exception:
+        return StudyFailed(self)
 
     def trials(self) -> AsyncPages[Trial]:
         """List the trials by number."""
@@ -196,9 +166,6 @@ class AsyncStudyCalls(AsyncDatasetReferences):
             project: Project label.
             columns: Column roles of files and frames, as in `upload_dataset`.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             space = {"num_leaves": (4, 64, "log"), "learning_rate": (0.02, 0.3, "log")}
@@ -253,9 +220,5 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         return self._pages(AsyncStudy, "/v1/studies", status=status)
 
     async def study(self, study_id: str) -> AsyncStudy:
-        """Return a study with its counts, best trial and conclusion.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a study with its counts, best trial and conclusion."""
         return self._bound(AsyncStudy, await self.transport.get(f"/v1/studies/{study_id}"))

@@ -164,7 +164,6 @@ class AsyncTransport:
             read_seconds: Time that the service may take for the response, if longer than the timeout.
 
         Raises:
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
             InvalidArgument: A number in `json` is NaN or infinite.
         """
@@ -191,7 +190,6 @@ class AsyncTransport:
         """Send a request with a streamed body, without retries.
 
         Raises:
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
         """
         once = RetryPolicy(0, repeatable=False)
@@ -222,7 +220,6 @@ class AsyncTransport:
 
         Raises:
             FileUnusable: The file cannot be written.
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: No more bytes arrived, after all retries.
             InvalidArgument: A number in `json` is NaN or infinite.
         """
@@ -250,7 +247,6 @@ class AsyncTransport:
             last_event_id: Id of the event after which the stream begins.
 
         Raises:
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond, or the connection was lost.
         """
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}

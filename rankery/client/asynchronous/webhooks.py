@@ -111,11 +111,7 @@ class AsyncWebhookCalls(AsyncCalls):
         return self._pages(AsyncWebhook, "/v1/webhooks")
 
     async def webhook(self, webhook_id: str) -> AsyncWebhook:
-        """Return a webhook.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a webhook."""
         return self._bound(AsyncWebhook, await self.transport.get(f"/v1/webhooks/{webhook_id}"))
 
 

@@ -38,7 +38,6 @@ class CardTable:
 
     Attributes:
         columns: Names; names of columns of numbers begin with `#`, which is not shown.
-        rows: Texts.
     """
 
     columns: Sequence[str]
@@ -67,7 +66,6 @@ class Card:
 
     Attributes:
         facts: Properties by name; empty texts are left out.
-        sentence: Conclusion.
         tables: Tables below the properties.
     """
 

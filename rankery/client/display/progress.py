@@ -40,7 +40,6 @@ def continuing(noun: str, ids: Sequence[str]) -> Iterator[None]:
 
     Args:
         noun: `job`, or another noun of a call of the client.
-        ids: The ids of the objects.
     """
     try:
         yield

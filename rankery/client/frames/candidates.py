@@ -64,12 +64,7 @@ class Candidates:
         return answer.sort_by("row") if order == "rows" else answer
 
     def with_row_of_frame_in_message(self, error: RankeryApiError, first: int) -> RankeryApiError:
-        """Return the refusal of a part of the table, with the row of the frame in the message.
-
-        Args:
-            error: Error of the service.
-            first: First row of the part.
-        """
+        """Return the refusal of a part of the table, with the row of the frame in the message."""
         problems = error.problem.get("errors") or []
         found = _ROW.match(str(problems[0].get("detail"))) if len(problems) == 1 else None
         if found is None:
@@ -102,8 +97,6 @@ def prepare_candidates(
     """Return the columns of a frame that a model needs, with the rows of each query together.
 
     Args:
-        frame: One row per document.
-        features: Features of the model.
         columns: Columns of the `query` and the `document`, and columns to `ignore`.
         model: The model's name and version, for messages.
         allow_absent_features: Whether features without a column are missing values.
@@ -161,11 +154,7 @@ def _is_long(column: "pa.ChunkedArray[Any]") -> bool:
 def _roles(
     table: "pa.Table", columns: Mapping[str, Any] | None, features: Collection[str]
 ) -> tuple[str | None, str | None, set[str]]:
-    """Return the columns of the query and the document, None if there are none, and the ignored columns.
-
-    Raises:
-        DataUnusable: A named column is missing, or several columns may have a role.
-    """
+    """Return the columns of the query and the document, None if there are none, and the ignored columns."""
     names, given = table.column_names, mapping_of(columns or {}, COLUMNS_BY_ROLE)
     for role in given:
         if role not in _ROLES:
@@ -326,9 +315,6 @@ def as_queries(table: "pa.Table") -> list[dict[str, Any]]:
 
 def as_response_table(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) -> "pa.Table":
     """Convert the lists of a JSON response to the table that a response in Arrow has.
-
-    Args:
-        ranked: The queries of the response.
 
     Returns:
         `query_id` and `document_id` in the types of the table, `row`, `rank`, `score` and `ranking_id`. A

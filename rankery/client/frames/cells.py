@@ -128,8 +128,6 @@ def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]", further_a
     """Refuse texts among numbers in a column; the error has the first text that is not a number.
 
     Args:
-        frame: The data frame.
-        name: Name of the column.
         further_advice: End of the message.
 
     Raises:

@@ -20,7 +20,6 @@ def event_tuples(events: Any, max_size: int) -> list[tuple[Any, ...]]:
     Args:
         events: Tuples; or a data frame with the columns `ranking_id` and `document_id`. If `max_size` is 4,
             the columns `action` and `at` follow, with None where they have no value.
-        max_size: Largest number of values of a tuple.
 
     Raises:
         DataUnusable: An event is not a tuple of these sizes, or has an id of another type, and the message

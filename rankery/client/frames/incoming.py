@@ -211,10 +211,6 @@ def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
 def as_stream(table: "pa.Table", metadata: Mapping[str, str] | None = None) -> bytes:
     """Return a table of candidates as a scoring request.
 
-    Args:
-        table: The candidates.
-        metadata: Metadata of the table.
-
     Raises:
         DataUnusable: Lists of a column have different lengths.
     """
@@ -269,11 +265,7 @@ def _names(table: "pa.Table") -> list[str]:
 
 
 def _with_dense_columns(frame: Any) -> Any:
-    """Convert the sparse columns of a pandas frame to dense ones.
-
-    Raises:
-        DataUnusable: Columns have several levels of names, or repeated names.
-    """
+    """Convert the sparse columns of a pandas frame to dense ones."""
     if frame.columns.nlevels > 1:
         raise DataUnusable(
             f"the names of columns have {frame.columns.nlevels} levels; join them:"

@@ -45,7 +45,6 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
 
     Args:
         columns: Column names by role, as `upload_dataset` takes them.
-        names: The frame's columns.
 
     Raises:
         DataUnusable: A name is unknown; the message suggests the nearest spelling.
@@ -67,10 +66,6 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
 def check_roles(columns: Mapping[str, Any], valid_roles: Collection[str]) -> None:
     """Refuse roles that do not exist.
 
-    Args:
-        columns: Column names by role.
-        valid_roles: The roles that exist.
-
     Raises:
         DataUnusable: A name is unknown; the message suggests the nearest spelling.
     """
@@ -91,7 +86,6 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     numbers are numeric features.
 
     Args:
-        frame: The frame of the caller.
         table: The frame as an Arrow table, from `as_table`.
         columns: Columns by role, from the caller.
 
@@ -296,11 +290,7 @@ def _differs_within_query(table: "pa.Table", name: str, query: str | None) -> bo
 def _refuse_texts_of_documents(
     frame: Any, table: "pa.Table", name: str, query: str | None, *, has_document: bool
 ) -> None:
-    """Refuse a column whose texts differ within a query: it describes documents, not queries.
-
-    Raises:
-        DataUnusable: Two rows of a query have different texts.
-    """
+    """Refuse a column whose texts differ within a query: it describes documents, not queries."""
     rows = None if query is None else _first_change(table.column(query), table.column(name))
     if rows is None:
         return
@@ -319,11 +309,7 @@ def _refuse_texts_of_documents(
 
 
 def _refuse_times_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
-    """Refuse times that differ within a query, and durations: features are numbers.
-
-    Raises:
-        DataUnusable: The column cannot be read.
-    """
+    """Refuse times that differ within a query, and durations: features are numbers."""
     from rankery.client.frames.arrow import pa
 
     kind = table.column(name).type

@@ -26,7 +26,6 @@ class Explanations:
 
     Args:
         table: Candidates as they were sent.
-        features: Features of the model.
         rows: (n_documents,) the rows of the table to explain.
     """
 
@@ -152,7 +151,6 @@ def in_library_of(frame: "SomeFrame", table: "pa.Table", *, keeps_index: bool = 
     """Convert a table to the library of `frame`, pandas or polars; return it as it is for other libraries.
 
     Args:
-        frame: The frame of the caller.
         table: Table with the column `row`.
         keeps_index: Whether a pandas result has the index of `frame`, looked up by the column `row`.
     """

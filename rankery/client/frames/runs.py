@@ -117,11 +117,7 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
 
 
 def _refuse_repeated_documents(frame: Any, run: "pa.Table") -> None:
-    """Refuse a document that was retrieved twice for a query.
-
-    Raises:
-        DataUnusable: Two rows with a score have the same ids.
-    """
+    """Refuse a document that was retrieved twice for a query."""
     from rankery.client.frames.arrow import np
 
     retrieved = np.flatnonzero(~np.isnan(run.column("score").to_numpy()))
@@ -141,7 +137,6 @@ def warn_if_reordered(run: Any, queries: "np.ndarray[Any, Any] | None" = None) -
     """Warn about scores that are matched by position although an index of pandas has another order.
 
     Args:
-        run: Scores, or a frame of scores.
         queries: (n_rows,) query of each row if only the order within queries counts.
     """
     if is_reordered(run, queries):
@@ -180,11 +175,7 @@ def _numbers(frame: Any, table: "pa.Table", column: str) -> "pa.ChunkedArray[Any
 
 
 def _score_column(names: Sequence[str]) -> str | None:
-    """Return the column with a usual name of scores; None if there is none.
-
-    Raises:
-        DataUnusable: Several columns have such a name.
-    """
+    """Return the column with a usual name of scores; None if there is none."""
     return single_column("score", [name for name in names if name.lower() in _SCORES])
 
 

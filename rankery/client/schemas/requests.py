@@ -407,55 +407,6 @@ class DistilRequest(TypedDict):
     """Features of the forest; the teacher's features when null"""
 
 
-class LinearScorer(TypedDict):
-    """Linear model: weighted sum of the features."""
-
-    kind: Literal["linear"]
-    """Linear model: weighted sum of the features"""
-
-    epochs: NotRequired[int]
-    """Maximum number of passes over the training queries."""
-
-    batch_documents: NotRequired[int | None]
-    """Maximum number of documents in a batch. A batch has whole queries, so that a larger query is a separate batch. When null, a thirtieth of the training documents, from 32 to 4,096."""
-
-    optimizer: NotRequired[Literal["adam", "sgd"]]
-    """Optimizer: Adam, or stochastic gradient descent."""
-
-    learning_rate: NotRequired[float]
-    """Step size."""
-
-    momentum: NotRequired[float]
-    """Momentum of `sgd`: share of the previous step to add to a step."""
-
-    weight_decay: NotRequired[float]
-    """Weight decay (AdamW): each step shrinks weights by this share of the step size."""
-
-    decay_on_rise: NotRequired[float]
-    """Factor of the learning rate after an epoch with a higher training cost; the 2006 paper used 0.8."""
-
-    restart_epochs: NotRequired[int | None]
-    """Number of epochs without a lower training cost after which weights are drawn again; the 2006 paper used 50."""
-
-    training_cost: NotRequired[Literal["loss", "metric"]]
-    """Training cost for `decay_on_rise` and `restart_epochs`: the mean training loss, or the selection metric on the training data."""
-
-    gradient_clip: NotRequired[float | None]
-    """Maximum Euclidean norm of the gradient in a step; larger gradients are scaled down."""
-
-    inputs: NotRequired[Literal["standard", "rank-gauss", "none"]]
-    """Scaling of features: to mean 0 and deviation 1, by rank to a normal distribution, or none."""
-
-    log1p: NotRequired[bool]
-    """Transform each feature to sign(x) ln(1 + |x|) before it is scaled."""
-
-    missing_indicators: NotRequired[bool]
-    """Add a 0/1 indicator input for each feature with missing values in the training data."""
-
-    arithmetic: NotRequired[Literal["float64", "float32"]]
-    """Arithmetic of the training steps: float64 without JAX, or float32 with JAX, as in earlier releases."""
-
-
 class ListMleRequest(TypedDict):
     """Likelihood of the ideal ranking: Σ_{t<n} [ln Σ_{k≥t} e^{s_k} − s_t], documents by label. Chen et al. 2009, eq. 3."""
 
@@ -492,11 +443,15 @@ class MeanSquaredErrorRequest(TypedDict):
     """Squared distance between score and label"""
 
 
-class MlpScorer(TypedDict):
-    """Feed-forward network."""
+class ModelSystem(TypedDict):
+    """A model to compare."""
 
-    kind: Literal["mlp"]
-    """Feed-forward network"""
+    model: str
+    """`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`"""
+
+
+class NetworkScorer(TypedDict):
+    """Shared hyperparameters of linear scorers and networks: inputs and optimisation."""
 
     epochs: NotRequired[int]
     """Maximum number of passes over the training queries."""
@@ -537,6 +492,23 @@ class MlpScorer(TypedDict):
     missing_indicators: NotRequired[bool]
     """Add a 0/1 indicator input for each feature with missing values in the training data."""
 
+
+class LinearScorer(NetworkScorer):
+    """Linear model: weighted sum of the features."""
+
+    kind: Literal["linear"]
+    """Linear model: weighted sum of the features"""
+
+    arithmetic: NotRequired[Literal["float64", "float32"]]
+    """Arithmetic of the training steps: float64 without JAX, or float32 with JAX, as in earlier releases."""
+
+
+class MlpScorer(NetworkScorer):
+    """Feed-forward network."""
+
+    kind: Literal["mlp"]
+    """Feed-forward network"""
+
     hidden: NotRequired[list[int]]
     """Number of units of each hidden layer."""
 
@@ -548,13 +520,6 @@ class MlpScorer(TypedDict):
 
     layer_norm: NotRequired[bool]
     """Layer normalisation: normalise the hidden units of a document before the activation."""
-
-
-class ModelSystem(TypedDict):
-    """A model to compare."""
-
-    model: str
-    """`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`"""
 
 
 class PairwiseLoss(TypedDict):

@@ -24,11 +24,7 @@ class AliasCalls(Calls):
     """Calls about aliases and their promotion gates."""
 
     def aliases(self, name: str) -> Listing[Alias]:
-        """Return the aliases of a model's name, in alphabetical order.
-
-        Raises:
-            RankeryApiError: There is no such model.
-        """
+        """Return the aliases of a model's name, in alphabetical order."""
         document = self._alias_list(name)
         return Listing(read(Alias, one) for one in document["items"])
 
@@ -36,11 +32,7 @@ class AliasCalls(Calls):
         return self.transport.get(f"/v1/models/{escaped_reference(name)}/aliases")
 
     def remove_alias(self, name: str, alias: str) -> None:
-        """Remove an alias; its history and its gate stay.
-
-        Raises:
-            RankeryApiError: The alias does not exist.
-        """
+        """Remove an alias; its history and its gate stay."""
         self.transport.request("DELETE", alias_path(name, alias), repeatable=False)
 
     def alias_history(self, name: str, alias: str) -> Pages[AliasMove]:
@@ -130,9 +122,6 @@ class ExportCalls(Calls):
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format: `target_version`, `model_name`, `feature_set`, `score_shift`,
                 `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
-
-        Returns:
-            The file.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import JobLabels
+from rankery.client.arguments import JobFields
 from rankery.client.synchronous.dataset import Data
 from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
@@ -132,9 +132,6 @@ class ClickLogCalls(Calls):
             actions: Weights of actions by name.
             project: Project label.
 
-        Returns:
-            The log, which a job makes.
-
         Raises:
             RankeryApiError: The model does not exist, or the options are invalid.
         """
@@ -153,12 +150,6 @@ class ClickLogCalls(Calls):
             interleaving: The interleaving, or its id.
             name: Display name; that of the interleaving when left out.
             project: Project label; that of the interleaving when left out.
-
-        Returns:
-            The log, which a job makes.
-
-        Raises:
-            RankeryApiError: There is no such interleaving.
         """
         body = without_none({"interleaving_id": id_of(interleaving), "name": name, "project": project})
         document = self.transport.create("/v1/click-logs/interleaved", body)
@@ -178,7 +169,6 @@ class ClickLogCalls(Calls):
         Raises:
             DataUnusable: An event is no such tuple, or a column is missing; the message has the position.
             WrongType: The events are of another type.
-            RankeryApiError: The service refused the events.
         """
         body = {"events": [_event(*event) for event in event_tuples(events, 4)]}
         response = self.transport.request("POST", "/v1/served-rankings/events", json=body)
@@ -197,11 +187,7 @@ class ClickLogCalls(Calls):
         return self._pages(ClickLog, "/v1/click-logs", status=status, name=name, project=project)
 
     def click_log(self, log_id: str) -> ClickLog:
-        """Return a click log with its statistics and findings, or with the problem found in it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a click log with its statistics and findings, or with the problem found in it."""
         return self._bound(ClickLog, self.transport.get(f"/v1/click-logs/{log_id}"))
 
     def delete_click_log(self, log: str | HasId, *, permanently: bool = False) -> None:
@@ -240,9 +226,8 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         models: str | Sequence[str] = "pbm",
         *,
         held_out: float | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> Job:
         """Fit click models to a log, compare them on held-out lists, and report the best one.
 
@@ -250,9 +235,8 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             log: The log, or its id.
             models: One or several of `ctr`, `coec`, `cascade`, `dcm`, `pbm`, `ubm`, `sdbn` and `dbn`.
             held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 by default.
-            priority: `low`, `normal` or `high`.
             options: `iterations`, `max_rank`, `prior_clicks`, `prior_skips`, `resamples`, `seed` and others.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
@@ -263,8 +247,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "models": [models] if isinstance(models, str) else list(models),
             "options": options and dict(options),
             "held_out": held_out,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return self.submit(without_none(spec))
 
@@ -277,10 +260,9 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         dataset_name: str | None = None,
         judged: DatasetSource | None = None,
         unjudged: Literal["drop", "zero"] | None = None,
-        priority: str | None = None,
         options: Mapping[str, Any] | None = None,
         judgments: Mapping[str, Any] | None = None,
-        **labels: Unpack[JobLabels],
+        **fields: Unpack[JobFields],
     ) -> Job:
         """Grade documents by a click model, and join the grades with features as a dataset.
 
@@ -291,10 +273,9 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             dataset_name: Name of the dataset; that of the log when left out.
             judged: A judged dataset to compare the grades with, in the same forms.
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
-            priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
             judgments: `min_impressions`, `quantiles` or `cuts`, and `shrink`.
-            **labels: `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
@@ -308,8 +289,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "options": {"model": model, **(options or {})},
             "judgments": judgments and dict(judgments),
             "unjudged": unjudged,
-            "priority": priority,
-            **labels,
+            **fields,
         }
         return self.submit(without_none(spec))
 

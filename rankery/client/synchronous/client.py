@@ -116,7 +116,6 @@ class Client(
             **options: `parameters`, `json`, `content` and `headers`.
 
         Raises:
-            RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
         """
         return self.transport.request(method, path, repeatable=method != "POST", **options)

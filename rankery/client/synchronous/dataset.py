@@ -31,9 +31,6 @@ class Data(Refreshable):
         Args:
             name: Display name.
             project: Project label; no project if None.
-
-        Returns:
-            This object.
         """
         return self._change(without_none({"name": name}) | without_unset({"project": project}))
 
@@ -112,9 +109,6 @@ class Dataset(DatasetView, Data):
             format: `parquet`, or `letor`, which holds neither names of features nor weights.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
-        Returns:
-            The file.
-
         Raises:
             FileUnusable: The file cannot be written.
             RankeryApiError: The dataset is not ready, or cannot be written as LETOR.
@@ -153,9 +147,6 @@ class Dataset(DatasetView, Data):
             query_id: The query.
             offset: Number of documents to skip.
             limit: Largest number of documents to return.
-
-        Raises:
-            RankeryApiError: There is no such query.
         """
         path = f"{self._path}/queries/{escaped_path_segment(str(query_id))}"
         return read(Query, self._transport.get(path, offset=offset, limit=limit))

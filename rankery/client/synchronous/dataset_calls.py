@@ -41,7 +41,6 @@ class DatasetReferences(UploadCalls):
 
         Raises:
             NothingFound: No dataset with this name is ready; the message has the nearest name.
-            RankeryApiError: The id is unknown.
         """
         if reference.startswith(DATASET_PREFIX):
             return self._bound(Dataset, self.transport.get(f"/v1/datasets/{reference}"))
@@ -66,11 +65,6 @@ class DatasetReferences(UploadCalls):
             data: A `DatasetSource`, as calls such as `train` and `evaluate` take it.
             columns: Column roles of a file or a frame.
             name: Name of an uploaded frame or of uploaded arrays.
-
-        Raises:
-            JobFailed: The data cannot be read.
-            NothingFound: No dataset has this name.
-            WrongType: `data` has an unsupported type.
         """
         if isinstance(data, str) and not is_source_url(data):
             if data.startswith(DATASET_PREFIX):
@@ -257,11 +251,7 @@ class DatasetCalls(DatasetReferences):
         )
 
     def dataset(self, dataset_id: str) -> Dataset:
-        """Return a dataset with its statistics and findings, or with the problem found in it.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a dataset with its statistics and findings, or with the problem found in it."""
         return self._bound(Dataset, self.transport.get(f"/v1/datasets/{dataset_id}"))
 
     def delete_dataset(self, dataset: str | HasId, *, permanently: bool = False) -> None:

@@ -53,11 +53,7 @@ class InterleavingCalls(JobCalls, DatasetReferences):
         return Pages(self.transport, _PATH, lambda one: read(InterleavingView, one), project=project)
 
     def interleaving(self, interleaving_id: str) -> InterleavingView:
-        """Return an interleaving.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return an interleaving."""
         return read(InterleavingView, self.transport.get(f"{_PATH}/{interleaving_id}"))
 
     def interleaved_list(
@@ -97,7 +93,6 @@ class InterleavingCalls(JobCalls, DatasetReferences):
         Raises:
             DataUnusable: A click is no such pair, or a column is missing; the message has the position.
             WrongType: The clicks are of another type.
-            RankeryApiError: The service refused the clicks.
         """
         events = [
             {"ranking_id": ranking, "document_id": document} for ranking, document in event_tuples(clicks, 2)

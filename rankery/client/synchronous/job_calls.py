@@ -31,9 +31,6 @@ class Grid(GridView[Job]):
             timeout_seconds: Timeout in seconds; None waits forever.
             progress: Whether to draw the bars; by default, in notebooks and if standard error is a terminal.
 
-        Returns:
-            This grid.
-
         Raises:
             TimeoutError: A job has not ended in time.
         """
@@ -95,11 +92,7 @@ class JobCalls(Calls):
         )
 
     def job(self, job_id: str) -> Job:
-        """Return a job with its status, progress, metrics, result and problem.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a job with its status, progress, metrics, result and problem."""
         return self._bound(Job, self.transport.get(f"/v1/jobs/{job_id}"))
 
     def wait_all(

@@ -132,9 +132,6 @@ class Comparison(ComparisonView, Deletable, Tabular):
             a: Index of system A in `systems`, from 0.
             b: Index of system B.
             metric: The metric; the first one when left out.
-
-        Raises:
-            RankeryApiError: There is no such system or metric.
         """
         path = f"{self._path}/differences"
         return read(Differences, self._transport.get(path, a=a, b=b, metric=metric))
@@ -145,9 +142,6 @@ class Comparison(ComparisonView, Deletable, Tabular):
         Args:
             query_id: The query.
             top: Number of documents of each ranking.
-
-        Raises:
-            RankeryApiError: There is no such query.
         """
         path = f"{self._path}/rankings"
         return read(QueryRankings, self._transport.get(path, query_id=query_id, top=top))
@@ -162,9 +156,6 @@ class Comparison(ComparisonView, Deletable, Tabular):
 
         Returns:
             A `plotly.graph_objects.Figure`.
-
-        Raises:
-            RankeryApiError: There is no such system or metric.
         """
         differences = self.differences(a, b, metric)
         return plots.differences(
@@ -208,9 +199,6 @@ class Ranking(RankingView, Deletable, Tabular):
             path: Target file, written atomically.
             format: `parquet`, or `trec` for a run that any evaluation tool reads.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
-
-        Returns:
-            The file.
 
         Raises:
             FileUnusable: The file cannot be written.

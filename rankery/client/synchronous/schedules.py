@@ -87,9 +87,6 @@ class ScheduleCalls(Calls):
             enabled: Whether runs are queued.
             project: Project label.
 
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
-
         Example:
             ```python
             job = {"kind": "train", "model_name": "web", "dataset": "clicks", "loss": {"name": "lambdarank"}}
@@ -118,9 +115,5 @@ class ScheduleCalls(Calls):
         return self._pages(Schedule, "/v1/schedules", enabled=enabled)
 
     def schedule(self, schedule_id: str) -> Schedule:
-        """Return a schedule with its next and its last run.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a schedule with its next and its last run."""
         return self._bound(Schedule, self.transport.get(f"/v1/schedules/{schedule_id}"))

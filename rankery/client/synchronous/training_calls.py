@@ -35,16 +35,12 @@ class TrainingCalls(JobCalls, DatasetReferences):
         metrics: Sequence[str] | None = None,
         early_stopping: int | requests.EarlyStoppingRequest | None = None,
         contract: requests.Contract | None = None,
-        label_map: Mapping[str, float] | None = None,
         features: requests.FeatureChoiceRequest | None = None,
         init_model: str | HasId | None = None,
         tags: Mapping[str, str] | None = None,
         diagnostics: requests.DiagnosticsRequest | None = None,
         seed: int | None = None,
         distribution: int | requests.DistributionRequest | None = None,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
-        limits: requests.LimitsRequest | None = None,
         columns: arguments.Columns | None = None,
         **fields: Unpack[arguments.TrainingFields],
     ) -> Job:
@@ -71,7 +67,6 @@ class TrainingCalls(JobCalls, DatasetReferences):
             early_stopping: Stop the training after this number of iterations without a better first metric
                 on validation data; or `{"metric", "rounds"}`.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
-            label_map: Replacement of labels, `{"label": value}` with labels as text.
             features: Features of the model: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
             init_model: A model whose trees come first, by its reference; training continues from its scores.
             tags: Tags of the model.
@@ -79,15 +74,11 @@ class TrainingCalls(JobCalls, DatasetReferences):
             seed: Seed of every random choice.
             distribution: Largest number of ranks of a distributed training; or `{"ranks": {"at_least": 2,
                 "at_most": 8}, "threads_per_rank": 4}`.
-            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
-            priority: `low`, `normal` or `high`.
-            limits: `{"seconds", "memory_bytes"}` above which the job fails.
             columns: Column roles of files and frames, as in `upload_dataset`.
-            **fields: `name`, `notes` and `project` of the job, and the fields of `TrainingOptions`, such as
-                `bootstrap=True`.
-
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
+            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without
+                more than half of the features in use), `limits` (`{"seconds", "memory_bytes"}` above which
+                the job fails), `priority` (`low`, `normal` or `high`), `name`, `notes` and `project` of the
+                job, and the fields of `TrainingOptions`, such as `bootstrap=True`.
 
         Example:
             ```python
@@ -109,16 +100,12 @@ class TrainingCalls(JobCalls, DatasetReferences):
             metrics=metrics,
             early_stopping=early_stopping,
             contract=contract,
-            label_map=label_map,
             features=features,
             init_model=init_model,
             tags=tags,
             diagnostics=diagnostics,
             seed=seed,
             distribution=distribution,
-            allow_absent_features=allow_absent_features,
-            priority=priority,
-            limits=limits,
             columns=columns,
             **fields,
         )
@@ -135,14 +122,10 @@ class TrainingCalls(JobCalls, DatasetReferences):
         prefer: Literal["best", "simple"] | None = None,
         candidates: Sequence[str] | None = None,
         contract: requests.Contract | None = None,
-        label_map: Mapping[str, float] | None = None,
         tags: Mapping[str, str] | None = None,
         seed: int | None = None,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
-        limits: requests.LimitsRequest | None = None,
         columns: arguments.Columns | None = None,
-        **labels: Unpack[arguments.TrainingLabels],
+        **fields: Unpack[arguments.TrainingJobFields],
     ) -> Job:
         """Select the best model by automatic training, and train it as a new version.
 
@@ -159,21 +142,15 @@ class TrainingCalls(JobCalls, DatasetReferences):
                 significantly better.
             candidates: Names of the candidates to try, as in a leaderboard; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
-            label_map: Replacement of labels, `{"label": value}` with labels as text.
             tags: Tags of the model.
             seed: Seed of every random choice.
-            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
-            priority: `low`, `normal` or `high`.
-            limits: `{"seconds", "memory_bytes"}` above which the job fails.
             columns: Column roles of files and frames, as in `upload_dataset`.
-            **labels: `name`, `notes` and `project` of the job.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`.
 
         Returns:
             The job: `leaderboard` returns its candidates, also while it runs; `conclusion` returns the
             quality of the model, and `model` the model.
-
-        Raises:
-            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python
@@ -191,13 +168,9 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "prefer": prefer,
             "candidates": arguments.texts_field(candidates),
             "contract": contract,
-            "label_map": label_map,
             "tags": tags,
             "seed": seed,
-            "allow_absent_features": allow_absent_features,
-            "priority": priority,
-            "limits": limits,
-            **labels,
+            **fields,
         }
         return self.submit(without_none(spec))
 
@@ -261,24 +234,15 @@ class TrainingCalls(JobCalls, DatasetReferences):
         folds: int | str | None = None,
         test: DatasetSource | float | requests.HoldOut | None = None,
         scorer: requests.ScorerKind | requests.Scorer | None = None,
-        hyperparameters: requests.Hyperparameters | Literal["auto"] | None = None,
         metrics: Sequence[str] | None = None,
         early_stopping: int | requests.EarlyStoppingRequest | None = None,
-        contract: requests.Contract | None = None,
-        label_map: Mapping[str, float] | None = None,
-        features: requests.FeatureChoiceRequest | None = None,
         init_model: str | HasId | None = None,
-        tags: Mapping[str, str] | None = None,
-        diagnostics: requests.DiagnosticsRequest | None = None,
-        seed: int | None = None,
         distribution: int | requests.DistributionRequest | None = None,
-        allow_absent_features: bool | None = None,
-        priority: str | None = None,
-        limits: requests.LimitsRequest | None = None,
         columns: arguments.Columns | None = None,
-        **fields: Unpack[arguments.TrainingFields],
+        clicks: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> dict[str, Any]:
-        """Upload the data of a training, and return the fields of its request."""
+        """Upload the data of a training, and return its request; arguments are those of `train`."""
         held_validation = self._held_out(validation, columns, f"{model_name} validation")
         held_test = self._held_out(test, columns, f"{model_name} test")
         spec = {
@@ -289,21 +253,11 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "validation": arguments.validation_field(held_validation, folds),
             **arguments.test_fields(held_test),
             "scorer": arguments.scorer_field(scorer),
-            "hyperparameters": hyperparameters,
             "metrics": arguments.texts_field(metrics),
             "early_stopping": arguments.early_stopping_field(early_stopping, arguments.texts_field(metrics)),
-            "contract": contract,
-            "label_map": label_map,
-            "features": features,
             "init_model": None if init_model is None else id_of(init_model),
-            "tags": tags,
-            "diagnostics": diagnostics,
-            "seed": seed,
             "distribution": arguments.distribution_field(distribution),
-            "allow_absent_features": allow_absent_features,
-            "priority": priority,
-            "limits": limits,
+            "clicks": arguments.clicks_field(clicks),
             **fields,
-            "clicks": arguments.clicks_field(fields.get("clicks")),
         }
         return without_none(spec)

@@ -114,11 +114,7 @@ class WebhookCalls(Calls):
         return self._pages(Webhook, "/v1/webhooks")
 
     def webhook(self, webhook_id: str) -> Webhook:
-        """Return a webhook.
-
-        Raises:
-            RankeryApiError: The id is unknown.
-        """
+        """Return a webhook."""
         return self._bound(Webhook, self.transport.get(f"/v1/webhooks/{webhook_id}"))
 
 

@@ -23,7 +23,6 @@ class GridView(Displayable, Tabular, Generic[AnyJob]):
 
     Attributes:
         jobs: One job for each point, or one for each repetition of a point.
-        parameters: Parameters that the grid varies.
     """
 
     def __init__(

@@ -35,9 +35,6 @@ class Inspection(Displayable, answers.Inspection, Tabular):
     def plot(self, top: int = 20) -> Any:
         """Draw the permutation importance of the features: the decrease of the metric when each is shuffled.
 
-        Args:
-            top: Number of features.
-
         Returns:
             A `plotly.graph_objects.Figure`.
         """
@@ -71,9 +68,6 @@ class Importance(Displayable, answers.ModelImportance, Tabular):
 
     def plot(self, top: int = 20) -> Any:
         """Draw the gains of the most important features.
-
-        Args:
-            top: Number of features.
 
         Returns:
             A `plotly.graph_objects.Figure`.

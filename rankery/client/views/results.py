@@ -138,7 +138,6 @@ def pair_table(pair: answers.Pair, names: Sequence[str], correction: str = "holm
     """Return a table of the tests of a pair, with one row for each metric.
 
     Args:
-        pair: The pair.
         names: Names of the systems, by index.
         correction: Correction of the p-values, `holm` or `none`.
     """

@@ -10,7 +10,7 @@ import pytest
 import core.doctor
 from core.data import read_parquet, synthetic_dataset, write_parquet
 from core.doctor import compare, examine
-from core.doctor.warm_up import comparison, examination
+from core.warm_up.kernels import doctor_comparison, doctor_examination
 
 
 def _compiled() -> dict[str, list[Any]]:
@@ -28,8 +28,8 @@ def _compiled() -> dict[str, list[Any]]:
 @pytest.mark.long
 def test_nothing_is_left_to_compile_after_warming_up() -> None:
     """After the warm-up, no kernel is compiled, whatever the source of a job's data."""
-    examination()
-    comparison()
+    doctor_examination()
+    doctor_comparison()
     before = _compiled()
     drawn, file = synthetic_dataset(30, seed=1, n_features=10), BytesIO()
     write_parquet(drawn, file)

@@ -10,8 +10,6 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 # Columns that imported models lack, with a default for the previous release.
 _OF_TRAINED: dict[str, tuple[Any, str]] = {

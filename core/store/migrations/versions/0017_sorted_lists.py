@@ -4,8 +4,6 @@ from alembic import op
 
 revision = "0017"
 down_revision = "0015"
-branch_labels = None
-depends_on = None
 
 _INDEXES = (
     ("jobs", "title"),

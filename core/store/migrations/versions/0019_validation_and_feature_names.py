@@ -12,8 +12,6 @@ from alembic import op
 
 revision = "0019"
 down_revision = "0017"
-branch_labels = None
-depends_on = None
 
 _BATCH = 500
 _TRAININGS = ("train", "reproduce")

@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0023"
 down_revision = "0022"
-branch_labels = None
-depends_on = None
 
 TRASHABLE = ("jobs", "models", "evaluations", "rankings", "comparisons", "inspections")
 LABELLED = (*TRASHABLE, "datasets", "studies", "experiments")

@@ -4,8 +4,6 @@ from alembic import op
 
 revision = "0029"
 down_revision = "0028"
-branch_labels = None
-depends_on = None
 
 _REFUSED = "SELECT job_id FROM alias_moves WHERE kind = 'refused'"
 

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0030"
 down_revision = "0029"
-branch_labels = None
-depends_on = None
 
 TABLES = ("datasets", "studies")
 

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0037"
 down_revision = "0036"
-branch_labels = None
-depends_on = None
 
 _RESULTS = ("comparisons", "evaluations", "inspections", "rankings")
 _WITH_TRASH = ("click_logs", "datasets", "experiments", "jobs", "models", "studies", *_RESULTS)

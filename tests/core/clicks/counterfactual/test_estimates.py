@@ -18,7 +18,7 @@ from core.clicks.counterfactual import (
     evaluate_rankings,
     rank_weights,
 )
-from core.clicks.counterfactual.examination import examination_changes
+from core.clicks.counterfactual.estimates import examination_changes
 from core.clicks.counterfactual.rows import examination_rows
 from core.errors import InvalidInput
 from tests.core.clicks.counterfactual.logs import log_of, ranking_of
