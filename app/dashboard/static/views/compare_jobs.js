@@ -226,8 +226,8 @@ function againstChampion(best, champion, active, name) {
       h("span.hint", `${best.job.spec.model_name} has no champion yet`),
       h(
         "a.button.primary",
-        { href: `${modelPage(best.model ?? "")}#view=aliases`, needs: "write" },
-        `Promote ${best.model}`,
+        { href: `${modelPage(best.model ?? "")}#view=aliases`, title: best.model, needs: "write" },
+        "Promote the best",
       ),
     ];
   if (champion === best.model) return h("span.hint", "The best one is the champion");
