@@ -49,8 +49,14 @@ def query_count(n_queries: int, kind: str = "") -> str:
 
 
 def first_names(names: Sequence[str]) -> str:
-    """Return the first five names as text, with an ellipsis if there are more."""
-    return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+    """Return the first five names as text, with the number of the others.
+
+    Example:
+        >>> first_names(["a", "b"]), first_names(["a", "b", "c", "d", "e", "f"])
+        ('a, b', 'a, b, c, d, e and 1 more')
+    """
+    others = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {others:,} more" if others > 0 else "")
 
 
 _MIN_SIMILARITY = 0.6

@@ -279,6 +279,43 @@ def test_the_form_of_a_gate_keeps_what_it_does_not_offer(visit: Visit, prepared:
     assert kept | {"updated_at": gate["updated_at"]} == gate | {"max_slice_drop": 0.5}
 
 
+@pytest.mark.parametrize("unread", ["**/v1/datasets?*", "**/v1/click-logs?*"])
+def test_the_form_of_a_gate_is_not_sent_without_its_choices(
+    visit: Visit, prepared: Prepared, unread: str
+) -> None:
+    """If datasets or click logs cannot be read, the form shows why, and is sent only after another try."""
+    data = prepared.test_data()
+    prepared.model(1)
+    log = prepared.job(kind="simulate-clicks", dataset_id=data, log_name="kept", features=["f1"], lists=100)
+    estimate = {
+        "click_log_id": log["click_log_id"],
+        "dataset_id": data,
+        "estimator": "examination",
+        "examination": [1.0, *[0.5] * 9],
+    }
+    rule = {"dataset_id": data, "metric": "ndcg@10", "counterfactual": estimate}
+    page = visit.page
+    alias = f"{visit.url}/v1/models/compared/aliases/unread"
+    assert page.request.put(alias, data={"version": 1}).ok
+    answer = page.request.put(f"{alias}/gate", data=rule)
+    assert answer.ok, answer.text()
+    visit.refusals_expected = True
+    page.route(unread, lambda route: route.fulfill(status=503, body="{}"))
+    visit.open("/models/compared:1#view=aliases")
+    card = page.locator('.alias[data-alias="unread"]')
+    card.get_by_role("button", name="Edit gate").click()
+    expect(card.get_by_role("group", name="Problem")).to_be_visible()
+    expect(card.get_by_role("button", name="Set gate")).to_be_disabled()
+    page.unroute(unread)
+    card.get_by_role("button", name="Try again").click()
+    expect(card.get_by_label("Compared on the queries of")).to_have_value(data)
+    card.get_by_role("button", name="Set gate").click()
+    expect(card.get_by_role("button", name="Edit gate")).to_be_visible()
+    gate = answer.json()
+    kept = page.request.get(f"{alias}/gate").json()
+    assert kept | {"updated_at": gate["updated_at"]} == gate
+
+
 def _refuse_dataset(route: Route, dataset: str) -> None:
     """Answer that a dataset does not suit the systems."""
     answer = route.fetch()

@@ -183,6 +183,8 @@ def test_sizes_are_automatic_and_repeats_have_a_spread(visit: Visit, prepared: P
     page.locator(".plot").first.press("Home")
     expect(page.locator(".readout").first).to_be_visible()
     visit.fit("repeats")
+    promote = page.get_by_role("link", name="Promote the best")
+    expect(promote).to_have_attribute("href", re.compile("repeated_x+:[12]#view=aliases$"))
     jobs = page.request.get(f"{visit.url}/v1/jobs?prefix=repeated&kind=train").json()["items"]
     assert sorted((job["spec"]["seed"], job["spec"]["bootstrap"]) for job in jobs) == [(42, True), (43, True)]
     assert set(jobs[0]["spec"]["automatic"]["chosen"]) == {"num_leaves", "min_data_in_leaf", "learning_rate"}

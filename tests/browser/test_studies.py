@@ -112,7 +112,7 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     trials.fill("1200")
     parallel.fill("1")
     dialog.get_by_role("button", name="Change").click()
-    expect(page.locator(".study-tiles")).to_contain_text("of 1,200")
+    expect(page.locator(".tiles")).to_contain_text("of 1,200")
     page.get_by_role("button", name="Add a trial").click()
     dialog = page.get_by_role("dialog", name="Add a trial")
     dialog.get_by_label("Leaves per tree").fill("9")

@@ -101,6 +101,14 @@ test("the first of the usual names of a document goes before the others, which a
   assert.deepEqual(guess.automaticRoles(header, rows, usual), ["label", "query", ...described]);
 });
 
+test("a column takes a role from the column that had it, and gives its own", () => {
+  const roles = ["query_columns", "query", "label", "features"];
+  guess.exchangeRole(roles, 0, "query");
+  assert.deepEqual(roles, ["query", "query_columns", "label", "features"]);
+  guess.exchangeRole(roles, 2, "features");
+  assert.deepEqual(roles, ["query", "query_columns", "features", "features"]);
+});
+
 test("every column that the service may take for a role has it, so that the user chooses", () => {
   const usual = {
     ...USUAL,

@@ -19,7 +19,7 @@ def test_a_training_shows_the_mean_times_of_its_iterations(visit: Visit, on_reco
     )
     expect(times.locator(".legend li")).to_have_text(["tree 95 ms", "objective 8.2 ms", "metrics 4.0 ms"])
     expect(times.locator(".hint")).to_have_text("107 ms in total; means of iterations 2 to 9.")
-    widths = times.locator("rect").evaluate_all(
+    widths = times.locator(".stacked-bar span").evaluate_all(
         "parts => parts.map(part => part.getBoundingClientRect().width)"
     )
     assert widths[0] / widths[1] == pytest.approx(94.5 / 8.2, rel=0.02)

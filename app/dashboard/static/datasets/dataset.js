@@ -42,9 +42,11 @@ export function countsBySeverity(findings) {
   return counts.filter(([, number]) => number > 0);
 }
 
-/** Return "2 warnings"; findings of severity "info" are called notes. @param {string} severity @param {number} number */
-export const severityLabel = (severity, number) =>
-  severity === "info" ? counted(number, "note") : counted(number, severity);
+/** Return the name of a severity; "info" is called a note. @param {string} severity */
+export const severityWord = (severity) => (severity === "info" ? "note" : severity);
+
+/** Return "2 warnings". @param {string} severity @param {number} number */
+export const severityLabel = (severity, number) => counted(number, severityWord(severity));
 
 const PAGE_SIZE = 200;
 const MAX_PAGES = 5;

@@ -5,7 +5,7 @@ import { helpLink, withCode } from "../page/content.js";
 import { h } from "../page/dom.js";
 import { hint } from "../page/parts.js";
 import { count, percent } from "../page/format.js";
-import { SEVERITIES } from "./dataset.js";
+import { SEVERITIES, severityWord } from "./dataset.js";
 
 /** @typedef {Schemas["Finding"]} Finding */
 
@@ -25,9 +25,7 @@ export function findingsPanel(findings, datasetOf) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   return h("section.panel.findings", { "aria-label": "Findings" }, [
     h("div.findings-head", h("h2", "Findings"), helpLink("concepts/doctor/", "Findings"), severityCounts(findings)),
-    findings.length
-      ? h("ul", ...ordered.map((finding) => entry(finding, datasetOf(finding))))
-      : hint("No problems found."),
+    findings.length > 0 && h("ul", ...ordered.map((finding) => entry(finding, datasetOf(finding)))),
   ]);
 }
 
@@ -37,7 +35,7 @@ export const resultFindings = (findings) => !!findings?.length && findingsPanel(
 /** @param {Finding} finding @param {string | false | null | undefined} datasetId */
 function entry({ code, severity, title, advice, examples, example_kind: kind, ...amount }, datasetId) {
   return h("li.finding", { "data-severity": severity, "data-code": code }, [
-    h("span.severity", { "data-severity": severity }, severity),
+    h("span.severity", { "data-severity": severity }, severityWord(severity)),
     h("div.finding-words", [
       h("p.finding-title", title),
       hint(...withCode(advice)),

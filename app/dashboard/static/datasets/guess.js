@@ -124,6 +124,16 @@ export function columnsOf(header, roles, automatic) {
   return columns;
 }
 
+/**
+ * Give a column a role. If only one column can have it, the column that had it gets the other's role.
+ * @param {string[]} roles @param {number} column @param {string} role
+ */
+export function exchangeRole(roles, column, role) {
+  const holder = SINGLE_ROLES.includes(role) ? roles.indexOf(role) : -1;
+  if (holder >= 0) roles[holder] = roles[column];
+  roles[column] = role;
+}
+
 /** Return the problems of roles, such as a label that is missing. @param {string[]} roles */
 export function roleProblems(roles) {
   const missing = ["label", "query"].filter((role) => !roles.includes(role)).map((role) => `No column is the ${role}.`);

@@ -1,5 +1,14 @@
 /** The first rows of a chosen file, with a select for the role of each column. @module */
-import { automaticRoles, columnsOf, guessedRoles, otherColumns, roleProblems, ROLES, rolesOf } from "./guess.js";
+import {
+  automaticRoles,
+  columnsOf,
+  exchangeRole,
+  guessedRoles,
+  otherColumns,
+  roleProblems,
+  ROLES,
+  rolesOf,
+} from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
 import { h, replace, setText } from "../page/dom.js";
@@ -74,18 +83,23 @@ function roleTable(preview, usual, columns) {
         `${columns ? "As in the earlier upload" : "Detected roles, which you can change here"}: ${summary(header, roles, records)}`,
     );
   };
-  const select = (/** @type {number} */ column) =>
-    h(
+  /** @type {Map<number, HTMLSelectElement>} */ const selects = new Map();
+  const select = (/** @type {number} */ column) => {
+    /** @type {HTMLSelectElement} */ const node = h(
       "select",
       {
         "aria-label": `Role of ${header[column]}`,
-        change: ({ target }) => {
-          if (target instanceof HTMLSelectElement) roles[column] = target.value;
+        change: () => {
+          exchangeRole(roles, column, node.value);
+          for (const [other, each] of selects) each.value = roles[other];
           show();
         },
       },
       ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
     );
+    selects.set(column, node);
+    return node;
+  };
   // If not all columns fit, columns that are not features come first.
   const order = [...header.keys()];
   if (header.length > MAX_COLUMNS)

@@ -12,17 +12,19 @@ const STROKE_PIXELS = 10;
 const CAP_PIXELS = 4;
 const DOT_PIXELS = 2.5;
 const SYMBOL_PIXELS = 4;
+const EDGE_PIXELS = SYMBOL_PIXELS + 2;
 /** Height of a span's bar, as a share of the distance between two rows. */
 const BAR_SHARE = 0.75;
 
 /** @param {Figure} figure @param {Series[]} shown @param {Frame} frame */
 export function drawing(figure, shown, frame) {
   const { width, height, start, end, top, bottom } = frame;
-  const size = { width: end - start, height: bottom - top };
-  // The nested SVG element clips marks beyond its edges.
+  // The nested SVG element clips marks beyond its edges, but not those at its edges.
+  const [x, y] = [start - EDGE_PIXELS, top - EDGE_PIXELS];
+  const size = { width: end - start + 2 * EDGE_PIXELS, height: bottom - top + 2 * EDGE_PIXELS };
   const area = svg(
     "svg.area",
-    { x: start, y: top, ...size, viewBox: `${start} ${top} ${size.width} ${size.height}` },
+    { x, y, ...size, viewBox: `${x} ${y} ${size.width} ${size.height}` },
     shown.map((series) => mark(series, frame)),
   );
   return svg("svg.drawing", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, [

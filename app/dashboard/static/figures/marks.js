@@ -155,7 +155,7 @@ export function jobStatus(job) {
   return h("span.status", { "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 
-/** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: context of the figure */
+/** @typedef {[name: string, figure: string, detail?: Child]} Tile detail: context of the figure */
 
 /** @param {Tile[]} entries */
 export const tileList = (entries) => h("dl.tiles", ...entries.map(tile));
@@ -175,9 +175,9 @@ export function tiles({ queries, documents, features, label_range: labels, ...pe
     lengths && ["Documents per query", short(lengths.median), lengthDetail(lengths)],
     labels && ["Labels", rangeLabel(labels.minimum, labels.maximum), labelDetail(labels, documents)],
     [
-      "Queries without relevant documents",
+      "Nothing relevant",
       count(withoutRelevant),
-      withoutRelevant > 0 && `${percent(withoutRelevant, queries)} of the queries`,
+      withoutRelevant > 0 ? `${percent(withoutRelevant, queries)} of the queries` : "queries",
     ],
   ];
   return tileList(entries.filter((entry) => !!entry));
@@ -192,10 +192,6 @@ function labelDetail({ missing, whole, minimum }, documents) {
   if (minimum < 0) return "some labels below 0";
   return whole ? "whole numbers" : "not all whole numbers";
 }
-
-/** Return a tile of the progress of a study or experiment. @param {string} name @param {string} value @param {Child} [detail] */
-export const progressTile = (name, value, detail) =>
-  h("div.study-tile", h("span", name), h("strong", value), detail && h("small", detail));
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function progressBar() {

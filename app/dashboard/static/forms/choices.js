@@ -247,7 +247,7 @@ const RANKING = /^rnk_/;
 /** Return the field of a request that names a model or ranking. @param {string} reference @returns {{model: string} | {ranking_id: string}} */
 export const asSystem = (reference) => (RANKING.test(reference) ? { ranking_id: reference } : { model: reference });
 
-/** Return the newest models and uploaded runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
+/** Return the newest models and runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
 export async function readOffered() {
   const [models, runs] = await Promise.all([
     get(`/v1/models?limit=${PAGE_SIZE}`),
@@ -259,7 +259,7 @@ export async function readOffered() {
       name: `${name}:${version}`,
       detail: joined([loss?.name, ...aliases.map((alias) => `@${alias}`)]),
     })),
-    ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "uploaded run" })),
+    ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "run" })),
   ];
 }
 

@@ -141,7 +141,7 @@ function clearErrors(form) {
 /** @typedef {{pointer: string, detail: string}} FieldProblem */
 
 /** Show each problem at its field, else in the summary. @param {HTMLFormElement} form @param {unknown} error */
-export function showError(form, error) {
+function showError(form, error) {
   if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const unplaced = [];
   for (const problem of deepest(problemsOf(error))) {

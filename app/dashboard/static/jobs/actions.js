@@ -12,6 +12,7 @@ import {
   modelPage,
   rankingApi,
 } from "../page/paths.js";
+import { actionButton } from "../page/actions.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
 import { announce, changeDetector, h, replace } from "../page/dom.js";
 import { alertText, hint, problemBox } from "../page/parts.js";
@@ -19,7 +20,7 @@ import { poll } from "../page/poll.js";
 
 /**
  * Return the buttons and links of a job: its pages and results, and to clone, schedule, cancel or delete it.
- * @param {() => void} changed called after the job was changed
+ * @param {() => unknown} changed called after the job was changed
  * @param {{page: boolean}} options page: whether to link to the page of the job
  */
 export function jobActions(changed, { page }) {
@@ -63,24 +64,21 @@ function resultLinks(job) {
   ];
 }
 
-/** @param {Job} job @param {() => void} changed */
+/** @param {Job} job @param {() => unknown} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
-  const button = h("button.danger.quiet", { disabled: job.cancel_requested, click: cancel, needs: "write" }, words);
-  async function cancel() {
-    button.disabled = true;
-    try {
-      await request(jobApi(job.id, "/cancel"), { method: "POST" });
-      announce(`${job.title} is being cancelled.`);
-    } catch (error) {
-      button.disabled = false;
-      const words = messageOf(error);
-      announce(words);
-      button.after(alertText(words));
-      if (!(error instanceof Problem)) return;
-    }
-    changed();
-  }
+  const cancel = async () => {
+    await request(jobApi(job.id, "/cancel"), { method: "POST" });
+    announce(`${job.title} is being cancelled.`);
+    await changed();
+  };
+  /** @param {unknown} error */
+  const showRefusal = (error) => {
+    button.after(alertText(messageOf(error)));
+    if (error instanceof Problem) changed();
+  };
+  const attributes = { disabled: job.cancel_requested, needs: "write" };
+  const button = actionButton(words, "danger quiet", cancel, showRefusal, attributes);
   return button;
 }
 

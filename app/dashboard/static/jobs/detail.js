@@ -5,19 +5,16 @@ import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
-import { changeDetector, h, replace, svg } from "../page/dom.js";
+import { changeDetector, h, replace } from "../page/dom.js";
 import { dataTable, hint, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
-
-const GAP_PERCENT = 0.25;
-const MIN_WIDTH_PERCENT = 0.6;
 
 /**
  * @param {string} word noun of an iteration, such as epoch
  * @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden while no times were recorded
  */
 function iterationTimes(word) {
-  const bar = svg("svg.stacked-bar", { role: "img" });
+  const bar = h("div.stacked-bar", { role: "img" });
   const legend = h("ul.legend");
   const note = hint();
   const node = h("section.iteration-times", { "aria-label": `Time of an ${word}`, hidden: true }, [
@@ -39,7 +36,7 @@ function iterationTimes(word) {
       "aria-label",
       `Mean time of an ${word}: ${parts.map(({ name, time }) => `${name} ${milliseconds(time)}`).join(", ")}.`,
     );
-    replace(bar, ...segments(parts));
+    replace(bar, ...parts.map(segment));
     replace(
       legend,
       parts.map((part) =>
@@ -81,23 +78,11 @@ export function meanTimes({ iterations, milliseconds: times }) {
   return { first: averaged[0].before + 1, last: averaged[averaged.length - 1].iteration, parts };
 }
 
-/** Draw the parts in per cent of the width. Each part has a minimum width. @param {TimePart[]} parts */
-function segments(parts) {
-  const total = parts.reduce((sum, { time }) => sum + time, 0) || 1;
-  const widths = parts.map(({ time }) => Math.max(MIN_WIDTH_PERCENT, (100 * time) / total));
-  const scale = (100 - GAP_PERCENT * (parts.length - 1)) / widths.reduce((sum, width) => sum + width, 0);
-  let x = 0;
-  return parts.map(({ name }, index) => {
-    const width = widths[index] * scale;
-    const segment = svg("rect", {
-      "data-part": name,
-      x: `${x.toFixed(3)}%`,
-      width: `${width.toFixed(3)}%`,
-      height: "100%",
-    });
-    x += width + GAP_PERCENT;
-    return segment;
-  });
+/** Return a segment whose width is in proportion to its time. @param {TimePart} part */
+function segment({ name, time }) {
+  const node = h("span", { "data-part": name });
+  node.style.setProperty("flex-grow", String(1000 * time));
+  return node;
 }
 
 /** @typedef {[part: string, label: string]} Part */
@@ -159,9 +144,9 @@ function testedCell(summary) {
 /** @param {Job} job */
 function partsLabel(job) {
   if (job.spec?.scorer?.kind === "sum") return "";
-  return job.result?.cross_validation
-    ? "Train: the model trained on all folds. Validation: all queries, each with a model that was not trained on it."
-    : `Train and validation at the best ${iterationWord(job)}.`;
+  if (job.result?.cross_validation)
+    return "Train: the model trained on all folds. Validation: all queries, each with a model that was not trained on it.";
+  return `Train${job.metrics?.validation ? " and validation" : ""} at the best ${iterationWord(job)}.`;
 }
 
 /** @param {Job} job @param {Evaluation["metrics"]} intervals @param {string[]} names */

@@ -1,7 +1,7 @@
 /** Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again. @module */
 import { contractLabel } from "../evaluation/metrics.js";
-import { clickLogPage, datasetPage, serviceUrl } from "../page/paths.js";
-import { getOnce } from "../page/api.js";
+import { clickLogApi, clickLogPage, datasetPage, serviceUrl } from "../page/paths.js";
+import { get, getOnce } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
 import { h } from "../page/dom.js";
 import { disclosure, factList, hint, panel } from "../page/parts.js";
@@ -135,15 +135,24 @@ export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
   // If the defaults cannot be read, no setting counts as a default.
   const defaults = await readDefaults(spec).catch(() => new Map());
-  // The link to the click log has its name.
-  const entries = flatten(spec).filter(([name]) => name !== "log_name");
+  // The link to the click log has its name, and the notes have the tags.
+  const { log_name: _name, tags: _tags, ...shownBelow } = spec;
+  const entries = flatten(shownBelow);
   const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
   const changed = entries.filter((entry) => !atDefault.includes(entry));
   return panel("Specification", [
-    facts(changed, job),
+    facts(changed, await withLogName(job)),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
     disclosure("As JSON", h("pre", JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   ]);
+}
+
+/** Add the name of the click log to those of the datasets, if it can be read. @param {Job} job */
+async function withLogName(job) {
+  const id = job.spec.click_log_id;
+  if (!id || job.spec.log_name) return job;
+  const log = await get(clickLogApi(String(id))).catch(() => null);
+  return log ? { ...job, dataset_names: { ...job.dataset_names, [log.id]: log.name } } : job;
 }
 
 /** @param {[name: string, content: unknown][]} entries @param {Job} job */
@@ -175,7 +184,7 @@ export function shown(name, content, job) {
   }
   if (name === "click_log_id") {
     const id = String(content);
-    return h("a", { href: clickLogPage(id), title: id }, String(job.spec.log_name ?? id));
+    return h("a", { href: clickLogPage(id), title: id }, String(job.spec.log_name ?? job.dataset_names[id] ?? id));
   }
   if (name === "limits seconds" || name === "budget_seconds") return duration(Number(content));
   if (name === "limits memory_bytes") return size(Number(content));

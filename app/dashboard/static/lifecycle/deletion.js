@@ -7,17 +7,14 @@ import { messageOf, request } from "../page/api.js";
 import { latestReader } from "../page/content.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { hint, showDialog } from "../page/parts.js";
-import { count, counted, size, timeElement } from "../page/format.js";
+import { counted, size, timeElement } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
-import { countedKind, scopeChoice } from "./scope.js";
+import { countedKind, refusedList, scopeChoice, soFar } from "./scope.js";
 import { offerUndo, openAfterDeletion } from "./undo.js";
 
 /** @typedef {"jobs" | "models" | "evaluations" | "comparisons" | "rankings" | "inspections" | "experiments"} Kind */
 /** @typedef {Schemas["Deletion"]} Deletion */
 /** @typedef {Deletion["refused"][number]} Refusal */
-
-/** Maximum number of refused objects in the list. */
-const MAX_LISTED = 20;
 
 /**
  * Return the button that deletes the object of a page and opens the list of its kind.
@@ -128,7 +125,7 @@ function openDialog(kind, ids, done, filters) {
 function summary(deletion) {
   const { deleted, size_bytes: bytes, purge_at: purge, refused, refused_count: refusals, complete } = deletion;
   const nodes = [];
-  if (!complete) nodes.push(h("p", "There are too many objects to count in a minute. Counted so far:"));
+  if (!complete) nodes.push(soFar());
   if (complete && refusals === 0 && Object.keys(deleted).length === 0) nodes.push(h("p", "Nothing will be deleted."));
   if (Object.keys(deleted).length > 0) {
     const until = purge
@@ -142,9 +139,8 @@ function summary(deletion) {
         h("strong", counted(refusals, "object")),
         ` will be kept, because ${refusals === 1 ? "it is" : "they are"} active or needed by others:`,
       ]),
-      h("ul.holders", ...refused.slice(0, MAX_LISTED).map(refusal)),
+      ...refusedList(refused, refusals, refusal),
     );
-    if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));
   }
   return nodes;
 }

@@ -8,10 +8,7 @@ import { get, request } from "../page/api.js";
 import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { showDialog } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
-import { scopeChoice } from "./scope.js";
-
-/** Maximum number of refused objects in the list. */
-const MAX_LISTED = 20;
+import { refusedList, scopeChoice, soFar } from "./scope.js";
 
 /** Return a button that opens the dialog. @param {Ticked} ticked */
 export const labelTicked = (ticked) => h("button", { click: () => openDialog(ticked), needs: "write" }, "Label…");
@@ -108,7 +105,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
 /** @param {Schemas["Labelled"]} labelled @returns {Node[]} */
 function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused, refused_count: refusals, complete }) {
   const nodes = [];
-  if (!complete) nodes.push(h("p", "There are too many objects to count in a minute. Counted so far:"));
+  if (!complete) nodes.push(soFar());
   const others = unchanged ? ` ${count(unchanged)} have these labels already.` : "";
   nodes.push(h("p", h("strong", count(changed)), dry ? ` will change.${others}` : " were changed."));
   if (names.length)
@@ -118,7 +115,7 @@ function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused
   if (refusals) {
     nodes.push(
       h("p", h("strong", count(refusals)), " keep their labels:"),
-      h("ul.holders", ...refused.slice(0, MAX_LISTED).map(({ id, reason }) => h("li", h("code", id), `: ${reason}`))),
+      ...refusedList(refused, refusals, ({ id, reason }) => h("li", h("code", id), `: ${reason}`)),
     );
   }
   return nodes;

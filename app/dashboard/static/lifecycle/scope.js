@@ -1,8 +1,11 @@
 /** Selection of a dialog: the selected rows of a list, or all objects that match its filters. @module */
 import { h, setText } from "../page/dom.js";
+import { hint } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 
 /** @typedef {import("../tables/paged_list.js").ActiveFilter} ActiveFilter */
+const MAX_LISTED = 20;
+
 /** @typedef {{ids: string[]} | {filter: Record<string, Json>}} Scope */
 
 /**
@@ -41,6 +44,20 @@ export function scopeChoice(kind, ids, filters, changed) {
       return number === null ? `all ${kind} that match` : countedKind(kind, number);
     },
   };
+}
+
+/** Return the sentence above the counts of a preview that is not complete. */
+export const soFar = () => h("p", "There are too many objects to count in a minute. Counted so far:");
+
+/**
+ * List the first refused objects.
+ * @template Refused @param {Refused[]} refused @param {number} number of all refused objects
+ * @param {(refused: Refused) => HTMLElement} entry
+ */
+export function refusedList(refused, number, entry) {
+  const shown = refused.slice(0, MAX_LISTED);
+  const more = number - shown.length;
+  return [h("ul.holders", ...shown.map(entry)), ...(more > 0 ? [hint(`And ${count(more)} more.`)] : [])];
 }
 
 /** Return the filter of the API. @param {ActiveFilter[]} filters @returns {Record<string, Json>} */

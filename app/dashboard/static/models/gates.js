@@ -7,7 +7,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, h, replace } from "../page/dom.js";
+import { announce, find, h, replace } from "../page/dom.js";
 import { confirmed } from "../page/parts.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
@@ -99,9 +99,9 @@ export function gatePanel(name, { alias, gated }) {
   async function edit(gate) {
     const { form, dataset, offerClicks } = gateForm(gate, () => show(gate));
     replace(node, form);
-    const offered = offerDatasets().catch((error) => form.prepend(failureBox(error, () => edit(gate))));
+    const offered = offerDatasets();
     onSubmit(form, async () => {
-      // Before the datasets are offered, the form has no dataset to send.
+      // Before the datasets and click logs are offered, or if they cannot be read, the form has none to send.
       await offered;
       // Keep the settings that the form does not show.
       const hiddenSettings = gate
@@ -116,8 +116,13 @@ export function gatePanel(name, { alias, gated }) {
       show((await request(path, { method: "PUT", json: { ...hiddenSettings, ...gatePayload(form) } })).body);
       announce("The gate was set.");
     });
-    await offered;
-    dataset.focus();
+    try {
+      await offered;
+      dataset.focus();
+    } catch (error) {
+      form.prepend(failureBox(error, () => edit(gate)));
+      find(form, 'button[type="submit"]', HTMLButtonElement).disabled = true;
+    }
 
     async function offerDatasets() {
       const offer = offerEvaluationDatasets(dataset, gate?.dataset_id);

@@ -165,7 +165,7 @@ export function tagList(tags, list = "/models") {
   return Object.entries(tags).map(([name, value]) => {
     const filter = value ? `${name}:${value}` : name;
     const href = `${list}?${new URLSearchParams({ tag: filter })}`;
-    return h("a.tag.plain", { href, title: "Show everything with this tag" }, value ? `${name}: ${value}` : name);
+    return h("a.tag.plain", { href, title: `Show everything with ${filter}` }, value ? `${name}: ${value}` : name);
   });
 }
 

@@ -15,7 +15,15 @@ import { isActive, iterationWord, MAX_BANDS, MAX_COMPARED } from "../jobs/labels
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
-import { comparisonFormPage, hashValue, modelApi, openPage, openResult, setHashValues } from "../page/paths.js";
+import {
+  comparisonFormPage,
+  hashValue,
+  modelApi,
+  modelPage,
+  openPage,
+  openResult,
+  setHashValues,
+} from "../page/paths.js";
 import { conditionalReader, creator, get, getOnce, readOnce, apiError } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { emptyState, hint, problemBox } from "../page/parts.js";
@@ -207,16 +215,22 @@ function championOf(name) {
 }
 
 /**
- * Return the button that compares the best training with the champion, or the reason why it is not offered.
+ * Return the button that compares the best training with the champion; without a champion, the link that promotes it.
  * @param {Schemas["RankedTraining"]} best @param {string | null} champion
  * @param {boolean} active whether a training is still active
  * @param {string} name of the metric
  */
 function againstChampion(best, champion, active, name) {
-  const reason = !champion
-    ? `${best.job.spec.model_name} has no champion yet`
-    : champion === best.model && "The best one is the champion";
-  if (reason || !champion) return h("span.hint", reason);
+  if (!champion)
+    return [
+      h("span.hint", `${best.job.spec.model_name} has no champion yet`),
+      h(
+        "a.button.primary",
+        { href: `${modelPage(best.model ?? "")}#view=aliases`, title: best.model, needs: "write" },
+        "Promote the best",
+      ),
+    ];
+  if (champion === best.model) return h("span.hint", "The best one is the champion");
   const words = active ? "Best so far against champion" : "Best against champion";
   const title = `${best.model} against ${champion}`;
   const compare = () => compareWithChampion(best, champion, name);

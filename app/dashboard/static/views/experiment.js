@@ -4,7 +4,7 @@
 import { actionButtons } from "../page/actions.js";
 import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
-import { progressTile, tileList } from "../figures/marks.js";
+import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/paths.js";
@@ -92,17 +92,17 @@ function showProgress(node, experiment) {
   const ended = counts.succeeded + counts.failed + counts.cancelled;
   const waiting = counts.planned + counts.queued;
   replace(node, [
-    h("div.study-tiles", [
-      progressTile(
+    tileList([
+      [
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
         all ? `${count(counts.shared)} existed already` : "preparing the data",
-      ),
-      progressTile("Running", count(counts.running), `${count(waiting)} waiting`),
-      progressTile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
-      progressTile("Scale", scale, dry ? "dry run" : null),
-      progressTile("Data", experiment.data, dataDetail(experiment)),
-      progressTile("Tables", count(tables.length), tables.map(tableName).join(", ")),
+      ],
+      ["Running", count(counts.running), `${count(waiting)} waiting`],
+      ["Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null],
+      ["Scale", scale, dry ? "dry run" : null],
+      ["Data", experiment.data, dataDetail(experiment)],
+      ["Tables", count(tables.length), tables.map(tableName).join(", ")],
     ]),
     isRunning(experiment) &&
       h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),

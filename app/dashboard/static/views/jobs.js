@@ -80,7 +80,11 @@ function statusParts(job) {
 /** Show the progress of an active job, or why a job failed. @param {Job} job */
 function progress(job) {
   if (!isActive(job))
-    return job.problem && h("small.name.why", { title: withLabels(job.problem.detail) }, job.problem.title);
+    return (
+      job.problem &&
+      job.status !== "cancelled" &&
+      h("small.name.why", { title: withLabels(job.problem.detail) }, job.problem.title)
+    );
   const bar = progressBar();
   bar.update(job);
   return bar.node;

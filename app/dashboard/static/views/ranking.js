@@ -203,7 +203,7 @@ function draw(ranking, dataset) {
   document.title = `${system} · Rankery`;
   replace(container, [
     h("div.page-head", headingOn(system, "ranks", datasetId), actions(ranking)),
-    metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
+    metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Run", h("code", id)),
     resultFindings(findings),
     view.node,
     h("section.panel.ranking-queries", h("h2", "Queries"), queries),

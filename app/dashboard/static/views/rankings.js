@@ -12,7 +12,7 @@ import { showList } from "../tables/list.js";
 
 /** @param {string | null} model */
 const sourceLink = (model) =>
-  model ? h("a.quiet-link", { href: modelPage(model) }, "model") : h("span.tag.plain", "uploaded run");
+  model ? h("a.quiet-link", { href: modelPage(model) }, "model") : h("span.tag.plain", "run");
 
 const COLUMNS = [
   nameColumn("Model or run", rankingPage, "system"),

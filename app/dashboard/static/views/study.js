@@ -1,7 +1,7 @@
 /** `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion. @module */
 import { signed } from "../evaluation/verdict.js";
 import { datasetName } from "../datasets/dataset.js";
-import { bars, progressTile } from "../figures/marks.js";
+import { bars, tileList } from "../figures/marks.js";
 import { comparisonPage, datasetApi, datasetPage, jobPage, modelPage, pageObjectId, studyApi } from "../page/paths.js";
 import { conditionalReader, get, getAll } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
@@ -126,24 +126,20 @@ function showProgress(node, study, trials) {
   const seconds = trials.reduce((sum, trial) => sum + (trial.seconds ?? 0), 0);
   const gain = best && standard ? best.value - standard.value : null;
   replace(node, [
-    h("div.study-tiles", [
-      progressTile(
+    tileList([
+      [
         "Trials",
         `${count(ended)} of ${count(budget.trials)}`,
         counts.running ? `${counted(counts.running, "running", "running")}` : null,
-      ),
-      progressTile(
-        "Pruned",
-        ended ? percent(counts.pruned, ended) : "–",
-        counts.failed ? `${count(counts.failed)} failed` : null,
-      ),
-      progressTile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
-      progressTile(
+      ],
+      ["Pruned", ended ? percent(counts.pruned, ended) : "–", counts.failed ? `${count(counts.failed)} failed` : null],
+      [`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`],
+      [
         "Default",
         standard ? metric(standard.value) : "–",
         gain !== null && (gain ? `best is ${signed(gain)}` : "is the best"),
-      ),
-      progressTile("Time of trials", seconds ? briefDuration(seconds) : "–", `${study.parallel_trials} at a time`),
+      ],
+      ["Time of trials", seconds ? briefDuration(seconds) : "–", `${study.parallel_trials} at a time`],
     ]),
     isRunning(study) &&
       h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),
