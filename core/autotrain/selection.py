@@ -89,16 +89,16 @@ class Selection:
         """Return the sum of candidates, or a single candidate.
 
         Args:
-            prefer: `best` returns the sum if its mean loss is lower; `simple` only if it is lower by more
-                than one standard error.
+            prefer: `best` returns a single candidate if its mean loss is lower by more than one standard error;
+                `simple` returns the sum only if its mean loss is lower by more than one.
         """
         several, single = self.sum(), self.single()
         gains = single.losses - several.losses
         gains = gains[~np.isnan(gains)]
         if len(gains) < 2:
             return single
-        error = gains.std(ddof=1) / np.sqrt(len(gains)) if prefer == "simple" else 0.0
-        return several if gains.mean() > error + _ROUNDING else single
+        error = gains.std(ddof=1) / np.sqrt(len(gains)) + _ROUNDING
+        return several if gains.mean() > (error if prefer == "simple" else -error) else single
 
     def _chosen(self, choose: Callable[[BoolArray], Float64Array]) -> Choice:
         """Choose weights on all queries, and measure each group by weights chosen on the other groups."""

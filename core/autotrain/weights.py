@@ -11,20 +11,21 @@ import numpy as np
 from core.data import RankingDataset
 from core.losses.base import Objective
 from core.losses.ranknet import RankNet
+from core.training.weights import deviations_within_queries
 from core.types import BoolArray, Float64Array, Int64Array
 
 _MAX_QUERIES = 2000  # random queries to fit the weights to; more hardly change them
 # Pairs of these queries, whose number grows with the square of a query's documents; and queries in any case.
 _MAX_PAIRS, _MIN_QUERIES = 3_000_000, 100
-_LEAST_WEIGHT = 1e-6  # less than rounding errors of scores that hardly differ
+_LEAST_WEIGHT = _LEAST_DEVIATION = 1e-6  # less than rounding errors of scores that hardly differ
 _PENALTY = 0.01  # of the sum of squared weights; without it, separable pairs have no finite weights
 
 
 class PairLoss:
     """RankNet's loss of weighted sums of scores.
 
-    The loss of a query is divided by its loss with equal scores. Each query therefore has the same influence,
-    however many pairs it has.
+    The scores of a query are divided by the mean of their deviations over the candidates, and its loss by that
+    of equal scores. Each query therefore has the same influence, whatever its scale and number of pairs.
 
     Args:
         scores: float64 (n_candidates, repetitions, n_documents) held-out scores on comparable scales; NaN
@@ -44,6 +45,11 @@ class PairLoss:
         lengths = np.tile(np.diff(queries.query_boundaries), self._repetitions)
         self._boundaries: Int64Array = np.concatenate([[0], np.cumsum(lengths)])
         scores = scores[..., rows]
+        # One divisor for all candidates keeps the order of a query. Without it, a few queries with large scores
+        # outweigh the others, because the loss is linear in large margins.
+        deviations = deviations_within_queries(scores, queries.query_boundaries).mean(axis=0)
+        scales = np.maximum(deviations, _LEAST_DEVIATION)
+        scores = scores / np.repeat(scales, np.diff(queries.query_boundaries), axis=-1)
         self._scores = np.nan_to_num(scores.reshape(n_candidates, -1))
         is_held_out = ~np.isnan(scores[0][:, queries.query_boundaries[:-1]])
         self._has_pairs = pairs[self._drawn] > 0

@@ -179,8 +179,8 @@ def _candidates(weights: Float64Array, model: int) -> list[float]:
     return [0.0, *(factor * weight for factor in _FACTORS)]
 
 
-def deviation_within_queries(scores: Float64Array, query_boundaries: Int64Array) -> float:
-    """Return the mean over queries of the standard deviation of the scores; 0 where no query has scores.
+def deviations_within_queries(scores: Float64Array, query_boundaries: Int64Array) -> Float64Array:
+    """Return the standard deviation of the scores of each query, (…, n_queries); NaN without scores.
 
     Scores are scaled by a power of two, which changes no digit, so that their squares do not overflow.
 
@@ -193,5 +193,11 @@ def deviation_within_queries(scores: Float64Array, query_boundaries: Int64Array)
     starts, lengths = query_boundaries[:-1], np.diff(query_boundaries)
     means = np.add.reduceat(scaled, starts, axis=-1) / lengths
     squares = (scaled - np.repeat(means, lengths, axis=-1)) ** 2
-    deviations = np.sqrt(np.add.reduceat(squares, starts, axis=-1) / lengths)
-    return 0.0 if np.isnan(deviations).all() else float(np.ldexp(np.nanmean(deviations), exponent))
+    deviations: Float64Array = np.sqrt(np.add.reduceat(squares, starts, axis=-1) / lengths)
+    return np.ldexp(deviations, exponent)
+
+
+def deviation_within_queries(scores: Float64Array, query_boundaries: Int64Array) -> float:
+    """Return the mean over queries of `deviations_within_queries`; 0 where no query has scores."""
+    deviations = deviations_within_queries(scores, query_boundaries)
+    return 0.0 if np.isnan(deviations).all() else float(np.nanmean(deviations))

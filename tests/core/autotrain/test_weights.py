@@ -18,6 +18,15 @@ def _scores(noises: list[float], repetitions: int = 2) -> Float64Array:
     return _DATA.labels + np.array(noises)[:, np.newaxis, np.newaxis] * noise
 
 
+def _of_equal_scale(data: RankingDataset, scores: Float64Array) -> Float64Array:
+    """Divide the scores of each query and repetition by the mean of their deviations over the candidates."""
+    divided = scores.copy()
+    for start, stop in zip(data.query_boundaries, data.query_boundaries[1:], strict=False):
+        deviations = scores[..., start:stop].std(axis=-1).mean(axis=0)
+        divided[..., start:stop] /= deviations[:, np.newaxis]
+    return divided
+
+
 def _plain_losses(data: RankingDataset, scores: Float64Array) -> list[float]:
     """Return for each query the mean of ln(1 + e^(s_j - s_i)) over its pairs, divided by ln 2."""
     losses = []
@@ -32,9 +41,10 @@ def _plain_losses(data: RankingDataset, scores: Float64Array) -> list[float]:
 def test_no_other_weights_have_a_smaller_loss() -> None:
     """The loss by a plain program, with the penalty, is larger for all weights nearby."""
     scores = _scores([2.0, 3.0, 2.0])
+    divided = _of_equal_scale(_DATA, scores)
 
     def penalised(weights: Float64Array) -> float:
-        losses = [_plain_losses(_DATA, weights @ scores[:, repetition]) for repetition in range(2)]
+        losses = [_plain_losses(_DATA, weights @ divided[:, repetition]) for repetition in range(2)]
         return float(np.nanmean(losses) + 0.01 * (weights**2).sum())
 
     weights = PairLoss(_DATA, scores).fitted_weights(np.arange(3), _ALL)
@@ -48,15 +58,16 @@ def test_losses_of_candidates_are_those_of_a_plain_program() -> None:
     labels = np.where(np.arange(_DATA.n_documents) < 18, 1.0, _DATA.labels)
     data = RankingDataset.from_arrays(_DATA.features, labels, _DATA.query_boundaries)
     scores = _scores([1.0, 2.0])
+    divided = _of_equal_scale(data, scores)
     loss = PairLoss(data, scores)
     assert np.isnan(loss.of_candidates[:, :2]).all()
 
     def mean_loss(scale: float, candidate: int) -> float:
-        return float(np.nanmean([_plain_losses(data, scale * each) for each in scores[candidate]]))
+        return float(np.nanmean([_plain_losses(data, scale * each) for each in divided[candidate]]))
 
     for candidate in range(2):
         best = optimize.minimize_scalar(mean_loss, (0.1, 10.0), args=(candidate,)).x
-        expected = np.mean([_plain_losses(data, best * each) for each in scores[candidate]], axis=0)
+        expected = np.mean([_plain_losses(data, best * each) for each in divided[candidate]], axis=0)
         np.testing.assert_allclose(loss.of_candidates[candidate, 2:], expected[2:], rtol=1e-3)
         assert loss.of_candidates[candidate, 2:].mean() == pytest.approx(mean_loss(best, candidate), rel=1e-7)
 
@@ -128,3 +139,15 @@ def test_many_queries_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.autotrain.weights._MAX_QUERIES", 5)
     losses = PairLoss(_DATA, _scores([2.0, 3.0])).of_candidates
     assert (~np.isnan(losses)).sum(axis=1).tolist() == [5, 5]
+
+
+def test_queries_with_large_scores_do_not_outweigh_the_others() -> None:
+    """The scale of a query changes no weight; a good candidate keeps its weight where its scales differ."""
+    scores = _scores([1.0, 3.0])
+    scales = np.repeat(np.random.default_rng(0).lognormal(0.0, 3.0, 12), 9)
+    expected = PairLoss(_DATA, scores).fitted_weights(np.arange(2), _ALL)
+    scaled = PairLoss(_DATA, scores * scales).fitted_weights(np.arange(2), _ALL)
+    np.testing.assert_allclose(scaled, expected, rtol=1e-6)
+    scores[0] *= scales / scales.mean()
+    good, poor = PairLoss(_DATA, scores).of_candidates.mean(axis=1)
+    assert good < poor
