@@ -50,7 +50,7 @@ PreferOption = Annotated[
     Preference | None,
     typer.Option(
         help="Selection rule of --best: a sum of candidates, or simple, one candidate unless the sum is"
-        " significantly better.",
+        " clearly better.",
         rich_help_panel=_PANEL,
         show_default="best",
     ),
