@@ -59,6 +59,17 @@ def test_a_job_is_shown_without_a_script(visit: Visit, prepared: Prepared) -> No
     expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
 
 
+def test_an_open_row_is_shown_without_its_script(visit: Visit, prepared: Prepared) -> None:
+    """If the script of the details does not load, a note replaces them above the buttons of the job."""
+    _training(prepared)
+    visit.refusals_expected = True
+    visit.page.route("**/jobs/detail.js", lambda route: route.abort())
+    page = visit.open("/jobs?text=refused")
+    page.get_by_role("button", name="Details of").first.click()
+    expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
+    expect(page.locator(".row-details").get_by_role("link", name="Job page")).to_be_visible()
+
+
 def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepared: Prepared) -> None:
     """If the first request for aliases fails, the table is shown, and the next update reads the aliases."""
     job_ids = [_training(prepared), _training(prepared)]

@@ -2,7 +2,6 @@
 import { countsBySeverity, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { jobActions } from "../jobs/actions.js";
-import { jobDetail } from "../jobs/detail.js";
 import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
@@ -12,7 +11,7 @@ import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { announce, h } from "../page/dom.js";
-import { alertText } from "../page/parts.js";
+import { alertText, notLoaded } from "../page/parts.js";
 import { count, counted, elapsed, metric, withLabels } from "../page/format.js";
 import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
@@ -101,6 +100,9 @@ function datasets(names) {
   ];
 }
 
+/** Return the figures and tables of a job. Few visits open a row, so their scripts are loaded on demand. @param {Job} job */
+const jobDetail = (job) => import("../jobs/detail.js").then((detail) => detail.jobDetail(job), notLoaded);
+
 /** Return the details of an open row, which need the whole job. @param {Job} job @param {() => void} changed */
 function details(job, changed) {
   const read = conditionalReader();
@@ -112,10 +114,10 @@ function details(job, changed) {
     node,
     async update() {
       const whole = await read(jobApi(job.id));
-      detail ??= jobDetail(whole);
-      if (!node.hasChildNodes()) node.append(detail.node, actions.node);
+      const shown = await (detail ??= jobDetail(whole));
+      if (!node.hasChildNodes()) node.append(shown.node, actions.node);
       actions.update(whole);
-      await detail.update(whole);
+      await shown.update(whole);
     },
   };
 }
