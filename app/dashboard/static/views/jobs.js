@@ -10,7 +10,7 @@ import { compareJobsPage, datasetPage, jobApi, jobPage, modelPage, studyPage } f
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
-import { announce, h } from "../page/dom.js";
+import { announce, h, replace } from "../page/dom.js";
 import { alertText, notLoaded } from "../page/parts.js";
 import { count, counted, elapsed, metric, withLabels } from "../page/format.js";
 import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
@@ -156,9 +156,9 @@ function cancelActive(ticked) {
     ticked.reload();
   }
   const words = `Cancel ${counted(ids.length, "job")}`;
-  const refused = (/** @type {unknown} */ error) => button.after(alertText(messageOf(error)));
-  const button = actionButton(words, "danger quiet", cancel, refused, { needs: "write" });
-  return button;
+  const refusal = h("span");
+  const showRefusal = (/** @type {unknown} */ error) => replace(refusal, alertText(messageOf(error)));
+  return h("span", actionButton(words, "danger quiet", cancel, showRefusal, { needs: "write" }), " ", refusal);
 }
 
 showList({
