@@ -39,7 +39,7 @@ TREES = {"num_iterations": 30, "num_leaves": 15, "learning_rate": 0.15}
 
 @dataclass(frozen=True)
 class SimulatedSearch:
-    """Judged documents of one polynomial.
+    """Judged documents, whose labels are one polynomial of their features.
 
     Attributes:
         shown: Queries of users; production rankers and models of clicks do not use their judgments.
@@ -58,9 +58,11 @@ class SimulatedSearch:
         shown = synthetic_dataset(QUERIES, 1, **shape)
         model = fit(synthetic_dataset(QUERIES // 4, 3, **shape), "lambdarank", None)
         labels, features = shown.labels, shown.matrix
-        weak = max(range(features.shape[1]), key=lambda f: abs(np.corrcoef(features[:, f], labels)[0, 1]))
-        sign = np.sign(np.corrcoef(features[:, weak], labels)[0, 1])
-        scores = dict(zip(RANKERS, (sign * features[:, weak], model.score(features, 1)), strict=True))
+        strongest = max(
+            range(features.shape[1]), key=lambda f: abs(np.corrcoef(features[:, f], labels)[0, 1])
+        )
+        sign = np.sign(np.corrcoef(features[:, strongest], labels)[0, 1])
+        scores = dict(zip(RANKERS, (sign * features[:, strongest], model.score(features, 1)), strict=True))
         return cls(shown, synthetic_dataset(TEST_QUERIES, 2, **shape), scores)
 
     def log(self, ranker: str, kind: str, impressions: int) -> tuple[ClickLog, Truth]:
@@ -120,13 +122,13 @@ def recovery(search: SimulatedSearch, most: int) -> Table:
     while size <= most:
         log, truth = search.log(RANKERS[0], "pbm", size)
         for method in ("pivot", "all-pairs"):
-            found = propensities(log, method, resamples=100)
-            if found is None:
+            estimate = propensities(log, method, resamples=100)
+            if estimate is None:
                 table.add_row(f"{size:,}", method, "too few clicks", "", "")
                 continue
-            inside = (found.lower <= truth.propensities) & (truth.propensities <= found.upper)
-            largest = np.abs(found.values - truth.propensities).max()
-            error = error_of(found.values, truth.propensities)
+            inside = (estimate.lower <= truth.propensities) & (truth.propensities <= estimate.upper)
+            largest = np.abs(estimate.values - truth.propensities).max()
+            error = error_of(estimate.values, truth.propensities)
             table.add_row(f"{size:,}", method, f"{largest:.3f}", f"{error:.3g}", f"{inside[1:].sum()} of 9")
         size *= 10
     return table
@@ -141,13 +143,14 @@ def models(search: SimulatedSearch, sizes: list[int]) -> Table:
     for ranker, kind, size in track(cases, "training"):
         log, _ = search.log(ranker, kind, size)
         data = training_data(log, search.shown).dataset
-        found = {
+        by_correction = {
             name: query_values(fit(data, loss, options), search.test)
             for name, loss, options in corrections(log, search.shown)
         }
-        naive = found["naive"]
+        naive = by_correction["naive"]
         cells = [
-            with_difference(found[name], naive) if name in found else "too few clicks" for name in names[1:]
+            with_difference(by_correction[name], naive) if name in by_correction else "too few clicks"
+            for name in names[1:]
         ]
         table.add_row(ranker, kind, f"{size:,}", f"{naive.mean():.3f}", *cells, f"{judged:.3f}")
     return table
@@ -156,8 +159,8 @@ def models(search: SimulatedSearch, sizes: list[int]) -> Table:
 def query_values(model: Any, dataset: RankingDataset) -> Float64Array:
     """Return the metric of each query on which it is defined."""
     values = measure(model.score(dataset.matrix, 1), dataset, [METRIC])[METRIC]
-    found: Float64Array = values[~np.isnan(values)]
-    return found
+    defined: Float64Array = values[~np.isnan(values)]
+    return defined
 
 
 def main() -> None:

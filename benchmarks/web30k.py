@@ -44,11 +44,11 @@ def write_folds(folder: Path, megabytes: float) -> None:
     for number, part in enumerate(parts):
         write_web30k_like(part, megabytes / _FOLDS, seed=number, first_query=1 + number * _QUERY_ID_STEP)
     for fold in range(_FOLDS):
-        place = folder / f"Fold{fold + 1}"
-        place.mkdir()
-        turned = parts[fold:] + parts[:fold]
-        for name, used in (("train.txt", turned[:3]), ("vali.txt", turned[3:4]), ("test.txt", turned[4:])):
-            with (place / name).open("wb") as file:
+        fold_folder = folder / f"Fold{fold + 1}"
+        fold_folder.mkdir()
+        rotated = parts[fold:] + parts[:fold]
+        for name, used in (("train.txt", rotated[:3]), ("vali.txt", rotated[3:4]), ("test.txt", rotated[4:])):
+            with (fold_folder / name).open("wb") as file:
                 for part in used:
                     with part.open("rb") as content:
                         shutil.copyfileobj(content, file)

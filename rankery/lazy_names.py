@@ -1,10 +1,8 @@
 """Import the public names of a package on first use."""
 
-import ast
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from pkgutil import get_data
 from typing import Any
 
 
@@ -34,12 +32,14 @@ def lazy_names(package: str) -> Callable[[str], Any]:
 
 @cache
 def _modules(package: str) -> dict[str, str]:
-    """Return the module of each name, read from the source of the package."""
-    statements = ast.parse(get_data(package, "__init__.py") or b"").body
-    imports = [each for block in statements if isinstance(block, ast.If) for each in block.body]
-    return {
-        alias.name: each.module
-        for each in imports
-        if isinstance(each, ast.ImportFrom) and each.module is not None
-        for alias in each.names
-    }
+    """Return the module of each imported name; bytecode has them, and packed applications have no sources."""
+    import dis  # used only here, and slow to import
+
+    spec: Any = import_module(package).__spec__
+    module, modules = "", {}
+    for each in dis.get_instructions(spec.loader.get_code(package)):
+        if each.opname == "IMPORT_NAME":
+            module = each.argval
+        elif each.opname == "IMPORT_FROM":
+            modules[each.argval] = module
+    return modules

@@ -115,8 +115,7 @@ class JsonReader(CandidateReader):
     """A JSON body.
 
     Attributes:
-        accepted_features: Features that a model without them leaves out, as another model of the request has
-            them.
+        accepted_features: Features of all models of the request; each model ignores those of the others.
     """
 
     content: bytes

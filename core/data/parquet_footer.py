@@ -1,4 +1,4 @@
-"""Read and change the footer of a Parquet file: rename its columns, as data pages hold no names.
+"""Read the footer of a Parquet file, and rename its columns there; data pages hold no names.
 
 The footer is a `FileMetaData` of parquet.thrift (https://github.com/apache/parquet-format) in the compact
 protocol of Thrift (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
@@ -25,7 +25,7 @@ _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 _FIXED_BYTES: Mapping[int, int] = MappingProxyType({1: 0, 2: 0, 3: 1, 7: 8})
 _BOOLEANS = (1, 2)  # one byte each in lists
 _MAX_VARINT_BITS = 70  # ten bytes of seven bits hold 64 bits
-_LONG_LIST = 15  # no type: the size in the header of a list whose size follows as a number
+_LONG_LIST = 15  # no type, but the size in the header of a list whose size follows as a number
 _MAX_DEPTH = 32  # of nested structs and lists; Parquet has less than ten
 # Field ids of parquet.thrift.
 _SCHEMA, _ROW_GROUPS, _KEY_VALUES = 2, 4, 5  # of FileMetaData
@@ -70,8 +70,8 @@ class ColumnSummary:
 def column_summaries(metadata: bytes) -> Mapping[int, ColumnSummary]:
     """Return the metadata of the columns by their number; those of a column without parts are empty.
 
-    PyArrow's `RowGroupMetaData.column` ends the process for an encrypted column, and for damaged statistics
-    of sizes.
+    PyArrow's `RowGroupMetaData.column` is not used: it ends the process for an encrypted column, and for
+    damaged statistics of sizes.
 
     Args:
         metadata: Metadata of the file, as `read_footer` returns it.
@@ -82,8 +82,8 @@ def column_summaries(metadata: bytes) -> Mapping[int, ColumnSummary]:
     summaries: dict[int, ColumnSummary] = defaultdict(ColumnSummary)
     cursor = _Cursor(metadata)
     try:
-        for name, kind in cursor.fields():
-            if name == _ROW_GROUPS:
+        for field, kind in cursor.fields():
+            if field == _ROW_GROUPS:
                 _summarise(cursor, summaries)
             else:
                 cursor.skip(kind)
@@ -93,13 +93,13 @@ def column_summaries(metadata: bytes) -> Mapping[int, ColumnSummary]:
 
 
 def _summarise(cursor: "_Cursor", summaries: dict[int, ColumnSummary]) -> None:
-    for column, name, kind in _column_fields(cursor):
+    for column, field, kind in _column_fields(cursor):
         summary = summaries[column]
-        if name == _ENCODINGS and kind == _LIST:
+        if field == _ENCODINGS and kind == _LIST:
             summary.encodings.update(cursor.integer() for _ in range(cursor.list_header()[0]))
-        elif name == _VALUES and kind in _INTEGERS:
+        elif field == _VALUES and kind in _INTEGERS:
             summary.values += max(cursor.integer(), 0)
-        elif name == _UNCOMPRESSED_BYTES and kind in _INTEGERS:
+        elif field == _UNCOMPRESSED_BYTES and kind in _INTEGERS:
             summary.largest_part = max(summary.largest_part, cursor.integer())
         else:
             cursor.skip(kind)
@@ -159,10 +159,10 @@ def _top_level(metadata: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
 def _path_spans(metadata: bytes, start: int) -> Iterator[tuple[int, int]]:
     """Yield the span of each column's path (`path_in_schema`), row group by row group."""
     cursor = _Cursor(metadata, start)
-    for _, name, kind in _column_fields(cursor):
+    for _, field, kind in _column_fields(cursor):
         start = cursor.at
         cursor.skip(kind)
-        if name == _PATH_IN_SCHEMA:
+        if field == _PATH_IN_SCHEMA:
             yield start, cursor.at
 
 
@@ -172,17 +172,17 @@ def _column_fields(cursor: "_Cursor") -> Iterator[tuple[int, int, int]]:
     The cursor begins at the list of row groups; the caller moves past each value.
     """
     for _ in range(cursor.list_header()[0]):
-        for of_group, kind in cursor.fields():
-            if of_group != _COLUMNS:
+        for group_field, kind in cursor.fields():
+            if group_field != _COLUMNS:
                 cursor.skip(kind)
                 continue
             for column in range(cursor.list_header()[0]):
-                for of_chunk, inner_kind in cursor.fields():
-                    if of_chunk != _META_DATA:
+                for chunk_field, inner_kind in cursor.fields():
+                    if chunk_field != _META_DATA:
                         cursor.skip(inner_kind)
                         continue
-                    for of_column, innermost_kind in cursor.fields():
-                        yield column, of_column, innermost_kind
+                    for column_field, innermost_kind in cursor.fields():
+                        yield column, column_field, innermost_kind
 
 
 def _path(name: str) -> bytes:

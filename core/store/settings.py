@@ -35,7 +35,7 @@ class StoreSettings(BaseSettings):
     """Settings of the store, read from `RANKERY_…` variables.
 
     Attributes:
-        data_dir: Folder of the embedded database and artifacts; also the home of caches.
+        data_dir: Folder of the embedded database and artifacts, and of caches.
         database_url: `sqlite:///path` or `postgresql://…`; a SQLite file in `data_dir` if unset.
         storage_url: Any URL that fsspec supports, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
             if unset. Credentials, region and endpoint of S3 are read from the standard AWS variables and
@@ -149,12 +149,12 @@ class StoreSettings(BaseSettings):
         *_: PydanticBaseSettingsSource,
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read arguments and variables only: unused sources, of files, took half of the time."""
+        """Read arguments and variables only; the other sources read files, which took half of the time."""
         return init_settings, env_settings
 
     @field_validator("storage_url")
     @classmethod
-    def _plain(cls, value: str) -> str:
+    def _without_special_characters(cls, value: str) -> str:
         """Refuse characters by which fsspec would read or delete other files than those of the URL."""
         special = ("::",) if value.startswith("file://") else ("::", "*", "?", "[")
         path = value.split("://", 1)[-1]  # a chain of file systems may begin as in simplecache::s3://bucket

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
@@ -57,6 +57,17 @@ def test_a_job_is_shown_without_a_script(visit: Visit, prepared: Prepared) -> No
     page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".curve-and-metrics")).to_be_visible()
     expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
+
+
+def test_an_open_row_is_shown_without_its_script(visit: Visit, prepared: Prepared) -> None:
+    """If the script of the details does not load, a note replaces them above the buttons of the job."""
+    _training(prepared)
+    visit.refusals_expected = True
+    visit.page.route("**/jobs/detail.js", lambda route: route.abort())
+    page = visit.open("/jobs?text=refused")
+    page.get_by_role("button", name="Details of").first.click()
+    expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
+    expect(page.locator(".row-details").get_by_role("link", name="Job page")).to_be_visible()
 
 
 def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepared: Prepared) -> None:
@@ -207,3 +218,35 @@ def test_limits_typed_with_pauses_are_applied(visit: Visit, prepared: Prepared) 
         least.fill("0.25")
         most.fill("0.75")
     visit.settle()
+
+
+def test_a_repeated_refusal_to_cancel_a_job_is_shown_once(visit: Visit, prepared: Prepared) -> None:
+    """The message of a second refusal replaces that of the first, on the page of a job and in its list."""
+    job_id = _training(prepared)
+    visit.refusals_expected = True
+    visit.page.route(re.compile(r"/v1/jobs(/job_\w+)?(\?|$)"), _as_running)
+    visit.page.route("**/cancel", _refuse)
+    page = visit.open(f"/jobs/{job_id}")
+    _press_twice(page, "Cancel job")
+    page = visit.open("/jobs?text=refused")
+    page.get_by_role("checkbox").nth(1).check()
+    _press_twice(page, re.compile("Cancel 1 job"))
+
+
+def _as_running(route: Route) -> None:
+    answer = route.fetch()
+    if answer.status != 200:
+        return route.fulfill(response=answer)
+    body = answer.json()
+    for job in body.get("items", [body]):
+        job["status"] = "running"
+    return route.fulfill(response=answer, json=body)
+
+
+def _press_twice(page: Page, name: str | re.Pattern[str]) -> None:
+    button = page.get_by_role("button", name=name)
+    for _ in range(2):
+        with page.expect_response("**/cancel"):
+            button.click()
+        expect(button).to_be_enabled()
+    expect(page.locator(".error[role=alert]:visible")).to_have_count(1)

@@ -123,11 +123,11 @@ def test_dask_accepts_the_options_of_the_scheduler(tmp_path: Path) -> None:
     port, health_port = free_port(), free_port()
     replaced = {"/etc/rankery/dask": str(certificates.folder), "8786": str(port), "8787": str(health_port)}
 
-    def here(word: str) -> str:
+    def with_test_paths(word: str) -> str:
         return functools.reduce(lambda text, each: text.replace(*each), replaced.items(), word)
 
-    program, *arguments = map(here, service["entrypoint"])
-    check = [sys.executable, *map(here, service["healthcheck"]["test"][2:])]
+    program, *arguments = map(with_test_paths, service["entrypoint"])
+    check = [sys.executable, *map(with_test_paths, service["healthcheck"]["test"][2:])]
     process = ServerProcess(
         tied([str(Path(sys.executable).with_name(program)), *arguments]),
         tmp_path / "scheduler.log",

@@ -137,7 +137,7 @@ def wait_until_ready(client: httpx.Client, dataset: dict[str, Any]) -> dict[str,
 
 
 def check_second_attempt(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None:
-    """Check that the second attempt of its job read the dataset from this content."""
+    """Check that a dataset has this content, and that the second attempt of its job read it."""
     sha256 = hashlib.sha256(content).hexdigest()
     (read,) = dataset["source"]["read"]
     assert (dataset["sha256"], read["sha256"]) == (sha256, sha256)

@@ -10,7 +10,7 @@ from rankery.candidates import read_candidates
 from rankery.errors import FileUnusable
 
 FEATURES = ("bm25", "price")
-UNKNOWN = "search,sku,bm25,price\nred,a,2.5,7\nred,b,1.5,\nblue,c,0.5,9\n"
+TABLE = "search,sku,bm25,price\nred,a,2.5,7\nred,b,1.5,\nblue,c,0.5,9\n"
 ROLES = {"query": "search", "document": "sku"}
 EXPECTED = [
     {
@@ -34,8 +34,8 @@ def read(folder: Path, content: str, name: str = "documents.csv", **options: Any
 def test_a_table_without_a_query_column_is_refused(tmp_path: Path) -> None:
     """A table without a query column would be one query, so the error names the option for the column."""
     with pytest.raises(FileUnusable, match=r"line 1: expected a column for the query, .* columns\.query"):
-        read(tmp_path, UNKNOWN)
-    assert read(tmp_path, UNKNOWN, columns=ROLES) == EXPECTED
+        read(tmp_path, TABLE)
+    assert read(tmp_path, TABLE, columns=ROLES) == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["documents.csv", "documents.tsv", "standard input"])
@@ -44,15 +44,15 @@ def test_the_format_of_a_table_is_detected_from_its_content(
     tmp_path: Path, name: str, delimiter: str
 ) -> None:
     """The format is detected from the content, since standard input has no name; labels are optional."""
-    content = UNKNOWN.replace("search,sku", "Query-ID,doc_id").replace(",", delimiter)
+    content = TABLE.replace("search,sku", "Query-ID,doc_id").replace(",", delimiter)
     assert read(tmp_path, content, name) == EXPECTED
 
 
 def test_labels_are_not_read(tmp_path: Path) -> None:
-    """The options of an upload apply, whether or not the table has the named columns."""
+    """Columns may be named as in an upload; the table may lack them, and wrong labels are no problem."""
     columns = {**ROLES, "label": "grade", "query_columns": ["market"]}
-    assert read(tmp_path, UNKNOWN, columns=columns) == EXPECTED
-    rows = zip(UNKNOWN.splitlines(), ("grade", "?", "", "x"), strict=True)
+    assert read(tmp_path, TABLE, columns=columns) == EXPECTED
+    rows = zip(TABLE.splitlines(), ("grade", "?", "", "x"), strict=True)
     judged = "".join(f"{row},{label}\n" for row, label in rows)
     assert read(tmp_path, judged, columns=columns) == EXPECTED
 
@@ -76,7 +76,7 @@ def test_categories_are_sent_as_texts(tmp_path: Path) -> None:
 
 def test_scattered_rows_are_gathered(tmp_path: Path) -> None:
     """Scattered rows of a query are gathered as in an upload, in the order of the file."""
-    header, *rows = UNKNOWN.splitlines()
+    header, *rows = TABLE.splitlines()
     content = "\n".join([header, rows[0], rows[2], rows[1]])
     assert read(tmp_path, content, columns=ROLES) == EXPECTED
 
@@ -105,7 +105,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
     ],
 )
 def test_an_unusable_file_is_reported_in_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
-    """The error has the place, if there is one."""
+    """The sentence has the line and column of a cell, or the pointer of a JSON value."""
     with pytest.raises(FileUnusable) as unusable:
         read(tmp_path, content)
     assert sentence in str(unusable.value)

@@ -33,6 +33,8 @@ def promote(path: str) -> str:
         assert_type(ranked, RankedQueries)
         assert_type(client.rank("web", pa.table({"bm25": [1.0]})), pa.Table)
         client.train("web", dataset, "no such loss")  # type: ignore[arg-type]
+        client.evaluate(model, dataset, priority="low", limits={"seconds": 60}, label_map={"4": 3})
+        client.evaluate(model, dataset, priorities="low")  # type: ignore[call-arg]
         return comparison.sentence
 
 

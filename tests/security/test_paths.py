@@ -79,7 +79,7 @@ def test_no_name_leads_out_of_its_folder(send: Send, case: str) -> None:
     attack = ATTACKS[case]
     answer = send(attack)
     assert answer.status == attack.status
-    # Without an expected problem, either is correct: the path or the object is unknown, by decoded slashes.
+    # Decoded slashes decide whether the path or the object is unknown; both problems are correct.
     assert answer.problem in ({attack.problem} if attack.problem else {"not-found", "no-such-path"})
     assert not any(secret in answer.body for secret in NEVER)
 

@@ -38,7 +38,7 @@ def _compare(run: JobRun, spec: ReproduceJob, content: bytes) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
     with run.store.read() as tx:
         model = tx.models.get(spec.model_id)
-        now = lineage_of(tx, run, spec)
+        lineage = lineage_of(tx, run, spec)
     stored_sha256 = _stored_sha256(run, model_key(model.id))
     if sha256 == model.sha256 != stored_sha256:
         repair_models(run.store, content)
@@ -48,7 +48,7 @@ def _compare(run: JobRun, spec: ReproduceJob, content: bytes) -> None:
         "sha256": sha256,
         "expected_sha256": model.sha256,
         "stored_sha256": stored_sha256,
-        "differences": None if model.lineage is None else differences(model.lineage, now),
+        "differences": None if model.lineage is None else differences(model.lineage, lineage),
     }
     with run.succeeding(result):
         pass

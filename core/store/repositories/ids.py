@@ -42,7 +42,7 @@ _last = 0
 
 
 def may_exist(text: str) -> bool:
-    """Return whether the database can be asked for an id: PostgreSQL refuses to compare NUL characters."""
+    """Return whether an id may be in the database; PostgreSQL refuses to compare texts with NUL."""
     return "\0" not in text
 
 

@@ -151,7 +151,7 @@ class AsyncExportCalls(AsyncCalls):
             reference: Id, name, `name:version` or `name@alias`.
             format: The export's format.
             dataset: Documents to compare scores on; the model's test or training data when left out.
-            **options: As in the export.
+            **options: Options of the format, as in `export`.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.

@@ -47,8 +47,8 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             diagnostics: Compute diagnostics of a loss at the model's scores: `{"loss", "cutoff"}`.
             seed: Seed of the bootstrap intervals.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
-                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`; `tags` of the job.
         """
         dataset_id = await self._dataset_id(dataset, columns)
         spec = {
@@ -96,8 +96,8 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             permutations: Number of random permutations of Fisher's randomisation test.
             seed: Seed of the resampling.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
-                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`; `tags` of the job.
         """
         dataset_id = await self._dataset_id(dataset, columns)
         spec = {
@@ -129,8 +129,8 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             model: Id, name, `name:version` or `name@alias`.
             dataset: Dataset to rank, in any form that `train` takes.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `allow_absent_features` (continue without more than half of the features in use),
-                `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `allow_absent_features`, `limits`, `priority`, `name`, `notes` and `project`, as in
+                `train`; `tags` of the job.
         """
         spec = {
             "kind": "rank",
@@ -166,8 +166,8 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             seed: Seed of the shuffling.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
-                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`; `tags` of the job.
         """
         spec = {
             "kind": "inspect",

@@ -59,8 +59,8 @@ class AsyncModelCalls(AsyncAliasCalls):
 
         Args:
             reference: The teacher, such as a sum or a network: id, name, `name:version` or `name@alias`.
-            **options: `model_name`, `dataset_id`, `test_dataset_id`, `leaves`, `iterations`, `metrics`,
-                `features`, and the `priority`, `limits` and labels of the job; each has a default.
+            **options: `model_name`, `dataset_id`, `test_dataset_id`, `leaves`, `iterations`, `metrics`
+                and `features`; and `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
 
         Example:
             ```python

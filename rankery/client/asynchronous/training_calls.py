@@ -72,10 +72,12 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             distribution: Largest number of ranks of a distributed training; or `{"ranks": {"at_least": 2,
                 "at_most": 8}, "threads_per_rank": 4}`.
             columns: Column roles of files and frames, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without
-                more than half of the features in use), `limits` (`{"seconds", "memory_bytes"}` above which
-                the job fails), `priority` (`low`, `normal` or `high`), `name`, `notes` and `project` of the
-                job, and the fields of `TrainingOptions`, such as `bootstrap=True`.
+            **fields: `label_map` (`{"2": 1.0}` replaces label 2 by 1), `allow_absent_features` (continue if a
+                dataset lacks more than half of the features in use), `priority` (`low`, `normal` or `high`),
+                `limits` (`{"seconds": 600, "memory_bytes": 10**9}`, above which the job fails), `name`,
+                `notes` and `project` of the job, `bootstrap` (train on queries drawn with replacement),
+                `metric_interval` (iterations between two measurements) and `clicks` (`{"log": log,
+                "correction": "ips", "propensity_job": job}`).
 
         Example:
             ```python

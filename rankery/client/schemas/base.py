@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Answer(BaseModel):
-    """A response of the service; immutable, and without fields that this version does not have."""
+    """A response of the service; immutable. Fields that this version does not declare are left out."""
 
     # Building all models takes long, and most programs use few of them.
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)

@@ -236,7 +236,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             models: One or several of `ctr`, `coec`, `cascade`, `dcm`, `pbm`, `ubm`, `sdbn` and `dbn`.
             held_out: Share of users, or of lists where the log has no users, to compare on; 0.2 by default.
             options: `iterations`, `max_rank`, `prior_clicks`, `prior_skips`, `resamples`, `seed` and others.
-            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes` and `project`, as in `train`; `tags` of the job.
 
         Returns:
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
@@ -275,7 +275,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
             options: Options of the click model, as in `fit_click_model`.
             judgments: `min_impressions`, `quantiles` or `cuts`, and `shrink`.
-            **fields: `limits`, `priority`, `name`, `notes`, `tags` and `project` of the job.
+            **fields: `limits`, `priority`, `name`, `notes` and `project`, as in `train`; `tags` of the job.
 
         Returns:
             The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.

@@ -50,8 +50,8 @@ class MeasuringCalls(JobCalls, SystemCalls):
             diagnostics: Compute diagnostics of a loss at the model's scores: `{"loss", "cutoff"}`.
             seed: Seed of the bootstrap intervals.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
-                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`; `tags` of the job.
         """
         dataset_id = self._dataset_id(dataset, columns)
         spec = {
@@ -99,8 +99,8 @@ class MeasuringCalls(JobCalls, SystemCalls):
             permutations: Number of random permutations of Fisher's randomisation test.
             seed: Seed of the resampling.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
-                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`; `tags` of the job.
         """
         dataset_id = self._dataset_id(dataset, columns)
         spec = {
@@ -132,8 +132,8 @@ class MeasuringCalls(JobCalls, SystemCalls):
             model: Id, name, `name:version` or `name@alias`.
             dataset: Dataset to rank, in any form that `train` takes.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `allow_absent_features` (continue without more than half of the features in use),
-                `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `allow_absent_features`, `limits`, `priority`, `name`, `notes` and `project`, as in
+                `train`; `tags` of the job.
         """
         spec = {
             "kind": "rank",
@@ -169,8 +169,8 @@ class MeasuringCalls(JobCalls, SystemCalls):
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             seed: Seed of the shuffling.
             columns: Column roles of a file or a frame, as in `upload_dataset`.
-            **fields: `label_map` (new labels by text), `allow_absent_features` (continue without more than
-                half of the features in use), `limits`, `priority`, `name`, `notes`, `tags` and `project`.
+            **fields: `label_map`, `allow_absent_features`, `limits`, `priority`, `name`, `notes` and
+                `project`, as in `train`; `tags` of the job.
         """
         spec = {
             "kind": "inspect",

@@ -210,8 +210,9 @@ class Work(Refreshable):
             progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Raises:
-            JobFailed, StudyFailed, ExperimentFailed: The work failed or was cancelled; `JobRefused` if a gate
-                refused a version.
+            JobFailed: The job failed or was cancelled; it is a `JobRefused` if a gate refused the version.
+            StudyFailed: The study failed or was cancelled.
+            ExperimentFailed: The experiment failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds

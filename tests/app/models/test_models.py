@@ -148,7 +148,7 @@ def test_the_description_and_tags_of_a_model_can_be_changed(
 def test_wrong_descriptions_and_tags_of_a_model_are_refused(
     client: TestClient, add_model: Callable[[str], Model], payload: dict[str, Any], pointer: str
 ) -> None:
-    """422 points at the mistake, and nothing is changed."""
+    """The response has the status 422 and a pointer to the mistake; nothing is changed."""
     add_model("web")
     response = client.patch("/v1/models/web", json=payload)
     assert response.status_code == 422
@@ -357,7 +357,7 @@ def test_a_bad_ranking_request_is_refused(
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
-def test_the_same_mistake_is_not_repeated_without_end(
+def test_the_same_mistake_is_reported_for_some_documents(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
     """An unknown feature in every document is reported for some documents only."""

@@ -65,7 +65,7 @@ class Recording:
 
 
 def load() -> dict[str, Recording]:
-    """Read the recordings by the name of their module."""
+    """Return the recording of each test module."""
     if not FILE.is_file():
         return {}
     content = json.loads(FILE.read_text())
@@ -84,19 +84,19 @@ def load() -> dict[str, Recording]:
 
 def save(recordings: dict[str, Recording]) -> None:
     """Write each different answer once, on a separate line."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for _, recording in sorted(recordings.items()):
         for answer in recording.answers():
-            places.setdefault(answer.line(), len(places))
+            positions.setdefault(answer.line(), len(positions))
     modules = {
         module: {
             "made": recording.made,
             "tests": {
-                test: {key: places[answer.line()] for key, answer in sorted(by_request.items())}
+                test: {key: positions[answer.line()] for key, answer in sorted(by_request.items())}
                 for test, by_request in sorted(recording.tests.items())
             },
         }
         for module, recording in sorted(recordings.items())
     }
-    lines = ",\n".join(places)
+    lines = ",\n".join(positions)
     FILE.write_text(f'{{"modules": {json.dumps(modules, indent=1)},\n"answers": [\n{lines}\n]}}\n')

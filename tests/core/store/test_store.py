@@ -96,7 +96,7 @@ def test_foreign_keys_are_enforced(store: Store) -> None:
 
 @pytest.mark.embedded
 def test_sqlite_connections_have_wal_mode_and_foreign_keys(store: Store, settings: StoreSettings) -> None:
-    """Connections run in WAL mode with foreign keys, 30 seconds of patience and normal synchronisation."""
+    """Connections run in WAL mode with foreign keys, a busy timeout of 30 s and normal synchronisation."""
     engine = open_engine(settings.database_url)
     with engine.connect() as connection:
         found = {
@@ -141,7 +141,7 @@ def test_a_deleted_file_accepts_no_writes(store: Store, settings: StoreSettings)
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", ["a?b", "a%41", "a#b", "a b&mode=ro", "é+"])
 def test_any_folder_may_hold_the_database(tmp_path: Path, name: str) -> None:
-    """Characters with a meaning in URLs are plain: the file is in the folder, and not beside it."""
+    """Characters with a meaning in URLs are taken literally: the file is in the folder, not beside it."""
     opened = Store.open(StoreSettings(data_dir=tmp_path / name))
     opened.migrate()
     assert opened.fault() is None
@@ -351,7 +351,7 @@ def test_an_error_while_closing_for_a_fork_blocks_no_later_transaction(store: St
 
 @pytest.mark.long
 @pytest.mark.embedded
-def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSettings) -> None:
+def test_a_held_lock_ends_writes_only(settings: StoreSettings) -> None:
     """SQLite: a write fails after `lock_seconds`, a read succeeds, and the fault names the lock."""
     store = Store.open(settings, lock_seconds=1)
     holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)

@@ -116,7 +116,7 @@ function columns(name, drawing) {
         return whisker({ mean: value, lower, upper }, drawing().scale, drawing().lines);
       },
       foot: () => whiskerAxis(drawing().scale),
-      parts: [], // those of the next column
+      parts: [], // none in CSV: the next column has the interval
     },
     {
       key: "value",

@@ -30,7 +30,7 @@ export const ROLES = [...SINGLE_COLUMN, ...MULTI_COLUMN];
 const SINGLE_ROLES = SINGLE_COLUMN.map(([role]) => role);
 /** Roles of text columns: a column with a usual name gets the role only if its values are texts. */
 const TEXT_ROLES = ["query_text", "document_title", "document_url"];
-/** Roles whose further columns with usual names describe the document if one has the first usual name. */
+/** Roles of the column with the first usual name; others with usual names are then columns of the document. */
 const ROLES_OF_DOCUMENTS = ["document", "document_weight"];
 /** Patterns of likely column names, for roles that no column has by a usual name. @type {[role: string, pattern: RegExp][]} */
 const LIKELY_NAMES = [

@@ -20,7 +20,7 @@ const TYPING_MILLISECONDS = 200;
  * @param {(queryId: string) => string} [address] returns the URL of a query's page
  */
 export function queryList({ id, statistics }, initialPrefix, onPrefix, address = (queryId) => queryPage(id, queryId)) {
-  const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
+  const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: openOnEnter });
   const words = h("p.hint", { role: "status" });
   const container = h("div.rows");
   field.value = initialPrefix;
@@ -37,7 +37,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   }
 
   /** @param {KeyboardEvent} event */
-  function jump(event) {
+  function openOnEnter(event) {
     if (event.key === "Enter" && field.value) openPage(address(field.value));
   }
 
@@ -147,12 +147,12 @@ export function documentFeatures(datasetId, queryId) {
     fill(container, documentId) {
       loadInto(container, async () => {
         const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
-        const [found] = candidates;
-        if (!found) return [hint("The dataset has no document with this ID.")];
+        const [candidate] = candidates;
+        if (!candidate) return [hint("The dataset has no document with this ID.")];
         return [
           h(
             "dl.feature-list",
-            Object.entries(found.features).map(([name, value]) =>
+            Object.entries(candidate.features).map(([name, value]) =>
               h("div", h("dt", { title: name }, name), h("dd", featureValue(value))),
             ),
           ),

@@ -221,7 +221,7 @@ function entry(document, largestLabel, open, moved) {
 }
 
 /**
- * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from below.
+ * Show how many ranks a document has moved. A document that is not in the left list was ranked below it, or is new.
  * @param {Document} document @param {Map<string, number>} indicesLeft @param {Schemas["SystemRanking"]} left
  */
 function shift({ document_id: id, rank }, indicesLeft, { ranking, documents }) {

@@ -175,7 +175,7 @@ export function tiles({ queries, documents, features, label_range: labels, ...pe
     lengths && ["Documents per query", short(lengths.median), lengthDetail(lengths)],
     labels && ["Labels", rangeLabel(labels.minimum, labels.maximum), labelDetail(labels, documents)],
     [
-      "Nothing relevant",
+      "No relevant documents",
       count(withoutRelevant),
       withoutRelevant > 0 ? `${percent(withoutRelevant, queries)} of the queries` : "queries",
     ],

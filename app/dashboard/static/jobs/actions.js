@@ -72,14 +72,14 @@ function cancelButton(job, changed) {
     announce(`${job.title} is being cancelled.`);
     await changed();
   };
+  const refusal = h("span");
   /** @param {unknown} error */
   const showRefusal = (error) => {
-    button.after(alertText(messageOf(error)));
+    replace(refusal, alertText(messageOf(error)));
     if (error instanceof Problem) changed();
   };
   const attributes = { disabled: job.cancel_requested, needs: "write" };
-  const button = actionButton(words, "danger quiet", cancel, showRefusal, attributes);
-  return button;
+  return [actionButton(words, "danger quiet", cancel, showRefusal, attributes), refusal];
 }
 
 /**

@@ -6,7 +6,7 @@ import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
 import { changeDetector, h, replace } from "../page/dom.js";
-import { dataTable, hint, numberHeads, problemBox } from "../page/parts.js";
+import { dataTable, hint, notLoaded, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 /**
@@ -177,12 +177,6 @@ function trainingLoss(job) {
 async function kindResult(job) {
   if (job.kind === "auto-train") return (await import("../autotrain/leaderboard.js")).leaderboard(job);
   return hasClickResult(job) ? (await import("../clicks/results.js")).clickResult() : null;
-}
-
-/** Return the notice to show if the script of a part cannot be loaded, as after an upgrade of the service. */
-function notLoaded() {
-  const node = problemBox({ title: "A part of this page could not be loaded", detail: "Reload the page to see it." });
-  return { node, update() {} };
 }
 
 /** @param {Job} job */

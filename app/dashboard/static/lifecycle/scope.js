@@ -3,9 +3,10 @@ import { h, setText } from "../page/dom.js";
 import { hint } from "../page/parts.js";
 import { count, counted } from "../page/format.js";
 
-/** @typedef {import("../tables/paged_list.js").ActiveFilter} ActiveFilter */
+/** Maximum number of refused objects in a list. */
 const MAX_LISTED = 20;
 
+/** @typedef {import("../tables/paged_list.js").ActiveFilter} ActiveFilter */
 /** @typedef {{ids: string[]} | {filter: Record<string, Json>}} Scope */
 
 /**

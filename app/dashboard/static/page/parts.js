@@ -113,6 +113,12 @@ export function problemBox(problem) {
   ]);
 }
 
+/** Return the notice to show if the script of a part cannot be loaded, as after an upgrade of the service. */
+export function notLoaded() {
+  const node = problemBox({ title: "A part of this page could not be loaded", detail: "Reload the page to see it." });
+  return { node, update() {} };
+}
+
 /** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */
 export function showDialog(dialog) {
   document.body.append(dialog);

@@ -2,7 +2,6 @@
 import { countsBySeverity, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { jobActions } from "../jobs/actions.js";
-import { jobDetail } from "../jobs/detail.js";
 import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
@@ -11,8 +10,8 @@ import { compareJobsPage, datasetPage, jobApi, jobPage, modelPage, studyPage } f
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
-import { announce, h } from "../page/dom.js";
-import { alertText } from "../page/parts.js";
+import { announce, h, replace } from "../page/dom.js";
+import { alertText, notLoaded } from "../page/parts.js";
 import { count, counted, elapsed, metric, withLabels } from "../page/format.js";
 import { fieldColumn, projectColumn, statusColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
@@ -101,6 +100,9 @@ function datasets(names) {
   ];
 }
 
+/** Return the figures and tables of a job. Few visits open a row, so their scripts are loaded on demand. @param {Job} job */
+const jobDetail = (job) => import("../jobs/detail.js").then((detail) => detail.jobDetail(job), notLoaded);
+
 /** Return the details of an open row, which need the whole job. @param {Job} job @param {() => void} changed */
 function details(job, changed) {
   const read = conditionalReader();
@@ -112,10 +114,10 @@ function details(job, changed) {
     node,
     async update() {
       const whole = await read(jobApi(job.id));
-      detail ??= jobDetail(whole);
-      if (!node.hasChildNodes()) node.append(detail.node, actions.node);
+      const shown = await (detail ??= jobDetail(whole));
+      if (!node.hasChildNodes()) node.append(shown.node, actions.node);
       actions.update(whole);
-      await detail.update(whole);
+      await shown.update(whole);
     },
   };
 }
@@ -154,9 +156,9 @@ function cancelActive(ticked) {
     ticked.reload();
   }
   const words = `Cancel ${counted(ids.length, "job")}`;
-  const refused = (/** @type {unknown} */ error) => button.after(alertText(messageOf(error)));
-  const button = actionButton(words, "danger quiet", cancel, refused, { needs: "write" });
-  return button;
+  const refusal = h("span");
+  const showRefusal = (/** @type {unknown} */ error) => replace(refusal, alertText(messageOf(error)));
+  return h("span", actionButton(words, "danger quiet", cancel, showRefusal, { needs: "write" }), " ", refusal);
 }
 
 showList({
