@@ -84,7 +84,8 @@ def _from_documents(
     sizes = query_sizes_beside(path, columns)
     with convert_core_errors():
         file = JudgedFile(path, path.name, sizes)
-        dataset = read_unjudged(file, features, reading_options({"columns": columns}).columns).dataset
+        reading = read_unjudged(file, features, reading_options({"columns": columns}).columns)
+    dataset, named = reading.dataset, (columns or {}).get("categorical_features") or ()
     used = set(features)
     feature_columns = [column for column, name in enumerate(dataset.feature_names) if name in used]
     if not feature_columns:
@@ -93,10 +94,14 @@ def _from_documents(
             f" it has {_first_names(dataset.feature_names)}"
         )
     names = [dataset.feature_names[column] for column in feature_columns]
-    texts = {
+    values: dict[str, list[Any]] = {
         name: categories.texts(dataset.features[:, dataset.feature_names.index(name)])
         for name, categories in dataset.categories.items()
     }
+    for name in reading.declared.intersection(values).difference(named):
+        categories = dataset.categories[name]
+        numbers = dict(zip(categories.values, map(int, categories.typed_values), strict=True))
+        values[name] = [text and numbers[text] for text in values[name]]
     matrix = dataset.features[:, feature_columns].tolist()
     bounds = dataset.query_boundaries.tolist()
     for query, first, end in zip(dataset.query_ids, bounds, bounds[1:], strict=False):
@@ -104,7 +109,7 @@ def _from_documents(
             {
                 "id": str(dataset.document_ids[row]),
                 "features": dict(zip(names, map(_none_if_nan, matrix[row]), strict=True))
-                | {name: column[row] for name, column in texts.items()},
+                | {name: column[row] for name, column in values.items()},
             }
             for row in range(first, end)
         ]

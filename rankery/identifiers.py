@@ -58,9 +58,14 @@ class TrecSpelling:
         Raises:
             EqualSpelling: Another query of the file, or document of the query, has the same spelling.
         """
-        return self._spelled(None, query), self._spelled(query, document)
+        return self.of_id(query), self.of_id(document, query)
 
-    def _spelled(self, query: str | None, identifier: str) -> str:
+    def of_id(self, identifier: str, query: str | None = None) -> str:
+        """Return the spelling of a query, or of a document of `query`.
+
+        Raises:
+            EqualSpelling: Another query of the file, or document of the query, has the same spelling.
+        """
         spelled = encode_blanks(identifier)
         other = self._ids.setdefault((query, spelled), identifier) if "%" in spelled else identifier
         if other != identifier:

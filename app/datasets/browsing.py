@@ -144,14 +144,18 @@ class DatasetFiles:
         return self._store.artifacts.open(self.data_key)
 
     def qrels(self) -> Iterator[str]:
-        """Verify the stored file, and return its judgments as TREC qrels in blocks of lines.
+        """Verify the stored file, and return its judgments as TREC qrels in blocks of lines."""
+        self._store.verified.check(self.data_key)
+        return _qrels(self._store, self.data_key)
+
+    def refuse_equal_spellings(self) -> None:
+        """Refuse ids that qrels would not distinguish.
 
         Raises:
-            InvalidInput: Qrels would not distinguish two ids.
+            InvalidInput: Two queries, or two documents of a query, have one spelling.
         """
-        with self._store.verified.open(self.data_key) as file:
+        with self._store.artifacts.open(self.data_key) as file:
             refuse_equal_spellings(read_judgments(file))
-        return _qrels(self._store, self.data_key)
 
 
 def read_rows_of(store: Store, data_key: str, first: int, stop_row: int) -> RankingDataset:

@@ -171,5 +171,6 @@ def download_qrels(dataset_id: str, services: UseServices) -> Response:
 
     Documents without a label are left out.
     """
-    lines = DatasetFiles(services.store, dataset_id).qrels()
-    return Download(lines, None, "text/plain; charset=utf-8", f"{dataset_id}.qrels")
+    files = DatasetFiles(services.store, dataset_id)
+    check = files.refuse_equal_spellings
+    return Download(files.qrels(), None, "text/plain; charset=utf-8", f"{dataset_id}.qrels", check=check)

@@ -1,6 +1,7 @@
 """Routes of rankings, made by jobs or uploaded: as pages, as a TREC run, as Parquet."""
 
 import re
+from functools import partial
 from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import Query, Request
@@ -28,7 +29,7 @@ from core.data.trec import refuse_equal_spellings, write_run
 from core.errors import NotFound
 from core.jobs.folders import run_folder
 from core.store import Ranking as RankingRow
-from core.store import new_id
+from core.store import Store, new_id
 from core.store.artifacts.keys import ranking_key, run_key
 from core.store.repositories.results import Rankings
 
@@ -138,15 +139,18 @@ def get_ranking(
             )
         return _ranking_page(ranking, queries, next_cursor, DatasetTexts(services.store, ranking.dataset_id))
     services.store.verified.check(key)
-    if format == "trec":
-        with services.store.artifacts.open(key) as file:
-            refuse_equal_spellings(ranking_batches(file))
     file = services.store.artifacts.open(key)
     if format == "trec":
         lines = write_run(ranking_batches(file), _tag(ranking))
-        return Download(lines, file, "text/plain; charset=utf-8", f"{ranking.id}.run")
+        check = partial(_refuse_equal_spellings, services.store, key)
+        return Download(lines, file, "text/plain; charset=utf-8", f"{ranking.id}.run", check=check)
     blocks = iter(lambda: file.read(BLOCK_BYTES), b"")
     return Download(blocks, file, PARQUET, f"{ranking.id}.parquet")
+
+
+def _refuse_equal_spellings(store: Store, key: str) -> None:
+    with store.artifacts.open(key) as file:
+        refuse_equal_spellings(ranking_batches(file))
 
 
 def _tag(ranking: RankingRow) -> str:

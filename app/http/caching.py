@@ -8,10 +8,11 @@ from http import HTTPStatus
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from app.http.middleware import HttpMiddleware
 from app.http.problems import PRECONDITION_FAILED, problem
+from app.http.thread_pools import CHECKS
 from core.errors import StoreUnavailable
 from core.store import preconditions
 
@@ -85,7 +86,6 @@ class ResponseCache:
 
 
 _CONDITIONS = (b"if-match", b"if-none-match", b"range")
-CONDITIONAL_CHANGES = 8  # far fewer than the threads for requests: each may need a second one for its check
 CHECK_SECONDS = 2  # longest wait for the current `ETag`, while other changes wait
 
 
@@ -100,29 +100,24 @@ class Preconditions(HttpMiddleware):
     compared before the change and again before its commit, while no process can commit another change.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        super().__init__(app)
-        self._slots = asyncio.Semaphore(CONDITIONAL_CHANGES)
-
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 412."""
         if_match = Headers(scope=scope).get("If-Match")
         if if_match is None or scope["method"] not in ("PUT", "PATCH", "DELETE"):
             await self.app(scope, receive, send)
             return
-        async with self._slots:
-            try:
-                await self._change(if_match, scope, receive, send)
-            except _Changed:
-                detail = "the ETag in If-Match is not that of the object; request the object again"
-                await problem(PRECONDITION_FAILED, detail)(scope, receive, send)
+        try:
+            await self._change(if_match, scope, receive, send)
+        except _Changed:
+            detail = "the ETag in If-Match is not that of the object; request the object again"
+            await problem(PRECONDITION_FAILED, detail)(scope, receive, send)
 
     async def _change(self, if_match: str, scope: Scope, receive: Receive, send: Send) -> None:
         original = dict(scope)  # the router adds to the scope
-        loop = asyncio.get_running_loop()
 
         def check() -> None:
-            is_met = asyncio.run_coroutine_threadsafe(self._is_met(if_match, original), loop)
+            # In an event loop with its own threads: those of requests may all wait for this transaction.
+            is_met = CHECKS.submit(lambda: asyncio.run(self._is_met(if_match, original)))
             try:
                 if not is_met.result(CHECK_SECONDS):
                     raise _Changed

@@ -179,7 +179,12 @@ class PolledRoute(JsonRoute):
     """
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
-        """Compute the response if the cached one may be stale."""
+        """Compute the response if the cached one may be stale.
+
+        HEAD is not cached: a check of `If-Match` runs in another event loop, and the cache is of one.
+        """
+        if request.method == "HEAD":
+            return await handle(request)
         store, cache = services_of(request).store, registered(request.app, ResponseCache)
         key = (request.scope["path"], request.scope["query_string"], visible_projects())
 

@@ -7,7 +7,7 @@ occupy all of them for seconds; scoring, and what precedes it, therefore has sep
 import asyncio
 import contextvars
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -26,7 +26,7 @@ class ThreadPool:
     """A bounded thread pool for one purpose, per event loop.
 
     Attributes:
-        n_threads: Largest number of concurrent calls of `run`, and of `start`; further calls queue.
+        n_threads: Largest number of concurrent calls of `run`, and of other methods; further calls queue.
         purpose: Work that runs in it.
     """
 
@@ -46,10 +46,13 @@ class ThreadPool:
 
         `run` starts its function several iterations of the event loop later.
         """
-        context = contextvars.copy_context()
-        running = asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
+        running = asyncio.wrap_future(self.submit(work))
         running.add_done_callback(retrieve_exception)
         return running
+
+    def submit(self, work: Callable[[], Result]) -> "Future[Result]":
+        """Start a function in a thread immediately; for callers outside the event loop."""
+        return self._executor.submit(contextvars.copy_context().run, work)
 
     def _limiter_of_loop(self) -> CapacityLimiter:
         try:
@@ -69,6 +72,7 @@ LOOKUPS = ThreadPool("lookups", 8, "Lookups of known API keys, references to mod
 EXPENSIVE = ThreadPool("expensive", 2, "Expensive reads, such as inspections of models and of storage")
 EXPORTS = ThreadPool("exports", 1, "Exports and parity checks, which wait for the low-priority process")
 UNKNOWN_CREDENTIALS = ThreadPool("strangers", 2, "Credentials that are not cached, mostly wrong ones")
+CHECKS = ThreadPool("checks", 4, "Checks of `If-Match` before a commit, which other changes wait for")
 AUDIT = ThreadPool("audit", 4, "Entries of the audit log that responses wait for")
 EVENTS = ThreadPool("events", 2, "Events read for streams and lists")
 WEBHOOKS = ThreadPool("webhooks", 2, "Deliveries to webhooks: claims and outcomes")
@@ -77,5 +81,5 @@ AFTER_RESPONSE = ThreadPool("notes", 1, "Writes after the response, such as the 
 
 POOLS = (
     *(SCORING, EXPLANATIONS, MODELS, LOOKUPS, EXPENSIVE, EXPORTS),
-    *(UNKNOWN_CREDENTIALS, AUDIT, EVENTS, WEBHOOKS, AFTER_RESPONSE),
+    *(UNKNOWN_CREDENTIALS, CHECKS, AUDIT, EVENTS, WEBHOOKS, AFTER_RESPONSE),
 )

@@ -146,6 +146,12 @@ class Categories:
         translation = np.append(self.codes(source.values), np.float32(np.nan))
         return translation[_positions_in(codes, len(source.values))]
 
+    def numbers(self, codes: Float32Array) -> Float32Array:
+        """Return the number of each code; NaN where it is missing or unknown, and where values are texts."""
+        are_texts = not (self.are_numbers or self.are_long_whole_numbers)
+        numbers = [] if are_texts else self._numbers
+        return np.array([*numbers, np.nan], np.float32)[_positions_in(codes, len(numbers))]
+
     def texts(self, codes: FloatArray) -> list[str | None]:
         """Return the value of each code, None where it is missing or unknown."""
         values = (*self.values, None)

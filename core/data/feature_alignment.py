@@ -165,12 +165,17 @@ def unseen_values(
 
 
 def model_codes(dataset: RankingDataset, column: int, model_categories: Categories | None) -> Float32Array:
-    """Return a column of a dataset in the codes of a model, NaN where a value is unknown to the model."""
+    """Return a column of a dataset in the codes of a model, NaN where a value is unknown to the model.
+
+    A model without categories gets categories of numbers as numbers.
+    """
     values = dataset.features[:, column]
     dataset_categories = dataset.categories.get(dataset.feature_names[column])
-    if dataset_categories is not None:
-        return (model_categories or Categories(())).recoded(values, dataset_categories)
-    return values if model_categories is None else model_categories.codes_of_numbers(values)
+    if dataset_categories is None:
+        return values if model_categories is None else model_categories.codes_of_numbers(values)
+    if model_categories is None:
+        return dataset_categories.numbers(values)
+    return model_categories.recoded(values, dataset_categories)
 
 
 def _number_categories(values: Float32Array, pointer: str) -> Categories:

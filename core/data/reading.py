@@ -179,7 +179,9 @@ def read_unjudged(file: JudgedFile, features: Sequence[str], columns: Columns | 
         return read_file(file, ReadingOptions(columns=columns or Columns()), limits)
     roles = unjudged_columns(table, features, columns or Columns())
     sizes = None if roles.query is not None else np.array([table.n_rows], np.int64)
-    return read_table(table, ReadingOptions(columns=roles), limits, query_sizes=sizes, labelled=False)
+    reading = read_table(table, ReadingOptions(columns=roles), limits, query_sizes=sizes, labelled=False)
+    kinds = zip(table.names, table.kinds(), strict=True)
+    return replace(reading, declared=frozenset(name for name, kind in kinds if kind == "category"))
 
 
 def read_dataset(

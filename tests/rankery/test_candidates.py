@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rankery.candidates import read_candidates
@@ -72,6 +74,22 @@ def test_categories_are_sent_as_texts(tmp_path: Path) -> None:
     assert query["documents"][0]["features"] == {"brand": "acme"}
     (query,) = read_candidates(path, (*FEATURES, "brand"), None)  # texts need no declaration
     assert query["documents"][0]["features"] == {"bm25": 2.5, "price": 7.0, "brand": "acme"}
+
+
+def test_declared_categories_of_numbers_are_sent_with_all_digits(tmp_path: Path) -> None:
+    """A float would be the number of another category; models with numbers take them, too."""
+    path = tmp_path / "documents.parquet"
+    declared: dict[str, list[Any]] = {
+        "shop": [2**60 + 1, 123_456_789, 7, None],
+        "is_new": [True, False, True, None],
+    }
+    columns = {name: pa.array(values).dictionary_encode() for name, values in declared.items()}
+    pq.write_table(pa.table({"query_id": ["q"] * 4, **columns}), path)
+    (query,) = read_candidates(path, tuple(declared))
+    sent = {name: [one["features"][name] for one in query["documents"]] for name in declared}
+    assert sent == {"shop": declared["shop"], "is_new": [1, 0, 1, None]}
+    (query,) = read_candidates(path, tuple(declared), {"categorical_features": ["shop"]})
+    assert query["documents"][2]["features"] == {"shop": "7", "is_new": 1}
 
 
 def test_scattered_rows_are_gathered(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, BinaryIO, TypeVar
 
 from fastapi import Depends, Request
-from starlette.concurrency import iterate_in_threadpool
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -123,6 +123,7 @@ class Download(StreamingResponse):
     Args:
         source: File that the blocks are read from, closed at the end.
         filename: Name under which browsers save the file.
+        check: Called before the first block, within the limit; its exception is the answer.
     """
 
     def __init__(
@@ -134,10 +135,12 @@ class Download(StreamingResponse):
         *,
         status: int = HTTPStatus.OK,
         headers: Mapping[str, str] = MappingProxyType({}),
+        check: Callable[[], object] | None = None,
     ) -> None:
         disposition = {"Content-Disposition": f'attachment; filename="{filename}"'}
         super().__init__(blocks, status, {**disposition, **headers}, media_type)
         self._source = source
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response.
@@ -149,4 +152,6 @@ class Download(StreamingResponse):
             self.body_iterator = iterate_in_threadpool(())
         reads = registered(scope["app"], ExpensiveReads)
         with self._source or contextlib.nullcontext(), reads.slot(rate_limit_key(scope)):
+            if self._check is not None:
+                await run_in_threadpool(self._check)
             await super().__call__(scope, receive, send)

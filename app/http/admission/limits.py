@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.http.caching import CONDITIONAL_CHANGES
 from app.http.middleware import HttpMiddleware
 from app.http.thread_pools import POOLS
 from app.settings import ApiSettings
@@ -61,7 +60,6 @@ LIMITS: tuple[Limit, ...] = (
     _configurable("idle body", "body_idle_seconds"),
     _configurable("slow body", "min_body_bytes_per_second"),
     _configurable("expensive reads", "expensive_reads_per_caller"),
-    Limit("conditional changes", "Concurrent changes with `If-Match`", CONDITIONAL_CHANGES),
     *(Limit(f"threads: {pool.name}", pool.purpose, pool.n_threads) for pool in POOLS),
     Limit(
         "low-priority process",

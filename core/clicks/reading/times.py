@@ -20,7 +20,7 @@ _MAX_NUMBER = 2.0**63
 _FIRST_LOG = 631_152_000_000  # 1990 in milliseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UTC = " (UTC|GMT)$|z$"  # as BigQuery and others write the zone
-_BEFORE_OFFSET = r" +(?=[+-]\d\d:?\d\d$)"  # the blank that Java and Ruby write
+_BLANK_BEFORE_OFFSET = r"(:[\d:.]+) +(?=[+-]\d\d:?\d\d$)"  # as Java and Ruby write a time
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
@@ -113,7 +113,7 @@ def _of_digits(digits: Int64Array) -> tuple[Int64Array, BoolArray]:
 
 def _of_text(text: str) -> int | None:
     try:
-        text = re.sub(_BEFORE_OFFSET, "", re.sub(_UTC, "Z", text.strip()))
+        text = re.sub(_BLANK_BEFORE_OFFSET, r"\1", re.sub(_UTC, "Z", text.strip()))
         moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
     except ValueError:
         return None

@@ -290,7 +290,8 @@ class _Rows:
             name = self._table.names[position]
             raise DatasetError.at(
                 f"expected at most {MAX_CATEGORIES:,} different values of the categorical feature {name!r},"
-                f" but found more in the first {first + len(column):,} rows; name it in columns.ignore",
+                f" but found more in the first {first + len(column):,} rows; name it in columns.ignore, or"
+                " numbers in columns.features",
                 file=self._table.file,
                 causes=cause_of_columns("many_categories", [name]),
             )

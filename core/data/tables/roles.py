@@ -126,7 +126,7 @@ def find_roles(
 def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) -> Columns:
     """Assign a role to every column of an unjudged table: query, document, feature or ignored.
 
-    A feature of texts is read as a categorical feature, since the model has categories or refuses its texts.
+    A feature of texts or of declared categories is read as a categorical feature, which keeps all digits.
 
     Raises:
         DatasetError: The table has none of the features, or has unknown columns but no query column.
@@ -149,7 +149,9 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     }
     feature_columns = tuple(name for name in table.names if name in usable_features - with_role)
     categorical = tuple(
-        name for name in feature_columns if name in columns.categorical_features or kinds[name] == "text"
+        name
+        for name in feature_columns
+        if name in columns.categorical_features or kinds[name] in ("text", "category")
     )
     if not feature_columns:
         expected = f"expected features of the model such as {listed(features)}, but found only"

@@ -1,6 +1,7 @@
 """Spelling of ids in TREC files."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,18 +18,28 @@ def refuse_equal_spellings(batches: Iterable[pa.RecordBatch]) -> None:
     """Refuse ids that a TREC file would not distinguish, such as `a b` and `a%20b`.
 
     Args:
-        batches: Columns query_id and document_id.
+        batches: Columns query_id and document_id; the rows of a query follow each other.
 
     Raises:
         InvalidInput: Two queries, or two documents of a query, have one spelling.
     """
-    spelling = TrecSpelling()
-    for batch in batches:
-        columns = [pc.cast(batch.column(name), pa.large_string()) for name in ("query_id", "document_id")]
-        is_encoded = [pc.match_substring_regex(column, _ENCODED_OR_BLANK) for column in columns]
-        rows = pc.or_(*is_encoded)
-        try:
-            for query, document in zip(*(column.filter(rows).to_pylist() for column in columns), strict=True):
-                spelling.of(query, document)
-        except EqualSpelling as error:
-            raise InvalidInput.at("", f"{error}; download Parquet instead") from error
+    of_queries, of_documents, last_query = TrecSpelling(), TrecSpelling(), None
+    try:
+        for batch in batches:
+            columns: list[Any] = [batch.column(name) for name in ("query_id", "document_id")]
+            queries, documents = (column.cast(pa.large_string()) for column in columns)
+            for query in queries.filter(_may_be_equal(queries)).unique().to_pylist():
+                of_queries.of_id(query)
+            rows = _may_be_equal(documents)
+            for query, document in zip(
+                queries.filter(rows).to_pylist(), documents.filter(rows).to_pylist(), strict=True
+            ):
+                if query != last_query:
+                    of_documents, last_query = TrecSpelling(), query
+                of_documents.of_id(document)
+    except EqualSpelling as error:
+        raise InvalidInput.at("", f"{error}; download Parquet instead") from error
+
+
+def _may_be_equal(ids: Any) -> Any:
+    return pc.match_substring_regex(ids, _ENCODED_OR_BLANK)

@@ -147,8 +147,9 @@ class _NetworkTraining:
         self._varies = varying_inputs(self._batches.inputs)
         start = resume or replace(_NOTHING_DONE, learning_rate=scorer.learning_rate)
         self._schedule = Schedule(scorer, start.learning_rate, start.costs, start.restarts)
-        self._history = History(spec, start, validates=spec.selects_by(validation))
-        self._best_weights = start.best_weights
+        selects = spec.selects_by(validation)
+        self._history = History(spec, start, validates=selects)
+        self._best_weights = start.best_weights if selects else _NOTHING_DONE.best_weights
         drawn = self._drawn_weights()
         factors = gradient_factors(drawn, self._varies, is_shift_invariant=spec.loss.is_shift_invariant)
         self._network = _descent(scorer, drawn, derived_seed(spec.seed, _DROPOUT, 0), factors)

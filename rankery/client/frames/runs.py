@@ -278,7 +278,7 @@ def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     cells.warn_of_spellings("the run", keys, normalised)
     spelling = TrecSpelling()
     try:
-        return [spelling.of(text, "")[0] for text in normalised.texts.to_pylist()]
+        return [spelling.of_id(text) for text in normalised.texts.to_pylist()]
     except EqualSpelling as error:
         raise DataUnusable(f"{error}; rename one") from error
 

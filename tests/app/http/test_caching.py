@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -174,6 +175,7 @@ class Change:
             "type": "http",
             "method": "PATCH",
             "path": "/",
+            "query_string": b"",
             "headers": [(b"if-match", b'W/"1"')],
         }
         self.status = 0
@@ -210,6 +212,32 @@ def test_the_current_version_is_read_without_a_body_and_without_a_disconnection(
     assert (methods, change.status) == (["HEAD", "PATCH"], 200)
 
 
+def test_slow_bodies_of_changes_delay_no_other_change() -> None:
+    """A client that sends its body slowly holds nothing that other changes with `If-Match` wait for."""
+    slow_changes, change, has_come = [Change() for _ in range(50)], Change(), asyncio.Event()
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "PATCH":
+            await receive()
+        await Response(headers={"ETag": 'W/"1"'})(scope, receive, send)
+
+    async def late_body() -> Message:
+        await has_come.wait()
+        return {"type": "http.request", "body": b""}
+
+    async def run() -> None:
+        preconditions = Preconditions(application)
+        async with asyncio.TaskGroup() as tasks:
+            for slow in slow_changes:
+                tasks.create_task(preconditions(slow.scope, late_body, slow.send))
+            await asyncio.sleep(0)
+            await asyncio.wait_for(change.passed_to(preconditions), 5)
+            has_come.set()
+
+    asyncio.run(run())
+    assert {each.status for each in (change, *slow_changes)} == {200}
+
+
 class Renaming:
     """An application that renames a dataset when as many changes as expected have passed the first check."""
 
@@ -218,11 +246,11 @@ class Renaming:
         self._dataset_id = dataset_id
         self._all_have_passed = all_have_passed
         routes = [Route("/", self._get, methods=["GET"]), Route("/", self._patch, methods=["PATCH"])]
-        self._client = TestClient(Starlette(routes=routes, middleware=[Middleware(Preconditions)]))
+        self.application = Starlette(routes=routes, middleware=[Middleware(Preconditions)])
 
     def change(self, etag: str) -> int:
         """Return the status of a change of the object with an ETag."""
-        return self._client.patch("/", headers={"If-Match": etag}).status_code
+        return TestClient(self.application).patch("/", headers={"If-Match": etag}).status_code
 
     def _get(self, _: Request) -> Response:
         with self._store.read() as tx:
@@ -270,6 +298,24 @@ def test_a_change_is_refused_after_a_simultaneous_change_without_a_condition(set
         status = Renaming(store, dataset_id, barrier).change('"web"')
     with store.read() as tx:
         assert (status, tx.datasets.get(dataset_id).name) == (412, "other")
+    store.close()
+
+
+@pytest.mark.both_stores
+def test_the_check_before_the_commit_needs_no_thread_of_requests(settings: ApiSettings) -> None:
+    """All of these threads may wait for the lock that the change holds."""
+    store = Store.open(settings)
+    with store.begin() as tx:
+        dataset_id = tx.datasets.add("1", {"kind": "synthetic"}).id
+    change, application = Change(), Renaming(store, dataset_id, threading.Barrier(1)).application
+
+    async def run() -> None:
+        to_thread.current_default_thread_limiter().total_tokens = 1
+        await change.passed_to(application)
+
+    asyncio.run(run())
+    with store.read() as tx:
+        assert (change.status, tx.datasets.get(dataset_id).name) == (200, "1+")
     store.close()
 
 

@@ -138,6 +138,19 @@ def test_a_resumed_training_gives_the_same_bytes(correction: str, scorer: str) -
     assert whole.content != trained(replace(spec, clicks=None), data).content
 
 
+def test_an_epoch_that_held_out_clicks_selected_is_not_kept() -> None:
+    """Checkpoints of earlier releases have the weights of such an epoch."""
+    judged, log, truth = logged(lists=800)
+    data = training_data(log, judged).dataset
+    spec = spec_of(clicks_of("additive", truth), "linear", "ranknet", iterations=4)
+    checkpoints: list[NetworkCheckpoint] = []
+    whole = train_network(spec, data, data, lambda _, snapshot: checkpoints.append(snapshot()))
+    first, later = checkpoints[0], checkpoints[2]
+    selected = replace(later, best_weights=first.weights, best_iteration=1, best_value=0.5)
+    resumed = train_network(spec, data, data, resume=selected)
+    assert (resumed.content, resumed.best_iteration) == (whole.content, whole.best_iteration)
+
+
 @pytest.mark.parametrize(("scorer", "iterations", "tolerance"), [("linear", 40, 0.12), ("trees", 40, 0.16)])
 def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, tolerance: float) -> None:
     """A ranker and the propensities of its clicks are learnt together, without an experiment on users."""

@@ -78,3 +78,26 @@ def test_a_dataset_that_lacks_most_used_features_is_refused(absent: int, refused
             found.refuse_majority("/dataset_id", "the data", "web:3")
     else:
         found.refuse_majority("/dataset_id", "the data", "web:3")
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (("7", "1001"), [7.0, 1001.0]),
+        (("true", "false"), [1.0, 0.0]),
+        ((str(2**60), "12"), [2.0**60, 12.0]),
+        (("acme", "7"), [np.nan, np.nan]),
+        ((), [np.nan, np.nan]),
+    ],
+)
+def test_categories_of_numbers_are_numbers_for_a_model_without_categories(
+    texts: tuple[str, ...], numbers: list[float]
+) -> None:
+    """Models that earlier releases trained on such columns score as before."""
+    data = dataset("shop").with_features(
+        np.array([[0], [1]], np.float32), ("shop",), {"shop": Categories(texts)}
+    )
+    aligned = align_features(data, ("shop",))
+    np.testing.assert_array_equal(aligned.matrix[:, 0], np.array(numbers, np.float32))
+    assert aligned.categories == {}
+    assert bool(unseen_values(data, ("shop",), {})) is bool(np.isnan(numbers).any())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset
 from core.data.reading import JudgedFile, read_file
-from core.data.trec import Run, join_run, read_run, write_qrels, write_run
+from core.data.trec import Run, join_run, read_run, refuse_equal_spellings, write_qrels, write_run
 from core.errors import DatasetError, InvalidInput
 from core.evaluation import measure
 from core.metrics import conventions
@@ -291,3 +291,16 @@ def test_blanks_in_ids_are_encoded_and_missing_labels_left_out() -> None:
         }
     )
     assert "".join(write_qrels([batch])) == "q%201 0 a%09b 1\n"
+
+
+def _batch(query: str, *documents: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"query_id": [query] * len(documents), "document_id": list(documents)})
+
+
+def test_ids_with_one_spelling_are_refused_within_a_query() -> None:
+    """A query may continue in the next batch; another query may have a document of the same spelling."""
+    refuse_equal_spellings([_batch("a b", "x y", "z", "x%25"), _batch("b", "x%20y"), _batch("c", "x y")])
+    with pytest.raises(InvalidInput, match="'x%20y' for both 'x y' and 'x%20y'; download Parquet instead"):
+        refuse_equal_spellings([_batch("a", "z", "x y"), _batch("a", "x%20y")])
+    with pytest.raises(InvalidInput, match="'a%20b' for both 'a b' and 'a%20b'"):
+        refuse_equal_spellings([_batch("a b", "x"), _batch("b", "x"), _batch("a%20b", "y")])

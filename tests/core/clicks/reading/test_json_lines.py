@@ -250,6 +250,7 @@ def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
     ]
     assert [time_of(text) for text in texts[-2:]] == [1_777_629_600_000, 1_777_629_600_985]
     assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
+    assert time_of("2026-05-01 +0500") is None  # a date has no offset
 
 
 @pytest.mark.parametrize("unit", [1, 1_000, 1_000_000, 1_000_000_000])
