@@ -89,8 +89,8 @@ class Selection:
         """Return the sum of candidates, or a single candidate.
 
         Args:
-            prefer: `best` returns a single candidate if its mean loss is lower by more than one standard error;
-                `simple` returns the sum only if its mean loss is lower by more than one.
+            prefer: `best` returns the sum, unless the mean loss of a single candidate is lower by more than
+                one standard error; `simple` returns a single candidate, unless that of the sum is.
         """
         several, single = self.sum(), self.single()
         gains = single.losses - several.losses

@@ -24,8 +24,8 @@ _PENALTY = 0.01  # of the sum of squared weights; without it, separable pairs ha
 class PairLoss:
     """RankNet's loss of weighted sums of scores.
 
-    The scores of a query are divided by the mean of their deviations over the candidates, and its loss by that
-    of equal scores. Each query therefore has the same influence, whatever its scale and number of pairs.
+    The scores of a query are divided by the mean of their deviations over the candidates, and its loss by
+    that of equal scores. Each query therefore has the same influence, whatever its scale and pairs.
 
     Args:
         scores: float64 (n_candidates, repetitions, n_documents) held-out scores on comparable scales; NaN
@@ -45,8 +45,8 @@ class PairLoss:
         lengths = np.tile(np.diff(queries.query_boundaries), self._repetitions)
         self._boundaries: Int64Array = np.concatenate([[0], np.cumsum(lengths)])
         scores = scores[..., rows]
-        # One divisor for all candidates keeps the order of a query. Without it, a few queries with large scores
-        # outweigh the others, because the loss is linear in large margins.
+        # One divisor for all candidates keeps the order of a query. Without it, a few queries with large
+        # scores outweigh the others, because the loss is linear in large margins.
         deviations = deviations_within_queries(scores, queries.query_boundaries).mean(axis=0)
         scales = np.maximum(deviations, _LEAST_DEVIATION)
         scores = scores / np.repeat(scales, np.diff(queries.query_boundaries), axis=-1)

@@ -35,8 +35,8 @@ class RankeryAutoRanker(RankingEstimator):
         metric: Metric that selects candidates and that `score` returns.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         budget_seconds: Wall time that `fit` plans for, in seconds.
-        prefer: `best` takes the weighted sum of candidates, unless one candidate is clearly better on held-out
-            queries. `simple` takes one candidate, unless the sum is.
+        prefer: `best` takes the weighted sum of candidates, unless one candidate is clearly better on
+            held-out queries. `simple` takes one candidate, unless the sum is.
         candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
         random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for a
             different seed in each `fit`.

@@ -261,8 +261,8 @@ class AutomaticTrainingRequest(QueuedRequest):
     )
     prefer: Preference = Field(
         AutoTrainJob.prefer,
-        description="`best`: the weighted sum of candidates, unless one candidate has less loss on held-out queries"
-        " by more than a standard error; `simple`: one candidate, unless the sum has",
+        description="`best`: the weighted sum of candidates, unless one candidate has less loss on held-out"
+        " queries by more than a standard error; `simple`: one candidate, unless the sum has",
     )
     candidates: list[CandidateName] | None = Field(
         None,

@@ -137,8 +137,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
             metric: Metric that selects candidates; `ndcg@10` when left out.
             test: Other data to evaluate the final model on once, in the same forms.
-            prefer: `best`: the weighted sum of candidates, unless one candidate is clearly better; `simple`: one
-                candidate, unless the sum is.
+            prefer: `best`: the weighted sum of candidates, unless one candidate is clearly better;
+                `simple`: one candidate, unless the sum is.
             candidates: Names of the candidates to try, as in a leaderboard; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             tags: Tags of the model.
