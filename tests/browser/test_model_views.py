@@ -187,7 +187,7 @@ def test_an_export_is_compared_before_it_is_downloaded(visit: Visit, prepared: P
     assert "`" not in form.locator(".export-words").inner_text()
     form.get_by_label("Feature names in the engine").fill("nothing = x")
     form.get_by_role("button", name="Export and compare").click()
-    expect(form.locator(".field-error")).to_contain_text("not a feature of this model")
+    expect(form.locator(".field-error")).to_contain_text("the model has no feature 'nothing'")
     form.get_by_label("Feature names in the engine").fill("f6 = bm25")
     form.get_by_role("button", name="Export and compare").click()
     report = page.locator(".parity")

@@ -9,7 +9,8 @@ from typing import get_args
 
 import pytest
 
-from core import data, jobs
+from core import jobs
+from core.data.options import FORMATS
 from core.export import FORMAT_NAMES
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
@@ -76,7 +77,7 @@ def test_completed_names_equal_the_registries() -> None:
     assert tuple(METRICS) == names.METRICS
     assert tuple(PRESETS) == names.PRESETS
     assert FORMAT_NAMES == names.EXPORT_FORMATS
-    assert get_args(DataFormat) == data.FORMATS
+    assert get_args(DataFormat) == FORMATS
     assert get_args(JobKind) == tuple(kind.value for kind in jobs.JobKind)
     assert get_args(JobStatus) == tuple(status.value for status in jobs.JobStatus)
     assert set(get_args(TrashKind)) == set(KINDS)
