@@ -177,7 +177,8 @@ function stateLabel(job, board) {
   const state = `${countLabel(board)}.`;
   if (job.status === "failed" || job.status === "cancelled")
     return `${state} The job ended before a model was built from the candidates.`;
-  return job.status === "succeeded" ? `${state} Candidates in bold are part of the model.` : state;
+  if (job.status !== "succeeded") return state;
+  return `${state} Those in bold are the model. The order of all documents chose it, so another value may be higher.`;
 }
 
 /** @param {{name: string, value: number}} line @param {number} index */
