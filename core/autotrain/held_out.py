@@ -12,7 +12,6 @@ from core.data.splits import fold_numbers
 from core.errors import InvalidInput
 from core.evaluation.summary import summarise_all
 from core.metrics import Conventions, Ideal, ideal_labels, measure_all, parse_metric
-from core.training.weights import deviation_within_queries
 from core.types import Float64Array, Int64Array
 
 FOLDS = 5
@@ -85,10 +84,6 @@ class QueryQuality:
         if summary.lower is None or summary.upper is None:
             return None
         return summary.lower, summary.upper
-
-    def deviation(self, scores: Float64Array) -> float:
-        """Return the mean over held-out queries of the standard deviation of scores within a query."""
-        return deviation_within_queries(scores, self.dataset.query_boundaries)
 
     def _values_of(self, scores: Float64Array) -> Float64Array:
         is_scored = ~np.isnan(scores)

@@ -11,6 +11,7 @@ import numpy as np
 from core.autotrain.held_out import HeldOut
 from core.autotrain.weights import PairLoss
 from core.evaluation.selection import against_best
+from core.training.weights import mean_deviation
 from core.types import BoolArray, Float64Array, Int64Array
 
 _MIN_WEIGHT = 0.05  # share of the sum of the weights; of many equal weights, half the largest weight
@@ -61,7 +62,7 @@ class Selection:
         # Restrict repeated measurements to queries that were held out.
         self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
         self._quality = held_out.of_queries(self._tested)
-        deviations = [held_out.deviation(each) for each in scores]
+        deviations = [mean_deviation(each, held_out.dataset.query_boundaries) for each in scores]
         self.scales = tuple(deviation or 1.0 for deviation in deviations)
         rows = held_out.rows(self._tested)
         self._scores = np.stack(

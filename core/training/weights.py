@@ -97,9 +97,7 @@ class _Search:
     def __init__(
         self, scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
     ) -> None:
-        self._deviations = np.array(
-            [deviation_within_queries(each, dataset.query_boundaries) for each in scores]
-        )
+        self._deviations = np.array([mean_deviation(each, dataset.query_boundaries) for each in scores])
         self._scales = np.where(self._deviations == 0.0, 1.0, self._deviations)
         self._scaled = np.column_stack(
             [each / scale for each, scale in zip(scores, self._scales, strict=True)]
@@ -182,22 +180,20 @@ def _candidates(weights: Float64Array, model: int) -> list[float]:
 def deviations_within_queries(scores: Float64Array, query_boundaries: Int64Array) -> Float64Array:
     """Return the standard deviation of the scores of each query, (…, n_queries); NaN without scores.
 
-    Scores are scaled by a power of two, which changes no digit, so that their squares do not overflow.
-
     Args:
-        scores: (…, n_documents), NaN where a query has no scores.
+        scores: (…, n_documents) below 10^154, NaN where a query has no scores.
         query_boundaries: (n_queries + 1,) offsets.
     """
-    _, exponent = np.frexp(np.fmax.reduce(np.abs(scores), axis=None, initial=0.0))
-    scaled = np.ldexp(scores, -exponent)
     starts, lengths = query_boundaries[:-1], np.diff(query_boundaries)
-    means = np.add.reduceat(scaled, starts, axis=-1) / lengths
-    squares = (scaled - np.repeat(means, lengths, axis=-1)) ** 2
+    means = np.add.reduceat(scores, starts, axis=-1) / lengths
+    squares = (scores - np.repeat(means, lengths, axis=-1)) ** 2
     deviations: Float64Array = np.sqrt(np.add.reduceat(squares, starts, axis=-1) / lengths)
-    return np.ldexp(deviations, exponent)
+    return deviations
 
 
-def deviation_within_queries(scores: Float64Array, query_boundaries: Int64Array) -> float:
-    """Return the mean over queries of `deviations_within_queries`; 0 where no query has scores."""
-    deviations = deviations_within_queries(scores, query_boundaries)
-    return 0.0 if np.isnan(deviations).all() else float(np.nanmean(deviations))
+def mean_deviation(scores: Float64Array, query_boundaries: Int64Array) -> float:
+    """Return the mean of `deviations_within_queries`, for scores of any size; 0 where no query has scores."""
+    # Scaling by a power of two changes no digit, and squares do not overflow.
+    _, exponent = np.frexp(np.fmax.reduce(np.abs(scores), axis=None, initial=0.0))
+    deviations = deviations_within_queries(np.ldexp(scores, -exponent), query_boundaries)
+    return 0.0 if np.isnan(deviations).all() else float(np.ldexp(np.nanmean(deviations), exponent))

@@ -9,7 +9,7 @@ import pytest
 from core.data import RankingDataset, synthetic_dataset
 from core.evaluation import measure
 from core.metrics import DEFAULT
-from core.training.weights import FittedWeights, best_weights, fit_weights
+from core.training.weights import FittedWeights, best_weights, fit_weights, mean_deviation
 from core.types import Float64Array
 
 METRIC = "ndcg@5"
@@ -154,3 +154,10 @@ def test_scores_of_any_size_have_the_same_weights(dataset: RankingDataset, facto
         assert fit([each * factor for each in scores], dataset, METRIC, DEFAULT) == plain
         mixed = fit([scores[0], scores[1] * factor], dataset, METRIC, DEFAULT)
         assert mixed[1] * factor / mixed[0] == pytest.approx(plain[1] / plain[0])
+
+
+def test_the_mean_deviation_does_not_overflow(dataset: RankingDataset) -> None:
+    """Neither squares of the largest scores overflow, nor the sum over the queries."""
+    scores = np.random.default_rng(0).uniform(size=dataset.n_documents)
+    plain = mean_deviation(scores, dataset.query_boundaries)
+    assert mean_deviation(scores * 2.0**1023, dataset.query_boundaries) == plain * 2.0**1023
