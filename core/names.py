@@ -1,7 +1,7 @@
 """Visible names, names, numbers and texts in messages, and suggestions for misspelt names."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 # Invisible characters, and characters that change the display of their neighbours: the content of a character
@@ -63,21 +63,22 @@ _MIN_SIMILARITY = 0.6
 _MAX_COMPARED_LENGTH = 100  # of a name; difflib takes quadratic time
 
 
-def did_you_mean(name: str, spellings: Mapping[str, str]) -> str | None:
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a question with the most similar known name, None without a similar one.
 
     Args:
-        spellings: Canonical names, keyed by each accepted spelling.
+        known: Known names; a mapping from each accepted spelling has the canonical names as values.
 
     Example:
-        >>> spellings = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}
-        >>> did_you_mean("num_leafs", spellings)
+        >>> known = {"num_leaves": "num_leaves", "n_estimators": "num_iterations"}
+        >>> did_you_mean("num_leafs", ["num_leaves", "num_iterations"])
         'did you mean num_leaves?'
-        >>> did_you_mean("n_estimators", spellings | {"n_estimators": "num_iterations"})
+        >>> did_you_mean("n_estimatos", known)
         'did you mean num_iterations?'
-        >>> did_you_mean("objective", spellings)
+        >>> did_you_mean("objective", known)
     """
-    names = {spelling.lower(): canonical for spelling, canonical in spellings.items()}
+    canonical = known if isinstance(known, Mapping) else {each: each for each in known}
+    names = {spelling.lower(): each for spelling, each in canonical.items()}
     written = name[:_MAX_COMPARED_LENGTH].lower()
     matches = get_close_matches(written, names, n=1, cutoff=_MIN_SIMILARITY)
     return f"did you mean {names[matches[0]]}?" if matches else None

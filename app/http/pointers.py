@@ -90,7 +90,7 @@ def _detail(error: Mapping[str, Any]) -> str:
         return f"not valid JSON: {context['error']}"
     if kind == "union_tag_invalid":
         tags = re.findall(r"'([^']+)'", context["expected_tags"])
-        hint = did_you_mean(str(context["tag"]), {tag: tag for tag in tags})
+        hint = did_you_mean(str(context["tag"]), tags)
         return f"must be one of {context['expected_tags']}" + (f"; {hint}" if hint else "")
     if kind == "union_tag_not_found":
         return "required"

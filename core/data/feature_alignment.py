@@ -120,7 +120,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
     column_of = {name: column for column, name in enumerate(dataset.feature_names)}
     for name, pointer in pointers.items():
         if name not in column_of:
-            raise InvalidInput.at(pointer, unknown_features([name], dataset.feature_names)[0])
+            raise InvalidInput.at(pointer, unknown_features([name], dataset.feature_names)[name])
     new = [name for name in pointers if name not in dataset.categories]
     if not new:
         return dataset

@@ -95,7 +95,7 @@ class FeatureChoice:
         role, listed = ("use", self.use) if self.use else ("leave_out", self.leave_out or ())
         blocks = feature_blocks(feature_names)
         if unknown := unknown_features((name for name in listed if name not in blocks), feature_names):
-            raise InvalidInput(*(InputProblem(f"/{role}", problem) for problem in unknown))
+            raise InvalidInput(*(InputProblem(f"/{role}", problem) for problem in unknown.values()))
         columns = (column for name in listed for column in blocks.get(name, ()))
         named = {*listed, *(feature_names[column] for column in columns)}
         chosen = tuple(name for name in feature_names if (name in named) == (role == "use"))
@@ -106,8 +106,8 @@ class FeatureChoice:
 
 def unknown_features(
     names: Iterable[str], feature_names: Sequence[str], owner: str = "the dataset"
-) -> list[str]:
-    """Return a message for each unknown feature name; the first five have the most similar known name.
+) -> dict[str, str]:
+    """Return a message by unknown feature name; the first five have the most similar known name.
 
     Args:
         names: Names that a user gave.
@@ -116,14 +116,14 @@ def unknown_features(
 
     Example:
         >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])
-        ["the dataset has no feature 'bm52'; did you mean bm25?"]
+        {'bm52': "the dataset has no feature 'bm52'; did you mean bm25?"}
     """
-    spellings = {name: name for name in feature_names}
-    unknown = [name for name in dict.fromkeys(names) if name not in spellings]
+    known = set(feature_names)
+    unknown = [name for name in dict.fromkeys(names) if name not in known]
     # A comparison with a hundred thousand names takes seconds.
-    suggestions = {name: did_you_mean(name, spellings) for name in unknown[:_MAX_SUGGESTIONS]}
-    return [
-        f"{owner} has no feature {name[:_MAX_NAME_LENGTH]!r};"
+    suggestions = {name: did_you_mean(name, feature_names) for name in unknown[:_MAX_SUGGESTIONS]}
+    return {
+        name: f"{owner} has no feature {name[:_MAX_NAME_LENGTH]!r};"
         f" {suggestions.get(name) or f'it has {first_names(feature_names)}'}"
         for name in unknown
-    ]
+    }

@@ -219,7 +219,7 @@ def _columns(values: Any) -> Columns:
         pointer = pointer_of("columns", name)
         if name not in (*ROLES, *COLUMN_LISTS):
             known = (*ROLES, *COLUMN_LISTS)
-            hint = did_you_mean(name, {role: role for role in known}) or f"known here: {', '.join(known)}"
+            hint = did_you_mean(name, known) or f"known here: {', '.join(known)}"
             problems.append(InputProblem(pointer, f"unknown; {hint}"))
         elif value is None:
             continue

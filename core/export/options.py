@@ -82,13 +82,9 @@ class ExportOptions:
         Raises:
             InvalidInput: At a name that is not a feature, is not printable, or is the name of two features.
         """
-        model_features = set(feature_names)
-        unknown = [name for name in self.feature_names if name not in model_features]
         problems = [
             InputProblem(pointer_of("feature_names", name), problem)
-            for name, problem in zip(
-                unknown, unknown_features(unknown, feature_names, "the model"), strict=True
-            )
+            for name, problem in unknown_features(self.feature_names, feature_names, "the model").items()
         ]
         problems += [
             InputProblem(

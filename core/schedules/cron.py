@@ -131,7 +131,7 @@ def _check_timezone(name: str) -> None:
     if folder in _COPIES and zone in zones:
         hint = f"due times follow clocks without leap seconds; did you mean {zone}?"
     elif zones:
-        hint = did_you_mean(name, {zone: zone for zone in zones}) or "use a name such as Europe/Zurich or UTC"
+        hint = did_you_mean(name, zones) or "use a name such as Europe/Zurich or UTC"
     else:
         hint = "this machine has no time zone database; install the package tzdata, or use UTC"
     raise InvalidInput.at("/timezone", f"{name[:100]!r} is not a time zone; {hint}")

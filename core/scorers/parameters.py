@@ -230,7 +230,7 @@ def make_scorer(values: Mapping[str, Any] | None, *, stored: bool = False) -> Sc
         return Trees()
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in SCORERS:
-        hint = did_you_mean(kind, {name: name for name in SCORERS}) if isinstance(kind, str) else None
+        hint = did_you_mean(kind, tuple(SCORERS)) if isinstance(kind, str) else None
         raise InvalidInput.at("/kind", hint or f"must be one of {', '.join(SCORERS)}")
     others = {name: value for name, value in values.items() if name != "kind"}
     scorer: Scorer = build(SCORERS[kind], stored_values(SCORERS[kind], others) if stored else others)

@@ -37,7 +37,7 @@ def by_column(
     problems = [
         InputProblem(f"/hyperparameters/{parameter}", problem)
         for parameter, names in features.items()
-        for problem in unknown_features(names, feature_names)
+        for problem in unknown_features(names, feature_names).values()
     ]
     problems += [
         InputProblem(

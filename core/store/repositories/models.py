@@ -122,12 +122,12 @@ class Models(Repository[Model]):
         if not re.fullmatch(MODEL_NAME, name) or self._latest(name) is None:
             exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
             names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES))
-            return did_you_mean(name, {each: each for each in names})
+            return did_you_mean(name, names)
         if self._find(ref) is not None:
             return f"did you mean {name}?"
         aliases = self._session.scalars(select(ModelAlias.alias).where(ModelAlias.name == name))
         references = [f"{name}@{alias}" for alias in aliases if "@" in ref]
-        return did_you_mean(ref, {each: each for each in references})
+        return did_you_mean(ref, references)
 
     def with_metrics(self, name: str, limit: int) -> list[Model]:
         """Return the latest versions of a name that have metrics, oldest first."""
