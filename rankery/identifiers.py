@@ -28,7 +28,7 @@ _WITH_POINT = r"^(?:-?(0)|(-?[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
 _BLANK = re.compile(r"\s")
-_EXACT_LIMIT = 2**53  # float64 represents every integer below it
+EXACT_LIMIT = 2**53  # float64 represents every integer below it
 _LIMIT_DIGITS = 16  # digits of 2**53; whole numbers with fewer digits are less
 
 
@@ -273,7 +273,7 @@ def _normalise_texts(texts: Any) -> NormalisedIds:
     lengths: Any = pc.binary_length(whole)
     is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_LIMIT_DIGITS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))
-    invalid = [index for index in long.tolist() if abs(int(whole[index].as_py())) >= _EXACT_LIMIT]
+    invalid = [index for index in long.tolist() if abs(int(whole[index].as_py())) >= EXACT_LIMIT]
     respelled = bool(pc.any(has_point).as_py())
     return NormalisedIds(pc.cast(whole, pa.large_string()), np.array(invalid, np.int64), respelled)
 

@@ -12,6 +12,7 @@ import pyarrow.types as types
 
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS, Categories
 from core.types import Float32Array, Float64Array, Int64Array
+from rankery.identifiers import EXACT_LIMIT
 
 # list: a list of numbers; category: whole numbers or booleans that the file declares as categories
 Kind = Literal["number", "text", "list", "category", "other"]
@@ -22,7 +23,6 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _MAX_FLOAT64 = np.finfo(np.float64).max
-_WHOLE = 2.0**53  # below it float64 represents every whole number
 STRING_CHECKS = (
     types.is_string,
     types.is_large_string,
@@ -118,7 +118,7 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return plain_texts(column), np.empty(0, np.int64)
     values, _ = numbers(column)
-    is_whole = (values == np.floor(values)) & (np.abs(values) < _WHOLE)
+    is_whole = (values == np.floor(values)) & (np.abs(values) < EXACT_LIMIT)
     whole = pa.array(np.where(is_whole, values, 0.0).astype(np.int64), mask=~is_whole)
     return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
 

@@ -6,13 +6,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import DataUnusable, DataWarning
-from rankery.identifiers import NormalisedIds, several_spellings
+from rankery.identifiers import EXACT_LIMIT, NormalisedIds, several_spellings
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-_WHOLE = 2.0**53  # float64 represents every smaller whole number
 _SHOWN_NAMES = 8
 _SHOWN_CHARACTERS = 40
 
@@ -97,7 +96,7 @@ def are_categories(column: "pa.ChunkedArray[Any]") -> bool:
         return True
     values = np.asarray(column.drop_null())
     present = values[~np.isnan(values)]
-    return bool(len(present) and ((present == np.floor(present)) & (np.abs(present) < _WHOLE)).all())
+    return bool(len(present) and ((present == np.floor(present)) & (np.abs(present) < EXACT_LIMIT)).all())
 
 
 def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
