@@ -25,9 +25,8 @@ from app import ApiSettings, create_app
 from app.http import openapi
 from app.http.services import Services, registered
 from core.scorers import Network, Sum, write_network, write_sum
-from core.store import Model, Store, WakeUps
+from core.store import Model, Store
 from core.store.artifacts.keys import model_key
-from core.warm_up import warm_up
 from tests.servers.fixtures import StoreArguments
 
 __all__ = ["Answer", "TestClient"]
@@ -54,19 +53,6 @@ def _shared_document() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(openapi, "get_openapi", generate_once)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _prepared_once() -> Iterator[None]:
-    """Load the scoring kernels for the first application only, and no client of the absent broker."""
-
-    def skip(wake_ups: WakeUps) -> None:
-        """Import nothing."""
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.scoring.kernels.warm_up", functools.cache(warm_up))
-        patch.setattr(WakeUps, "warm_up", skip)
         yield
 
 
