@@ -10,18 +10,8 @@ from core.parameters import parameter
 from core.types import Float64Array, Int64Array
 
 
-class _ArpLoss(PairwiseLoss):
-    """A loss whose pair weights follow from the labels."""
-
-    def label_values(
-        self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
-    ) -> Float64Array:
-        """Return the labels themselves, from which the weights of pairs follow."""
-        return labels
-
-
 @dataclass(frozen=True)
-class ArpLoss1(_ArpLoss):
+class ArpLoss1(PairwiseLoss):
     """ARP-Loss1: every other document is a partner, weighted by the document's label.
 
     w_ij = y_i over all i ≠ j, ties and y_j > y_i included. Source: Wang et al. 2018, section 5.1.
@@ -41,9 +31,15 @@ class ArpLoss1(_ArpLoss):
         """Return the plan options: all pairs, weighted by row."""
         return {"weighting": BY_ROW, "all_pairs": True}
 
+    def label_values(
+        self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
+    ) -> Float64Array:
+        """Return the labels themselves, from which the weights of pairs follow."""
+        return labels
+
 
 @dataclass(frozen=True)
-class ArpLoss2(_ArpLoss):
+class ArpLoss2(PairwiseLoss):
     """ARP-Loss2: pairs weighted by the difference of their labels, w_ij = y_i − y_j.
 
     Source: Wang et al. 2018, section 5.1.
@@ -58,6 +54,12 @@ class ArpLoss2(_ArpLoss):
     def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: weights by label difference."""
         return {"weighting": BY_LABELS}
+
+    def label_values(
+        self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
+    ) -> Float64Array:
+        """Return the labels themselves, from which the weights of pairs follow."""
+        return labels
 
 
 @dataclass(frozen=True)
