@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
+from core.evaluation.comparison import listed
 from core.evaluation.intervals import reported_interval
 from core.interleaving.sequential import (
     Conclusion,
@@ -143,7 +144,7 @@ def verdict(
         pair = (names[a], names[b])
         pairs.append(_compare(pair, preferences, user_indices, pair_rule, unit, seed, by_sign=clicks is None))
     winner = next((name for name in names if sum(_wins(name, pair) for pair in pairs) == n - 1), None)
-    sentence = ". ".join(_sentences(pairs, rule, unit)) + "."
+    sentence = ". ".join(_sentences(names, pairs, rule, unit)) + "."
     return Verdict(sentence, winner, len(credits), pairs)
 
 
@@ -240,7 +241,12 @@ def _wins(name: str, pair: PairVerdict) -> bool:
     return (name, pair.conclusion) in ((pair.first, "first"), (pair.second, "second"))
 
 
-def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -> Iterator[str]:
+def _sentences(
+    names: Sequence[str], pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit
+) -> Iterator[str]:
+    if len(names) > 2 and all(pair.first_share is None for pair in pairs):
+        yield f"Undecided between {listed(names)}: no {unit} prefers any ranker yet"
+        return
     for pair in pairs:
         if pair.first_share is None:
             yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers either ranker yet"

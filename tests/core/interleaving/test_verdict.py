@@ -281,6 +281,8 @@ def test_without_lists_the_verdict_is_undecided() -> None:
     found = _verdict([], [])
     assert (found.winner, found.pairs[0].delta) == (None, None)
     assert found.sentence == "Undecided between old and new: no user prefers either ranker yet."
+    of_three = verdict(["a", "b", "c"], np.empty((0, 3)), [], RULE)
+    assert of_three.sentence == "Undecided between a, b and c: no user prefers any ranker yet."
 
 
 def test_the_best_of_three_rankers_is_named() -> None:
