@@ -18,6 +18,7 @@ Json = dict[str, Any]
 _BLOCK_BYTES = 2**23
 MAX_LINE_BYTES = 2**24
 _DIGITS = re.compile(r"-?[0-9]{1,10}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class InvalidLine(Exception):
@@ -60,7 +61,11 @@ def document_of(value: Json) -> Json:
 
 
 def text_of(value: Json, *names: str) -> str | None:
-    """Return the first of some members that is a text or a number, as text, or None."""
+    """Return the first of some members that is a text or a number, as text, or None.
+
+    Raises:
+        InvalidLine: The text has half of a surrogate pair, as texts cut by JavaScript may have.
+    """
     texts = (_text(value.get(name)) for name in names)
     return next((text for text in texts if text is not None), None)
 
@@ -152,6 +157,8 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
 
 def _text(member: Any) -> str | None:
     if isinstance(member, str):
+        if not member.isascii() and _SURROGATE.search(member):
+            raise InvalidLine(f"expected Unicode, but found half of a surrogate pair in {json_text(member)}")
         return member
     is_number = isinstance(member, int | float) and not isinstance(member, bool)
     return str(member) if is_number else None

@@ -359,6 +359,15 @@ def test_the_click_of_a_document_is_a_boolean_or_a_number(read: Read, click: obj
         read(lines({"documents": [{"id": "a", "click": click}]}))
 
 
+@pytest.mark.parametrize(
+    "session", [{"query": "x\ud83d", "documents": ["a"]}, {"documents": [{"id": "\udc00", "click": True}]}]
+)
+def test_half_of_a_surrogate_pair_is_refused_with_its_line(read: Read, session: Json) -> None:
+    """JavaScript writes it where it cuts a text within an emoji; UTF-8 cannot encode it."""
+    with pytest.raises(DatasetError, match=r"line 2: expected Unicode, but found half of a surrogate pair"):
+        read(lines({"documents": ["a"]}, session))
+
+
 def test_the_query_of_a_session_is_a_text_or_a_number(read: Read) -> None:
     """Sessions with another value would all be lists of one query."""
     with pytest.raises(DatasetError, match=r"expected the text of a query in 'query', but found \{"):
