@@ -85,7 +85,8 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 class TableReader:
     """Reads tables into a builder.
 
-    Rows of a list whose query differs from that of its first row become a separate list for each query.
+    Rows of a list whose query differs from that of its first row with a query become a separate list for each
+    query.
     Without a column of lists, a list begins with each file and with each change of the query or user. It also
     begins with each impression whose rank is not above that of the previous impression. Without a column of
     ranks, ranks are the order of the impressions of a list.
@@ -189,15 +190,17 @@ class TableReader:
     def _named_lists(self, cells: "_Block", queries: Int32Array) -> Int32Array:
         """Return the index of each row's list.
 
-        Rows with the name of a list and the query of its first row, or no query, are that list. Rows with
-        another query are a separate list for each query.
+        The query of a list is that of its first row with a query. Rows with the name of a list and its query,
+        or no query, are that list. Rows with another query are a separate list for each query.
         """
         builder, names = self._builder, cells.texts("list")
         lists = builder.keys.of_array(names).copy()
         builder.n_lists = len(builder.keys)
         builder.list_queries.set_where_absent(lists, queries, builder.n_lists)
-        first, empty = builder.list_queries.reserve(builder.n_lists)[lists], builder.queries.find("")
-        others = np.flatnonzero((queries != first) & (queries != empty) & (first != empty))
+        of_lists, empty = builder.list_queries.reserve(builder.n_lists), builder.queries.find("")
+        named = np.flatnonzero((of_lists[lists] == empty) & (queries != empty))[::-1]
+        of_lists[lists[named]] = queries[named]
+        others = np.flatnonzero((queries != of_lists[lists]) & (queries != empty))
         if len(others):
             parts = (
                 names.take(others),

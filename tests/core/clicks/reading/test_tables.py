@@ -116,6 +116,16 @@ def test_a_list_with_several_queries_is_a_list_for_each(read: Read) -> None:
         assert sorted(plain(read(*parts).log)) == expected
 
 
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_the_first_rows_of_a_list_may_lack_the_query(read: Read, cut: int) -> None:
+    """A click without the query before the impressions belongs to their list; cuts are between files."""
+    rows = ["s,,b,,1", "s,,c,3,0", "s,shoes,a,1,0", "s,shoes,b,2,0", "t,,a,1,1"]
+    parts = [part for part in (rows[:cut], rows[cut:]) if part]
+    log = read(*("\n".join(["session,query,document,rank,clicked", *part]) for part in parts)).log
+    shoes = [("a", 1, False), ("b", 2, True), ("c", 3, False)]
+    assert sorted(plain(log)) == [("", [("a", 1, True)]), ("shoes", shoes)]
+
+
 def test_actions_take_no_rank_in_a_table_without_ranks(read: Read) -> None:
     """Only impressions are numbered, also where actions lie between them."""
     rows = ["s,q,a,view", "s,q,a,click", "s,q,a,hover", "s,q,b,view", "s,q,b,click", "s,q,c,view"]
