@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.autotrain import AutoSpec, Candidate, Trials, Tried, portfolio
@@ -119,6 +120,21 @@ def test_the_model_is_stored_with_its_leaderboard(inline_worker: InlineWorker) -
     assert stored.size_bytes == len(inline_worker.model_bytes(job))
     assert len(model.score(_TEST.features)) == _TEST.n_documents
     assert not list(inline_worker.store.artifacts.sizes(f"candidates/{job.id}"))
+
+
+def test_the_conclusion_is_on_held_out_queries_if_no_test_query_has_a_value(
+    inline_worker: InlineWorker,
+) -> None:
+    """NDCG is undefined without relevant documents: the test data then give no value to conclude from."""
+    test_id = inline_worker.add(_TEST.with_labels(np.zeros_like(_TEST.labels)), "test")
+    submitted = _submit(inline_worker, candidates=_CANDIDATES[:1], test_dataset_id=test_id)
+    job = inline_worker.run_queued(submitted.id)
+    assert job.result is not None
+    conclusion = job.result["conclusion"]
+    assert conclusion["data"] == "held-out"
+    assert conclusion["value"] == conclusion["held_out"]["value"] > 0.0
+    with inline_worker.store.read() as tx:
+        assert tx.evaluations.get(job.result["evaluation_id"]).summaries["ndcg@5"]["mean"] is None
 
 
 @pytest.mark.parametrize("trainings", [1, pytest.param(12, marks=pytest.mark.slow)])

@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from core.autotrain import Tried
 from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_baselines
 from core.autotrain.held_out import QueryQuality
@@ -18,6 +20,7 @@ from core.scorers import ScoringModel, Sum, read_model
 from core.scorers.explainability import explainability_of
 from core.store import new_id
 from core.store.artifacts.keys import candidate_key, model_key
+from core.types import Float64Array
 from worker.job.candidates import CandidateTrials, load_training
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
@@ -109,7 +112,7 @@ def _store(run: JobRun, job: AutoTrainJob, search: _SearchResult) -> None:
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
     tested = _test(run, job, search, model) if search.data.test is not None else None
-    conclusion = tested.conclusion if tested else search.conclusion
+    conclusion = (tested and tested.conclusion) or search.conclusion
     metrics = {"held-out": {job.metric: search.conclusion.value}}
     run.reporter.report(metrics=metrics | ({"test": tested.evaluation.means} if tested else {}))
     result: Values = {
@@ -179,10 +182,14 @@ def _scorer(selected: Selected, model: ScoringModel) -> Values | None:
 
 @dataclass(frozen=True)
 class _TestResult:
-    """Comparison, evaluation and ranking on the test data."""
+    """Comparison, evaluation and ranking on the test data.
+
+    Attributes:
+        conclusion: The comparison, None if the metric is undefined on every test query.
+    """
 
     dataset_id: str
-    conclusion: Conclusion
+    conclusion: Conclusion | None
     evaluation: StoredEvaluation
     ranking: StoredRanking
 
@@ -198,22 +205,29 @@ def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringM
     test: RankingDataset = search.data.test.dataset
     quality = QueryQuality(test, job.metric, job.measures.contract, job.measures.seed)
     scores = scores_of(model, "the model", test, run.threads)
+    values = quality.values(scores[None])
+    conclusion = None if np.isnan(values).all() else _conclude_test(run, job, search, quality, values)
+    ranked = ScoredDataset(test, judgments=test, scores=scores)
+    evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
+    return _TestResult(job.test_dataset_id, conclusion, evaluation, store_ranking(run, ranked))
+
+
+def _conclude_test(
+    run: JobRun, job: AutoTrainJob, search: _SearchResult, quality: QueryQuality, values: Float64Array
+) -> Conclusion:
     others = untrained_baselines(quality, job.measures.seed)
     for each in search.selected.complete:
         if each.candidate.name == DEFAULT_TREES and search.selected.name != DEFAULT_TREES:
             default = read_model(_fit_member(run, search.candidates, each))
-            scored = scores_of(default, DEFAULT_TREES, test, run.threads)
+            scored = scores_of(default, DEFAULT_TREES, quality.dataset, run.threads)
             others.insert(0, (DEFAULT_TREES, quality.values(scored[None])))
-    conclusion = conclude(
+    return conclude(
         search.selected.name,
         job.metric,
-        quality.values(scores[None]),
+        values,
         others,
         quality,
         "test",
         seed=job.measures.seed,
         threads=run.threads,
     )
-    ranked = ScoredDataset(test, judgments=test, scores=scores)
-    evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    return _TestResult(job.test_dataset_id, conclusion, evaluation, store_ranking(run, ranked))
