@@ -179,6 +179,28 @@ def test_without_judgments_held_out_clicks_estimate_the_metric(
         assert finding["severity"] == "warning"
 
 
+def test_judged_validation_data_with_a_column_of_ranks_select_the_best_iteration(
+    inline_worker: InlineWorker,
+) -> None:
+    """The ranks are not those of the log, so that the labels are judgments and not held-out clicks."""
+    dataset = judged()
+    dataset_id = inline_worker.add(dataset, "judged")
+    log_id, _ = simulate_log(inline_worker, dataset_id)
+    ranks = Texts.of([str(rank) for rank in np.tile(np.arange(1, RANKS + 1), dataset.n_queries)])
+    with_ranks = replace(dataset, document_columns={"rank": ranks})
+    iterations = []
+    for validation in (dataset_id, inline_worker.add(with_ranks, "ranked")):
+        result = inline_worker.training_result(
+            dataset_id,
+            clicks={"log": log_id, "correction": "additive"},
+            hyperparameters={"num_iterations": 30, "num_leaves": 6, "learning_rate": 0.5},
+            validation={"dataset_id": validation},
+        )
+        with inline_worker.store.read() as tx:
+            iterations.append(tx.models.get(result["model_id"]).best_iteration)
+    assert iterations[0] == iterations[1] < 30
+
+
 def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: InlineWorker) -> None:
     """The naive model has the number of trees that cross-validation chose, and continues the same model."""
     dataset_id = inline_worker.add(judged(), "judged")

@@ -96,7 +96,7 @@ class TrainingData:
             test = load_part(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: KeyedDataset | None = load_part(job.validation.dataset_id)
+            validation: KeyedDataset | None = _as_judgments(load_part(job.validation.dataset_id), job)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
@@ -288,6 +288,18 @@ def _as_clicks(
     if clicks is not None and job.training.corrects_clicks:
         clicks.ranks_of(whole.dataset)  # held-out lists need propensities, too
     return whole, findings
+
+
+def _as_judgments(part: KeyedDataset, job: BaseTrainingJob) -> KeyedDataset:
+    """Return a dataset without a column of ranks if the job trains on a click log: its labels are judgments.
+
+    `TrainingSpec.selects_by` recognises held-out clicks by this column.
+    """
+    clicks, dataset = job.training.clicks, part.dataset
+    if clicks is None or clicks.log is None or clicks.column not in dataset.document_columns:
+        return part
+    columns = {name: texts for name, texts in dataset.document_columns.items() if name != clicks.column}
+    return replace(part, dataset=replace(dataset, document_columns=columns))
 
 
 def _align_with_base(base: BaseModel, training: KeyedDataset, name: str) -> KeyedDataset:
