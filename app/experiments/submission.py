@@ -1,6 +1,6 @@
 """Check experiments and prepare their datasets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
@@ -44,7 +44,7 @@ def submit_experiment(
     if request.dataset_ids is not None:
         _refuse_folds(request)
         datasets = [
-            _entry(0, MAIN, part, tx.datasets.get(dataset_id).id)
+            _entry(0, part, tx.datasets.get(dataset_id).id)
             for part, dataset_id in request.dataset_ids.model_dump().items()
         ]
         source = DATASETS
@@ -130,7 +130,7 @@ def _folder_datasets(
         missing = [part for part in get_args(Part) if part not in parts]
         if missing:
             raise InvalidInput.at("/data", f"{folder} has no {' and no '.join(missing)} part")
-        entries += [_entry(fold, MAIN, part, parts[part][0].id) for part in get_args(Part)]
+        entries += [_entry(fold, part, parts[part][0].id) for part in get_args(Part)]
         jobs += [job for part, (_, job) in parts.items() if job is not None]
     return entries, jobs
 
@@ -154,23 +154,17 @@ def _synthetic_datasets(
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
     entries, missing = [], []
-    for name, part, body in _dataset_requests(planned):
+    for part, body in planned.synthetic.items():
         source = SyntheticDatasetRequest(**body).source()
-        title = f"{planned.paper.name} {planned.scale} {name} {part}"
+        title = f"{planned.paper.name} {planned.scale} {MAIN} {part}"
         dataset = _existing(tx, title, source, project)
         if dataset is None:
             dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
             missing.append(dataset)
-        entries.append(_entry(0, name, part, dataset.id))
+        entries.append(_entry(0, part, dataset.id))
     if missing:
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, adding=len(missing))
     return entries, [queue_ingestion(tx, dataset, key_id) for dataset in missing]
-
-
-def _dataset_requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for name, data in planned.datasets.items():
-        for part, body in (data.requests if data is not None else {}).items():
-            yield name, part, body
 
 
 def _existing(tx: Transaction, name: str, source: Mapping[str, Any], project: str | None) -> Dataset | None:
@@ -180,5 +174,5 @@ def _existing(tx: Transaction, name: str, source: Mapping[str, Any], project: st
     return next((row for row in same if row.status != "invalid"), None)
 
 
-def _entry(fold: int, name: str, part: str, dataset_id: str) -> dict[str, Any]:
-    return {"fold": fold, "name": name, "part": part, "dataset_id": dataset_id}
+def _entry(fold: int, part: str, dataset_id: str) -> dict[str, Any]:
+    return {"fold": fold, "name": MAIN, "part": part, "dataset_id": dataset_id}

@@ -6,7 +6,6 @@ from typing import Any
 from core.data.synthetic import GAINS_2006
 from core.experiments.lambdarank_2006_times import FIGURE_1
 from core.experiments.paper import (
-    MAIN,
     PAPER_POLYNOMIAL,
     PAPER_SPARSE,
     QUICK_SPARSE,
@@ -174,15 +173,10 @@ PAPER = Paper(
     data="synthetic",
     sizes={
         "quick": {
-            "synthetic": {
-                # Enough test queries to detect 0.5 points of NDCG@1.
-                MAIN: Sizes(queries=(1_500, 750, 8_000), parameters={"generator": "polynomial"}),
-            },
-            "sparse": {MAIN: QUICK_SPARSE},
+            # Enough test queries to detect 0.5 points of NDCG@1.
+            "synthetic": Sizes(queries=(1_500, 750, 8_000), parameters={"generator": "polynomial"}),
+            "sparse": QUICK_SPARSE,
         },
-        "paper": {
-            "synthetic": {MAIN: PAPER_POLYNOMIAL},
-            "sparse": {MAIN: PAPER_SPARSE},
-        },
+        "paper": {"synthetic": PAPER_POLYNOMIAL, "sparse": PAPER_SPARSE},
     },
 )

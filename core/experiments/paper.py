@@ -20,7 +20,7 @@ Measure = Literal[
     "epoch-slope",
 ]
 Test = Literal["t-test", "randomisation", "intervals"]
-MAIN = "main"  # name of the main dataset of a plan
+MAIN = "main"  # name of a plan's dataset in stored experiments
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 
@@ -260,9 +260,9 @@ PAPER_SPARSE = Sizes(
 # Burges et al. 2006, section 6.3.1
 PAPER_POLYNOMIAL = Sizes(queries=(10_000, 5_000, 10_000), parameters={"generator": "polynomial"})
 
-SIZES: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]] = {
-    "quick": {"synthetic": {MAIN: QUICK_POLYNOMIAL}, "sparse": {MAIN: QUICK_SPARSE}},
-    "paper": {"synthetic": {MAIN: PAPER_POLYNOMIAL}, "sparse": {MAIN: PAPER_SPARSE}},
+SIZES: Mapping[Scale, Mapping[str, Sizes]] = {
+    "quick": {"synthetic": QUICK_POLYNOMIAL, "sparse": QUICK_SPARSE},
+    "paper": {"synthetic": PAPER_POLYNOMIAL, "sparse": PAPER_SPARSE},
 }
 
 
@@ -277,7 +277,7 @@ class Paper:
         printed_corpus_by_source: The corpus whose printed numbers are shown beside other data, by the data's
             source: `synthetic`, `sparse` or `folder`.
         data: The default generator if the user has no data, `synthetic` or `sparse`.
-        sizes: Synthetic datasets by scale, generator and name in the plan.
+        sizes: Synthetic datasets by scale and generator.
         deviations: Differences of our set-up from the paper's in all tables.
     """
 
@@ -289,7 +289,7 @@ class Paper:
     corpora: tuple[str, ...]
     printed_corpus_by_source: Mapping[str, str]
     data: Literal["synthetic", "sparse"]
-    sizes: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]]
+    sizes: Mapping[Scale, Mapping[str, Sizes]]
     deviations: tuple[str, ...] = ()
 
 

@@ -42,13 +42,11 @@ class Run:
     Attributes:
         digest: Result of `spec_digest`; runs with the same digest are one training.
         spec: Body of a training request without dataset ids and `model_name`.
-        data: Name of the plan's dataset.
         parts: Parts of the data whose per-query values are needed.
     """
 
     digest: str
     spec: Mapping[str, Any]
-    data: str
     parts: tuple[Part, ...]
 
     @property
@@ -89,17 +87,6 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class SyntheticData:
-    """A synthetic dataset: a request of `POST /v1/datasets/synthetic` for each part.
-
-    Attributes:
-        requests: Bodies of the requests by part, without names.
-    """
-
-    requests: Mapping[Part, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
 class Plan:
     """Everything to train and measure for some tables of a paper.
 
@@ -109,7 +96,8 @@ class Plan:
         corpus: The corpus whose hyperparameters and printed numbers are used.
         as_printed: Whether the data has as many queries and documents as that corpus; if not, printed
             numbers are only a rough comparison.
-        datasets: Synthetic datasets by name; None as the value for a user's data.
+        synthetic: Bodies of requests of `POST /v1/datasets/synthetic` by part, without names; empty for a
+            user's data, and without trainings.
         runs: Trainings by digest.
     """
 
@@ -119,7 +107,7 @@ class Plan:
     data: str
     corpus: str
     as_printed: bool
-    datasets: Mapping[str, SyntheticData | None]
+    synthetic: Mapping[Part, Mapping[str, Any]]
     runs: Mapping[str, Run]
     cells: tuple[Cell, ...]
 
@@ -185,11 +173,11 @@ def plan(
         raise InvalidInput.at("/scale", f"must be one of {', '.join(SCALES)}")
     if corpus is not None and corpus not in chosen_paper.corpora:
         raise InvalidInput.at("/corpus", f"must be one of {', '.join(chosen_paper.corpora)}")
-    datasets = _datasets(chosen_paper, scale, source)
+    synthetic = _synthetic(chosen_paper, scale, source)
     printed_corpus = corpus or chosen_paper.printed_corpus_by_source.get(source) or chosen_paper.corpora[0]
-    builder = _Builder(scale, printed_corpus, source, as_printed=corpus is not None)
-    cells = tuple(builder.cells(chosen_tables, datasets))
-    used_datasets = {run.data for run in builder.runs.values()}
+    content = json.dumps(synthetic, sort_keys=True, default=dict) if synthetic else source
+    builder = _Builder(scale, printed_corpus, f"{MAIN}: {content}", as_printed=corpus is not None)
+    cells = tuple(builder.cells(chosen_tables))
     return Plan(
         paper=chosen_paper,
         tables=chosen_tables,
@@ -197,7 +185,7 @@ def plan(
         data=source,
         corpus=printed_corpus,
         as_printed=corpus is not None,
-        datasets=MappingProxyType({name: data for name, data in datasets.items() if name in used_datasets}),
+        synthetic=MappingProxyType(synthetic if builder.runs else {}),
         runs=MappingProxyType(builder.runs),
         cells=cells,
     )
@@ -226,53 +214,48 @@ def _tables(paper: Paper, names: Sequence[str] | None) -> tuple[Table, ...]:
     return tuple(tables[name] for name in dict.fromkeys(names))
 
 
-def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, SyntheticData | None]:
+def _synthetic(paper: Paper, scale: Scale, source: str) -> dict[Part, Mapping[str, Any]]:
     if source == "folder":
-        return {MAIN: None}
+        return {}
     sizes = paper.sizes[scale].get(source)
     if sizes is None:
         raise InvalidInput.at("/data", "must be synthetic, sparse or folder")
-    datasets: dict[str, SyntheticData | None] = {}
-    for name, size in sizes.items():
-        requests: dict[Part, Mapping[str, Any]] = {}
-        for seed, (part, queries) in enumerate(zip(get_args(Part), size.queries, strict=True), start=1):
-            if queries:
-                requests[part] = {"queries": queries, "seed": seed, **size.parameters}
-        datasets[name] = SyntheticData(requests)
-    return datasets
+    return {
+        part: {"queries": queries, "seed": seed, **sizes.parameters}
+        for seed, (part, queries) in enumerate(zip(get_args(Part), sizes.queries, strict=True), start=1)
+    }
 
 
 class _Builder:
-    """Collects the runs that the cells of tables need."""
+    """Collects the runs that the cells of tables need.
 
-    def __init__(self, scale: Scale, corpus: str, source: str, *, as_printed: bool) -> None:
+    Args:
+        data: Description of the data for digests.
+    """
+
+    def __init__(self, scale: Scale, corpus: str, data: str, *, as_printed: bool) -> None:
         self._scale = scale
         self._as_printed = as_printed
         self._corpus = corpus
-        self._source = source
+        self._data = data
         self.runs: dict[str, Run] = {}
 
-    def cells(self, tables: Iterable[Table], datasets: Mapping[str, SyntheticData | None]) -> Iterator[Cell]:
+    def cells(self, tables: Iterable[Table]) -> Iterator[Cell]:
         for table in tables:
             for entry in table.entries:
                 specs = self._specs(entry, table.protocol)
-                digests = tuple(self._add(spec, datasets[MAIN], entry) for spec in specs)
+                digests = tuple(self._add(spec, entry) for spec in specs)
                 selection = entry.selection or table.protocol.selection
                 timings = entry.timings.get(self._scale, ())
                 yield Cell(table.name, entry.row, entry.column, digests, entry, selection, timings)
 
-    def _add(self, spec: Mapping[str, Any], synthetic: SyntheticData | None, entry: Entry) -> str:
+    def _add(self, spec: Mapping[str, Any], entry: Entry) -> str:
         """Add a run for an entry, or extend the run of the same digest; return the digest."""
-        data = (
-            self._source
-            if synthetic is None
-            else json.dumps(synthetic.requests, sort_keys=True, default=dict)
-        )
-        digest = spec_digest(spec, f"{MAIN}: {data}")
+        digest = spec_digest(spec, self._data)
         parts = (entry.part,) if entry.measure == "mean" else ()
         if (same := self.runs.get(digest)) is not None:
             spec, parts = _merged(same.spec, spec), (*same.parts, *parts)
-        self.runs[digest] = Run(digest, spec, MAIN, tuple(dict.fromkeys(parts)))
+        self.runs[digest] = Run(digest, spec, tuple(dict.fromkeys(parts)))
         return digest
 
     def _specs(self, entry: Entry, protocol: Protocol) -> list[dict[str, Any]]:

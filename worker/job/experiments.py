@@ -93,7 +93,7 @@ def _counts(statistics: Mapping[str, Any]) -> Counts:
 def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     """Choose the runs that a dry run measures.
 
-    Runs of one loss and kind of scorer on one dataset take similar time. Among them, the run with the most
+    Runs of one loss and kind of scorer take similar time. Among them, the run with the most
     leaves is measured, so that the estimate is an upper bound.
 
     Returns:
@@ -102,7 +102,7 @@ def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     groups: dict[str, list[Run]] = {}
     for run in planned.runs.values():
         loss = sorted(run.spec["loss"].items(), key=str)
-        decisive = (run.data, loss, "diagnostics" in run.spec, _architecture(run))
+        decisive = (loss, "diagnostics" in run.spec, _architecture(run))
         groups.setdefault(str(decisive), []).append(run)
     return MappingProxyType(
         {

@@ -8,6 +8,7 @@ import structlog
 from core.errors import InvalidInput, NotFound, RankeryError, StoreUnavailable, WrongState
 from core.experiments import Plan, Run
 from core.experiments.datasets import check_datasets, with_label_map
+from core.experiments.paper import MAIN
 from core.experiments.plan import spec_digest
 from core.jobs import System
 from core.jobs.base import ACTIVE, SUCCEEDED
@@ -118,9 +119,7 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
     for fold in folds or [0]:
         for index, planned_run in enumerate(runs):
             run_datasets = {
-                part: row
-                for (number, name, part), row in parts.items()
-                if (number, name) == (fold, planned_run.data)
+                part: row for (number, name, part), row in parts.items() if (number, name) == (fold, MAIN)
             }
             statistics = {part: row.statistics or {} for part, row in run_datasets.items()}
             check_datasets([planned_run], statistics)
@@ -157,7 +156,7 @@ def _training(
 ) -> TrainJob:
     """Return the complete specification of a training."""
     if "train" not in parts:
-        raise InvalidInput.at("/dataset_ids", f"has no training part for {run.data}")
+        raise InvalidInput.at("/dataset_ids", "has no training part")
     contract = conventions(run.spec.get("contract"))
     body = {**run.spec, "contract": contract.to_json()}
     parsed = training_spec(body)

@@ -45,10 +45,8 @@ def test_papers_are_in_order_of_their_years() -> None:
 def test_the_service_accepts_the_requests(name: str, scale: Any) -> None:
     """Requests for synthetic data and for trainings have the form that the API takes."""
     planned = plan(name, scale=scale)
-    for drawn in planned.datasets.values():
-        assert drawn is not None
-        for request in drawn.requests.values():
-            SyntheticDatasetRequest.model_validate(dict(request))
+    for request in planned.synthetic.values():
+        SyntheticDatasetRequest.model_validate(dict(request))
     requests: TypeAdapter[TrainRequest] = TypeAdapter(TrainRequest)
     for run in planned.runs.values():
         requests.validate_python({**run.spec, "model_name": "paper", "dataset_id": "ds_0123456789abcdef"})
