@@ -7,6 +7,7 @@ Ranks follow the indicator I(s_i < s_j), so that the bounds hold for tied scores
 import numpy as np
 
 from core.diagnostics.ranked_query import RankedQuery, Sides
+from core.gains import distance_weights
 from core.types import Float64Array
 
 
@@ -101,6 +102,5 @@ def _rho(query: RankedQuery) -> Float64Array:
 
 
 def _delta(query: RankedQuery) -> Float64Array:
-    n, inverse = len(query), 1.0 / query.discounts
-    by_distance = np.concatenate(([0.0], inverse[:-1] - inverse[1:]))
-    return np.asarray(by_distance[np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])])
+    ranks = np.arange(len(query))
+    return np.asarray(distance_weights(1.0 / query.discounts)[np.abs(ranks[:, None] - ranks[None, :])])

@@ -50,11 +50,6 @@ class Metric(ABC):
         return (cls.name, f"{cls.name}@10") if cls.takes_cutoff else (cls.name,)
 
     @property
-    def spelling(self) -> str:
-        """Spelling of the metric."""
-        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
-
-    @property
     def depth(self) -> int | None:
         """Number of top ranks that the value depends on, all when None."""
         if self.conventions.ties == "average" or self.conventions.judged_only:

@@ -261,13 +261,6 @@ class RankBiasedPrecision(BinaryMetric):
         if not 0.0 < self.persistence < 1.0:
             raise InvalidInput.at("", "the persistence of rbp must be above 0 and below 1")
 
-    @property
-    def spelling(self) -> str:
-        """Spelling of the metric."""
-        digits = f"{self.persistence:.6f}".rstrip("0")
-        named = self.name if self.persistence == 0.8 else f"{self.name}({digits})"
-        return named if self.cutoff is None else f"{named}@{self.cutoff}"
-
     def contract(self) -> dict[str, object]:
         """Return the conventions in force, with the persistence."""
         return {**super().contract(), "persistence": self.persistence}

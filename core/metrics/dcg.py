@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from core.gains import inverse_discounts
 from core.jit import compiled
 from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.conventions import Conventions
@@ -16,13 +17,11 @@ from core.types import Float64Array, Int64Array
 
 def weights(conventions: Conventions, boundaries: Int64Array) -> Float64Array:
     """Return 1/D(r) for the ranks of the longest query, from rank 1 on."""
-    ranks = np.arange(1, int(np.diff(boundaries).max(initial=0)) + 1, dtype=np.float64)
-    if conventions.discount == "reciprocal":
-        return np.asarray(1.0 / ranks)
+    n = int(np.diff(boundaries).max(initial=0))
+    if conventions.discount != "letor":
+        return inverse_discounts(conventions.discount, n)
     # LETOR does not discount ranks 1 and 2, and divides by log2(r) from there (Qin et al. 2010).
-    return np.asarray(
-        1.0 / np.log2(np.maximum(ranks, 2.0) if conventions.discount == "letor" else 1.0 + ranks)
-    )
+    return np.asarray(1.0 / np.log2(np.maximum(np.arange(1.0, n + 1.0), 2.0)))
 
 
 def sum_gains(

@@ -137,11 +137,6 @@ class InterpolatedPrecision(_Interpolated):
         """Return example spellings of the metric."""
         return cls.name, f"{cls.name}@0.1"
 
-    @property
-    def spelling(self) -> str:
-        """Spelling of the metric."""
-        return f"{self.name}@{self.recall:g}" if self.recall else self.name
-
     def contract(self) -> dict[str, object]:
         """Return the conventions in force, with the recall."""
         return {**super().contract(), "recall": self.recall}

@@ -88,8 +88,8 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
             for a metric without cutoffs.
 
     Example:
-        >>> parse_metric("ndcg@10").spelling
-        'ndcg@10'
+        >>> parse_metric("ndcg@10").cutoff
+        10
         >>> parse_metric("ndcg_cut_10").conventions.gain
         'linear'
         >>> parse_metric("nDCG@10") == parse_metric("ndcg@10")

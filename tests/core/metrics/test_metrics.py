@@ -367,12 +367,6 @@ def test_names_of_ir_measures_parse_to_the_same_metrics(theirs: str, ours: str) 
     assert metric_name(theirs) == ours == metric_name(ours)
 
 
-@pytest.mark.parametrize("spelling", ["rbp", "rbp(0.95)@10", "rbp(0.000001)"])
-def test_the_spelling_of_a_persistence_can_be_parsed(spelling: str) -> None:
-    """Small numbers have no exponent."""
-    assert parse_metric(spelling).spelling == spelling
-
-
 def test_trec_evals_names_are_stored_unchanged() -> None:
     """trec_eval's names imply conventions, which Rankery's names would lose."""
     assert [metric_name(name) for name in ("ndcg_cut_10", "Rprec", "infAP")] == [
