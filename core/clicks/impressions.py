@@ -21,7 +21,7 @@ class Impressions:
         cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
             plus 1 where the impression was clicked.
         units: (n_impressions,) index of the resampling unit, a user or a list.
-        n_units: Number of units: the greatest number of a user plus 1, or the lists of a log without users.
+        n_units: See `ClickLog.n_units`.
     """
 
     n_ranks: int
@@ -77,16 +77,15 @@ def impressions_of(
     is_used = is_selected[pairs]
     rows, pairs, ranks = rows[is_used], pairs[is_used], ranks[is_used]
     numbers = np.cumsum(is_selected) - 1
-    units, n_units = list_of_impression, log.n_lists
+    units = list_of_impression
     if log.list_users is not None:
         units = np.asarray(log.list_users, np.int64)[list_of_impression]
-        n_units = int(log.list_users.max(initial=0)) + 1
     return Impressions(
         n_ranks,
         np.flatnonzero(is_selected),
         2 * (numbers[pairs] * n_ranks + ranks - 1) + log.clicks[rows],
         units[rows],
-        n_units,
+        log.n_units,
     )
 
 

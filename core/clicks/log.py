@@ -68,6 +68,11 @@ class ClickLog:
         return len(self.list_queries)
 
     @property
+    def n_units(self) -> int:
+        """Return the number of units to resample: users, or lists in a log without users."""
+        return self.n_lists if self.list_users is None else int(self.list_users.max(initial=-1)) + 1
+
+    @property
     def n_impressions(self) -> int:
         """Return the number of impressions."""
         return len(self.pairs)

@@ -141,10 +141,8 @@ def held_out_list_weights(log: ClickLog, share: float, seed: int = 0) -> Float64
     Returns:
         (n_lists,) 1 for held-out lists, 0 for others.
     """
-    users = log.list_users
-    n_units = log.n_lists if users is None else int(users.max(initial=-1)) + 1
-    drawn = (np.random.default_rng(seed).random(n_units) < share).astype(np.float64)
-    return drawn if users is None else drawn[users]
+    drawn = (np.random.default_rng(seed).random(log.n_units) < share).astype(np.float64)
+    return drawn if log.list_users is None else drawn[log.list_users]
 
 
 def compare_click_models(

@@ -58,8 +58,7 @@ def fit_click_model(
     lists = QueryBlocks.of(log, spec.max_rank)
     in_order = lists.in_order(weights)
     model = estimate(lists, spec, in_order, report)
-    n_units = log.n_lists if log.list_users is None else int(log.list_users.max()) + 1
-    if spec.resamples > 1 and n_units > 1:  # resamples of one user are equal
+    if spec.resamples > 1 and log.n_units > 1:  # resamples of one user are equal
         model = with_intervals(model, lists, in_order, report)
     return replace(model, findings=(*_findings(model, lists, in_order),))
 

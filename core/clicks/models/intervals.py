@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.clicks.log import ClickLog
 from core.clicks.models.estimation import Report, estimate
 from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, QueryBlocks
 from core.clicks.models.model import ClickModel, Interval
 from core.evaluation.bootstrap import deviations_of_interval
-from core.types import Float64Array, Int32Array
+from core.types import Float64Array
 
 Prior = tuple[float, float]
 _Z_SCORE = 1.959963984540054  # 97.5% quantile of the standard normal distribution
@@ -36,7 +37,7 @@ def with_intervals(
     generator = np.random.default_rng(model.spec.seed)
     for done in range(model.spec.resamples):
         report("resamples", done, model.spec.resamples)
-        drawn = weights * lists.in_order(_draw(lists.log.list_users, lists.log.n_lists, generator))
+        drawn = weights * lists.in_order(_draw(lists.log, generator))
         fitted = estimate(lists, model.spec, drawn)
         for name, values in fitted.shared().items():
             shared[name].append(_on_interval_scale(name, values))
@@ -44,8 +45,7 @@ def with_intervals(
         mean += difference / (done + 1)
         squares += difference * (fitted.relevance - mean)
     report("resamples", model.spec.resamples, model.spec.resamples)
-    users = lists.log.list_users
-    deviations = deviations_of_interval(lists.log.n_lists if users is None else int(users.max()) + 1)
+    deviations = deviations_of_interval(lists.log.n_units)
     intervals = {
         name: _shared_interval(name, values, deviations * np.std(shared[name], axis=0, ddof=1))
         for name, values in model.shared().items()
@@ -127,11 +127,11 @@ def _beta_moments(
     return mean, mean * (a + 1.0) / (a + b + 1.0)
 
 
-def _draw(users: Int32Array | None, n_lists: int, generator: np.random.Generator) -> Float64Array:
+def _draw(log: ClickLog, generator: np.random.Generator) -> Float64Array:
     """Return the number of times that each list is drawn, (n_lists,)."""
-    n_units = n_lists if users is None else int(users.max()) + 1
+    n_units = log.n_units
     counts = np.bincount(generator.integers(0, n_units, n_units), minlength=n_units).astype(np.float64)
-    return counts if users is None else counts[users]
+    return counts if log.list_users is None else counts[log.list_users]
 
 
 def _on_interval_scale(name: str, values: Float64Array) -> Float64Array:
