@@ -26,10 +26,7 @@ class ArpLoss1(PairwiseLoss):
     choose: ClassVar[str] = (
         "Relevant documents should rank high on average at any depth, and a loose bound is enough"
     )
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: all pairs, weighted by row."""
-        return {"weighting": BY_ROW, "all_pairs": True}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"weighting": BY_ROW, "all_pairs": True}
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
@@ -50,10 +47,7 @@ class ArpLoss2(PairwiseLoss):
     formula: ClassVar[str] = "Σ (y_i − y_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.1"
     choose: ClassVar[str] = "Relevant documents should rank high on average at any depth"
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: weights by label difference."""
-        return {"weighting": BY_LABELS}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"weighting": BY_LABELS}
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
@@ -74,10 +68,7 @@ class NdcgLoss1(NdcgWeightedLoss):
     formula: ClassVar[str] = "Σ G_i / D(π_i) ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.2"
     choose: ClassVar[str] = "A loose bound is enough, as a baseline for other losses"
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: all pairs, weighted by row."""
-        return {"weighting": BY_DISCOUNTED_ROW, "all_pairs": True}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"weighting": BY_DISCOUNTED_ROW, "all_pairs": True}
 
 
 @dataclass(frozen=True)
@@ -95,10 +86,7 @@ class NdcgLoss2(NdcgWeightedLoss):
     choose: ClassVar[str] = (
         "NDCG is the target, and you prefer a proven bound of NDCG to LambdaRank's heuristic"
     )
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: weights by rank distance."""
-        return {"weighting": BY_DISTANCE, "distance_factor": 1.0}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"weighting": BY_DISTANCE, "distance_factor": 1.0}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ class PairwiseLoss(Loss):
     pairs' gradients. `normalization="score-gap"` is the division alone. The LightGBM of Wang et al. 2018
     always divided, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
     """
+
+    # Options of the plan that do not depend on hyperparameters.
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {}
 
     sigma: float = parameter(
         1.0, "Slope σ of the pair's loss.", minimum=0.0, above=True, maximum=1000.0, aliases="sigmoid"
@@ -172,7 +175,7 @@ class PairwiseLoss(Loss):
 
     def plan_options(self) -> Mapping[str, Any]:
         """Return the options of the pairwise plan that differ for this loss, such as weighting and link."""
-        return {}
+        return self.PLAN_OPTIONS
 
     def rank_discounts(self, n: int) -> Float64Array:
         """Return 1/D(r) for r = 1..n."""

@@ -85,10 +85,7 @@ class RankSvm(PairwiseLoss):
     formula: ClassVar[str] = "Σ max(0, 1 − σ(s_i − s_j)), y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, eq. 2"
     choose: ClassVar[str] = "Pairs that are already separated by a margin should have no gradient"
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: the hinge loss of a pair."""
-        return {"link": HINGE}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"link": HINGE}
 
 
 @dataclass(frozen=True)
@@ -107,10 +104,7 @@ class RankBoost(PairwiseLoss):
         "Judgments have no errors: every wrong pair matters, and mislabelled pairs would have the largest"
         " weights"
     )
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: the exponential loss of a pair."""
-        return {"link": EXPONENTIAL}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"link": EXPONENTIAL}
 
 
 @dataclass(frozen=True)
@@ -128,10 +122,7 @@ class WeightedRankSvm(EssentialWeightedLoss):
         "NDCG is the target, weights should not depend on the current ranks, and separated pairs should"
         " have no gradient"
     )
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: the hinge loss of a pair."""
-        return {"link": HINGE}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"link": HINGE}
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,4 @@ class WeightedRankBoost(EssentialWeightedLoss):
     choose: ClassVar[str] = (
         "NDCG is the target, and judgments have no errors: every wrong pair at the top matters"
     )
-
-    def plan_options(self) -> Mapping[str, Any]:
-        """Return the plan options: the exponential loss of a pair."""
-        return {"link": EXPONENTIAL}
+    PLAN_OPTIONS: ClassVar[Mapping[str, Any]] = {"link": EXPONENTIAL}
