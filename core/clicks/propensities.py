@@ -10,7 +10,7 @@ import numpy as np
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
 from core.clicks.impressions import Impressions, impressions_of
 from core.clicks.log import ClickLog
-from core.clicks.regression import regression_em, require_clicks
+from core.clicks.regression import regression_em, require_clicks_at_each_rank
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import deviations_of_interval
@@ -278,7 +278,7 @@ def _fit(
 def _rates(counts: Counts) -> Float64Array:
     """Return click rates by rank relative to rank 1."""
     shown, clicked = (each.sum(axis=0) for each in counts)
-    require_clicks(clicked)
+    require_clicks_at_each_rank(clicked)
     rates = clicked / shown
     relative: Float64Array = rates / rates[0]
     return relative

@@ -91,7 +91,7 @@ def regression_em(
         InvalidInput: A rank has no clicks, all pairs have the same features, or `trees` has too few pairs.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
-    require_clicks(clicks)
+    require_clicks_at_each_rank(clicks)
     skipped = shown - clicked
     rates = clicks / shown.sum(axis=0)
     theta = np.minimum(rates / rates[0], 1.0)
@@ -106,7 +106,7 @@ def regression_em(
     return RegressionEm(theta, gamma)
 
 
-def require_clicks(clicks: Float64Array) -> None:
+def require_clicks_at_each_rank(clicks: Float64Array) -> None:
     """Require a click at each rank.
 
     Args:

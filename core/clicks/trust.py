@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clicks.regression import NO_PREDICTIVE_FEATURE, classifier_of, require_clicks, sigmoid
+from core.clicks.regression import NO_PREDICTIVE_FEATURE, classifier_of, require_clicks_at_each_rank, sigmoid
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array
 
@@ -60,7 +60,7 @@ def trust_em(
             predicts clicks.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
-    require_clicks(clicks)
+    require_clicks_at_each_rank(clicks)
     rates = clicks / shown.sum(axis=0)
     upper, lower = _bounded(2.0 * rates), _bounded(0.5 * rates)
     model = classifier_of(

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core.data import RankingDataset
+from core.names import counted
 from core.types import Int64Array
 
 MAX_VALUES = 20  # values of a query column; rarer values share one segment
@@ -86,7 +87,7 @@ def _by_value(by: str, values: Sequence[str], min_queries: int) -> Iterator[Slic
         yield Slice(by, str(names[code]), np.flatnonzero(codes == code))
     rest = len(names) - len(frequent)
     if rest:
-        yield Slice(by, f"{rest:,} other values", np.flatnonzero(~np.isin(codes, frequent)))
+        yield Slice(by, counted(rest, "other value"), np.flatnonzero(~np.isin(codes, frequent)))
 
 
 @dataclass(frozen=True)
