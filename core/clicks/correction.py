@@ -174,6 +174,10 @@ class ClickCorrection:
             )
         return ranks
 
+    def weights_of_clicks(self, dataset: RankingDataset) -> Float64Array:
+        """Return the weight of each click, in the order of the documents; see `ranks_of` for errors."""
+        return self.weights(self.ranks_of(dataset)[dataset.labels > 0.0])
+
     def weights(self, ranks: Int64Array) -> Float64Array:
         """Return 1 / max(p, `min_propensity`) with the propensity p of each given rank, (n_documents,)."""
         propensities = np.maximum(np.asarray(self.propensities, np.float64), self.min_propensity)

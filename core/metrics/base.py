@@ -98,12 +98,18 @@ class Metric(ABC):
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return a new array of the metric of each query, and the mask of undefined queries or None."""
 
-    def mean(self, values: Float64Array) -> float | None:
-        """Return the mean over queries with a defined value, None if there is no such query."""
-        defined = values[~np.isnan(values)]
-        if not defined.size:
+    def mean(self, values: Float64Array, weights: Float64Array | None = None) -> float | None:
+        """Return the mean over queries with a defined value, None if there is no such query.
+
+        Args:
+            weights: (n_queries,) weights, at least 0; None for equal weights. Weight 0 leaves a query out.
+        """
+        counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0.0)
+        if not counts.any():
             return None
-        return float(np.exp(np.log(defined).mean()) if self.geometric_mean else defined.mean())
+        averaged = np.log(values[counts]) if self.geometric_mean else values[counts]
+        mean = np.average(averaged, weights=None if weights is None else weights[counts])
+        return float(np.exp(mean) if self.geometric_mean else mean)
 
     def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels that the metric cannot measure.

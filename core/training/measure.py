@@ -31,21 +31,40 @@ def current_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
 
 
 class Measure:
-    """Mean metrics of scores of one dataset."""
+    """Mean metrics of scores of one dataset.
+
+    With the correction `ips`, lists of clicks count by the sum of the weights of their clicks. Otherwise,
+    models that learn the position bias would have the highest means.
+    """
 
     def __init__(self, spec: TrainingSpec, dataset: RankingDataset) -> None:
         self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
         self._document_ids = dataset.document_ids
         self._ideal = ideal_labels(dataset.labels, dataset.query_boundaries)
+        self._weights = _list_weights(spec, dataset)
 
     def __call__(self, scores: Float64Array) -> dict[str, float | None]:
         """Return the mean of each metric by its spelling."""
         by_query = self.by_query(scores)
-        return {spelling: self._metrics[spelling].mean(values) for spelling, values in by_query.items()}
+        return {
+            spelling: self._metrics[spelling].mean(values, self._weights)
+            for spelling, values in by_query.items()
+        }
 
     def by_query(self, scores: Float64Array) -> dict[str, Float64Array]:
         """Return each metric of each query, (n_queries,), by its spelling."""
         return measure_all(self._metrics, scores, self._ideal, self._document_ids)
+
+
+def _list_weights(spec: TrainingSpec, dataset: RankingDataset) -> Float64Array | None:
+    """Return the sum of the weights of the clicks of each list, (n_queries,), None for equal weights."""
+    clicks = spec.clicks
+    if clicks is None or clicks.correction != "ips" or not spec.are_corrected_clicks(dataset):
+        return None
+    clicked = np.flatnonzero(dataset.labels > 0.0)
+    lists = np.searchsorted(dataset.query_boundaries, clicked, side="right") - 1
+    sums = np.bincount(lists, clicks.weights_of_clicks(dataset), dataset.n_queries)
+    return np.asarray(sums, np.float64)
 
 
 def check_early_stopping(spec: TrainingSpec, validation: RankingDataset | None) -> None:

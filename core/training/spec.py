@@ -90,6 +90,11 @@ class TrainingSpec(TrainingOptions):
         """Return whether the training corrects the bias of clicks."""
         return self.clicks is not None and self.clicks.correction != "none"
 
+    def are_corrected_clicks(self, dataset: RankingDataset) -> bool:
+        """Return whether the labels of a dataset are clicks whose bias the training corrects."""
+        clicks = self.clicks
+        return clicks is not None and self.corrects_clicks and clicks.column in dataset.document_columns
+
     @property
     def learns(self) -> bool:
         """Return whether the training minimises the loss, which a weighted sum of models does not."""
@@ -126,8 +131,7 @@ class TrainingSpec(TrainingOptions):
         """
         if validation is None or self.early_stopping is not None:
             return validation is not None
-        clicks = self.clicks
-        return clicks is None or not self.corrects_clicks or clicks.column not in validation.document_columns
+        return not self.are_corrected_clicks(validation)
 
     @property
     def followed_metrics(self) -> tuple[str, ...]:

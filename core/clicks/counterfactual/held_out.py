@@ -55,6 +55,4 @@ class HeldOutClicks:
 
     @cached_property
     def _weights(self) -> Float64Array:
-        """Weights of the clicks, in the order of the documents."""
-        ranks = self.correction.ranks_of(self.dataset)
-        return self.correction.weights(ranks[self.dataset.labels > 0.0])
+        return self.correction.weights_of_clicks(self.dataset)

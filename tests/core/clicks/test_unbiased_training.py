@@ -11,16 +11,18 @@ from core.clicks.log import ClickLog
 from core.clicks.simulation import SimulationPlan, Truth, simulate
 from core.clicks.training_data import rows_of_pairs, training_data
 from core.clicks.users import UserModel
-from core.data import RankingDataset
+from core.data import RankingDataset, split_queries
 from core.data.synthetic import synthetic_dataset
 from core.errors import InvalidInput
 from core.evaluation import measure
 from core.scorers import read_model
 from core.training import train, training_spec
 from core.training.checkpoint import Checkpoint
+from core.training.measure import Measure
 from core.training.models import TrainingCheckpoint
 from core.training.networks.checkpoint import NetworkCheckpoint
 from core.training.networks.training import train_network
+from core.training.spec import EarlyStopping
 
 RANKS = 8
 
@@ -149,6 +151,27 @@ def test_an_epoch_that_held_out_clicks_selected_is_not_kept() -> None:
     selected = replace(later, best_weights=first.weights, best_iteration=1, best_value=0.5)
     resumed = train_network(spec, data, data, resume=selected)
     assert (resumed.content, resumed.best_iteration) == (whole.content, whole.best_iteration)
+
+
+def test_early_stopping_weighs_held_out_clicks_by_propensities() -> None:
+    """Unweighted clicks prefer the first iterations, which are close to the logged ranking."""
+    judged = synthetic_dataset(200, seed=0, documents_per_query=RANKS, n_features=6, noise=1.0)
+    log, truth = simulate(judged, [judged.matrix[:, 1]], UserModel(), SimulationPlan(lists=6_000))
+    kept, held_out = split_queries(training_data(log, judged).dataset, 0.2, seed=1)
+    without_ranks = replace(held_out, document_columns={})
+    spec = spec_of(clicks_of("ips", truth), "trees", "lambdarank", iterations=40)
+    spec = replace(spec, early_stopping=EarlyStopping("ndcg@5", 10), metric_interval=1)
+    weighted, unweighted = (train(spec, kept, each) for each in (held_out, without_ranks))
+    assert ndcg(weighted, judged) > ndcg(unweighted, judged) + 0.03
+
+    scores = held_out.matrix[:, 0].astype(np.float64)
+    values = measure(scores, held_out, ["ndcg@5"])["ndcg@5"]
+    factors = 1.0 / truth.propensities[[int(rank) - 1 for rank in held_out.document_columns["rank"]]]
+    weights = np.add.reduceat(factors * held_out.labels, held_out.query_boundaries[:-1])
+    assert Measure(spec, held_out)(scores)["ndcg@5"] == pytest.approx(
+        (weights * values).sum() / weights.sum()
+    )
+    assert Measure(spec, without_ranks)(scores)["ndcg@5"] == pytest.approx(values.mean())
 
 
 @pytest.mark.parametrize(("scorer", "iterations", "tolerance"), [("linear", 40, 0.12), ("trees", 40, 0.16)])
