@@ -11,7 +11,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from core.evaluation import against_best, summarise, write_query_values
+from core.evaluation import against_best, summarise_all, write_query_values
 from core.jobs import System
 from core.metrics import DEFAULT
 from core.store import Job, Model, Store, Transaction
@@ -211,7 +211,7 @@ def _at(mean: float, iteration: int) -> float:
 
 
 def _interval(values: np.ndarray) -> dict[str, float | None]:
-    summary = summarise(values)
+    summary = summarise_all({"": values})[""]
     return {"mean": summary.mean, "lower": summary.lower, "upper": summary.upper}
 
 

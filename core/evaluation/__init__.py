@@ -13,4 +13,4 @@ from core.evaluation.evaluation import (
 from core.evaluation.gate import CounterfactualRule, GateDecision, GateRule, decide
 from core.evaluation.segments import MIN_QUERIES, Segment, Slice, StoredSegments, slices, write_segments
 from core.evaluation.selection import AgainstBest, against_best
-from core.evaluation.summary import Summary, summarise, summarise_all
+from core.evaluation.summary import Summary, summarise_all

@@ -35,21 +35,6 @@ class Summary:
     skipped: int
 
 
-def summarise(values: Float64Array, seed: int = 0) -> Summary:
-    """Summarise one metric's values.
-
-    Args:
-        values: (n_queries,) values, NaN where undefined.
-        seed: Seed of the resampling; the same seed gives the same interval.
-
-    Example:
-        >>> summary = summarise(np.array([0.5, 0.5, np.nan]))
-        >>> summary.mean, summary.lower, summary.upper, summary.queries, summary.skipped
-        (0.5, 0.5, 0.5, 2, 1)
-    """
-    return summarise_all({"": values}, seed=seed)[""]
-
-
 def summarise_all(
     values: Mapping[str, Float64Array],
     *,
@@ -63,10 +48,16 @@ def summarise_all(
     Args:
         values: (n_queries,) values of each metric, NaN where undefined.
         resamples: Resamples of each interval, see `mean_intervals`.
+        seed: Seed of the resampling; the same seed gives the same interval.
         threads: Threads to use; the result does not depend on them.
         metrics: The metrics by name, whose bounds narrow the intervals of few queries; other values have no
             bounds. For geometric metrics, mean and interval are exponentials of the logarithms' mean and
             interval.
+
+    Example:
+        >>> summary = summarise_all({"ndcg": np.array([0.5, 0.5, np.nan])})["ndcg"]
+        >>> summary.mean, summary.lower, summary.upper, summary.queries, summary.skipped
+        (0.5, 0.5, 0.5, 2, 1)
     """
     if not values:
         return {}

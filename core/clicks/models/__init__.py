@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         held_out_list_weights,
     )
     from core.clicks.models.fitting import fit_click_model
-    from core.clicks.models.intervals import relevance_interval
     from core.clicks.models.model import ClickModel
     from core.clicks.models.specification import MODELS, ClickModelSpec
 

@@ -54,19 +54,6 @@ def with_intervals(
     return replace(model, relevance_variance=variance, intervals=intervals)
 
 
-def relevance_interval(model: ClickModel) -> Interval:
-    """Return the 95% interval of each pair's relevance.
-
-    The ends are quantiles of a beta distribution (gamma for `coec`). Its variance is the greater of the
-    variance over bootstrap resamples and the variance of the posterior given the counts. The posterior
-    variance matters where a pair has too few clicks for resamples to differ.
-    """
-    mean, variance = posterior(model)
-    if model.relevance_variance is not None:
-        variance = np.maximum(variance, model.relevance_variance)
-    return quantiles(model, mean, variance)
-
-
 def posterior(
     model: ClickModel, attraction: Prior | None = None, satisfaction: Prior | None = None
 ) -> tuple[Float64Array, Float64Array]:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.data import RankingDataset
-from core.evaluation import evaluate, rank_documents, summarise, summarise_all
+from core.evaluation import evaluate, rank_documents, summarise_all
 from core.metrics import parse_metric
 
 
@@ -55,7 +55,7 @@ def test_the_interval_covers_the_true_mean_about_19_times_in_20() -> None:
     generator = np.random.default_rng(1)
     covered = 0
     for trial in range(400):
-        summary = summarise(generator.beta(2, 1, size=200), seed=trial)
+        summary = summarise_all({"": generator.beta(2, 1, size=200)}, seed=trial)[""]
         assert summary.lower is not None
         assert summary.upper is not None
         covered += summary.lower <= 2 / 3 <= summary.upper
@@ -72,5 +72,5 @@ def test_one_query_of_a_metric_without_bounds_has_no_interval() -> None:
 
 def test_a_metric_that_is_undefined_for_all_queries_has_no_mean() -> None:
     """A mean of nothing is null, not zero and not NaN."""
-    summary = summarise(np.array([np.nan]))
+    summary = summarise_all({"": np.array([np.nan])})[""]
     assert (summary.mean, summary.lower, summary.queries, summary.skipped) == (None, None, 0, 1)

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.clicks.judgment_options import JudgmentSpec
+from core.clicks.judgments import judge_clicks
 from core.clicks.models import (
     MODELS,
     ClickModelSpec,
@@ -12,7 +14,6 @@ from core.clicks.models import (
     evaluate_click_model,
     fit_click_model,
     held_out_list_weights,
-    relevance_interval,
 )
 from core.clicks.models.components import rank_movement
 from core.clicks.models.evaluation import Evaluation, _differences, _sentence
@@ -193,7 +194,7 @@ def test_a_pair_without_clicks_has_an_interval() -> None:
     """The interval is that of a beta distribution by the pair's counts, where resamples do not differ."""
     log = as_log([Session(0, (0, 1), (True, False))] * 20)
     model = fit_click_model(log, ClickModelSpec(model="ctr", resamples=10))
-    interval = relevance_interval(model)
+    interval = judge_clicks(model, JudgmentSpec(min_impressions=1, shrink=False))
     np.testing.assert_allclose(interval.lower[1], 1.0 - 0.975 ** (1 / 21), rtol=1e-6)
     np.testing.assert_allclose(interval.upper[1], 1.0 - 0.025 ** (1 / 21), rtol=1e-6)
 
@@ -205,7 +206,7 @@ def coverage(name: str, draws: int) -> tuple[float, float]:
         drawn = simulated(name, 3_000, seed)
         spec = ClickModelSpec(model=name, resamples=40, seed=seed, iterations=60)
         model = fit_click_model(drawn.log, spec)
-        interval = relevance_interval(model)
+        interval = judge_clicks(model, JudgmentSpec(min_impressions=1, shrink=False))
         of_pairs.append(((interval.lower <= drawn.relevance) & (drawn.relevance <= interval.upper)).mean())
         for parameter, truth in drawn.shared.items():
             ends = model.intervals[parameter]

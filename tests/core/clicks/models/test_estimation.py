@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.clicks.judgment_options import JudgmentSpec
+from core.clicks.judgments import judge_clicks
 from core.clicks.models import (
     MODELS,
     ClickModel,
@@ -16,7 +18,6 @@ from core.clicks.models import (
 )
 from core.clicks.models.browsing import browsing_pass, examination_indices
 from core.clicks.models.chains import chain_pass
-from core.clicks.models.intervals import relevance_interval
 from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, QueryBlocks
 from core.errors import InvalidInput
 from core.ranges import use_threads
@@ -181,7 +182,7 @@ def test_clicks_over_expected_clicks_sum_over_impressions() -> None:
     assert model.relevance[0] == pytest.approx(2 / (2 * rates[1] + rates[2]))
     assert model.relevance[0] > 1.0
     assert model.relevance[1:3].tolist() == [0.0, 0.0]
-    interval = relevance_interval(model)
+    interval = judge_clicks(model, JudgmentSpec(min_impressions=1, shrink=False))
     assert interval.lower[0] <= model.relevance[0] <= interval.upper[0]
 
 
