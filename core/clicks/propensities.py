@@ -186,12 +186,16 @@ def estimate_propensities(
     used = impressions_of(
         log,
         n_ranks,
-        moved_only=has_features is None,
+        moved_only=has_features is None and not is_shuffled,
         complete_only=is_shuffled,
         versions=plan.versions or (),
         allowed=has_features,
     )
-    if has_features is None and not len(used.pairs):
+    shown, clicked = used.counts()
+    moved = np.count_nonzero(shown, axis=1) > 1
+    # Shuffled lists need no document at two ranks, but documents that were shown twice must have moved.
+    is_fixed = not moved.any() and (not is_shuffled or shown.sum() != len(shown) or not len(shown))
+    if has_features is None and is_fixed:
         raise InvalidInput.at(
             "/method",
             "no document was shown at more than one rank, so that examination and relevance cannot be"
@@ -199,7 +203,6 @@ def estimate_propensities(
             " a while",
         )
     fit = _fit(plan, used, features, threads)
-    shown, clicked = used.counts()
     estimate = fit((shown, clicked))
     n_resamples = plan.resamples if used.n_units > 1 else 0  # resamples of one user are equal
     total = n_resamples + 1
@@ -221,7 +224,9 @@ def estimate_propensities(
         len(used.pairs),
         "lists" if log.list_users is None else "users",
         failed,
-        rank_by_document=_rank_by_document(shown, log.pair_queries[used.pairs]) if is_shuffled else 0.0,
+        rank_by_document=_rank_by_document(shown[moved], log.pair_queries[used.pairs[moved]])
+        if is_shuffled
+        else 0.0,
     )
     if len(estimate) == 1:
         return values

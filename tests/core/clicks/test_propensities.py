@@ -14,7 +14,7 @@ from core.clicks.propensities import PropensityPlan, error_of, estimate_propensi
 from core.clicks.regression import regression_em
 from core.clicks.simulation import SimulationPlan, Truth, simulate
 from core.clicks.users import UserModel
-from core.data import RankingDataset
+from core.data import RankingDataset, synthetic_dataset
 from core.errors import InvalidInput
 from tests.core.clicks.propest import log_of_two_rankers
 
@@ -211,6 +211,17 @@ def test_ordered_lists_are_reported() -> None:
     )
     shuffled, _, _ = simulated(4_000, "shuffle")
     assert "order" not in estimate_propensities(shuffled, plan).summary
+
+
+def test_shuffled_lists_need_no_query_twice() -> None:
+    """Each query has one list, so that no document moves; the click rates by rank still are propensities."""
+    judged = synthetic_dataset(8_000, seed=0, documents_per_query=4, n_features=2)
+    log, truth = simulate(judged, [judged.labels], UserModel(), SimulationPlan(lists=8_000, swaps="shuffle"))
+    once = log.take_lists(np.unique(log.list_queries, return_index=True)[1])
+    found = estimate_propensities(once, PropensityPlan(method="shuffled", positions=4, resamples=40))
+    assert found.n_pairs == found.impressions.sum() == once.n_impressions
+    assert ((found.lower <= truth.propensities) & (truth.propensities <= found.upper)).all()
+    assert "order" not in found.summary
 
 
 def test_lists_of_other_versions_are_left_out() -> None:
