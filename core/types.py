@@ -19,3 +19,4 @@ UInt64Array = npt.NDArray[np.uint64]
 Precision = Literal["float32", "float64"]
 # Called with the work done so far and the total.
 OnProgress = Callable[[int, int], None]
+OnPhaseProgress = Callable[[str, int, int], None]  # phase, number done and total

@@ -11,9 +11,8 @@ from core.autotrain.trials import AutoSpec, Trials, Tried
 from core.data import RankingDataset
 from core.errors import InvalidInput
 from core.scorers import Member, Sum, write_sum
-from core.types import Float64Array
+from core.types import Float64Array, OnPhaseProgress
 
-OnPhaseProgress = Callable[[str, int, int], None]
 WAVE = 4  # candidates tried in parallel, compared with earlier waves only
 _TRAINING_SHARE = 0.9  # share of the time budget for trials and final trainings
 _EXPECTED_MEMBERS = 6

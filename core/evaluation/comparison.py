@@ -206,7 +206,8 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
         return f"{name} is undefined on every query for {a} or {b}."
     paired = first.paired
     if paired.difference == 0.0 and paired.wins == paired.losses == 0:
-        return f"{a} and {b} have the same {name} on each of {query_count(paired.queries)}."
+        each = "each of " if paired.queries > 1 else ""
+        return f"{a} and {b} have the same {name} on {each}{query_count(paired.queries)}."
     statement = {
         "better": f"{b} is better than {a}",
         "worse": f"{b} is worse than {a}",

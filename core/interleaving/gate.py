@@ -55,5 +55,6 @@ def admits(
     if winner is not None:
         loser = champion if winner == challenger else challenger
         return winner == challenger, f"users prefer {winner} to {loser}: {evidence}"
-    outcome = "find both equal" if pair.conclusion == "equal" else "show no preference yet"
-    return require == "not_worse", f"users of {challenger} and {champion} {outcome}: {evidence}"
+    both = f"{challenger} and {champion}"
+    outcome = f"find {both} equal" if pair.conclusion == "equal" else f"show no preference between {both} yet"
+    return require == "not_worse", f"users {outcome}: {evidence}"

@@ -1,6 +1,6 @@
 """Estimation of click models: one pass of counting, or iterations of EM."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +12,8 @@ from core.clicks.models.counting import RANK_CLICKS, RANK_NOT_LAST, RANK_TRIALS,
 from core.clicks.models.layout import CAP, CLICKED, TRIALS, PairSums, QueryBlocks, ratio
 from core.clicks.models.model import ClickModel, Parameters
 from core.clicks.models.specification import ClickModelSpec
-from core.types import Float64Array
+from core.types import Float64Array, OnPhaseProgress
 
-Report = Callable[[str, int, int], None]
 _LAST_EXAMINED = {"cascade": counting.FIRST_CLICK, "dcm": counting.LAST_CLICK, "sdbn": counting.LAST_CLICK}
 _Passes = Iterator[tuple[Parameters, PairSums]]
 _INITIAL_VALUE = 0.5  # initial value of each parameter; PyClick starts with 1 success of 2 trials
@@ -25,7 +24,7 @@ def no_report(step: str, done: int, total: int) -> None:
 
 
 def estimate(
-    lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array, report: Report = no_report
+    lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array, report: OnPhaseProgress = no_report
 ) -> ClickModel:
     """Estimate a model's parameters without intervals.
 
@@ -85,7 +84,7 @@ def _closed_form(spec: ClickModelSpec, sums: PairSums, by_rank: Float64Array) ->
 
 
 def _iterate(
-    lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array, report: Report
+    lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array, report: OnPhaseProgress
 ) -> tuple[Parameters, PairSums, tuple[float, ...]]:
     passes = _chain(lists, spec, weights) if spec.model == "dbn" else _browsing(lists, spec, weights)
     changes: list[float] = []

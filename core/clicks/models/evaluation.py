@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.clicks.log import ClickLog
-from core.clicks.models.estimation import Report, estimate, no_report
+from core.clicks.models.estimation import estimate, no_report
 from core.clicks.models.fitting import require_clicks
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel
@@ -16,7 +16,7 @@ from core.clicks.models.prediction import likelihoods
 from core.clicks.models.specification import MODELS, ClickModelSpec
 from core.errors import InvalidInput
 from core.ranges import use_threads
-from core.types import BoolArray, Float64Array, Int32Array
+from core.types import BoolArray, Float64Array, Int32Array, OnPhaseProgress
 
 _LEVEL = 0.05
 
@@ -151,7 +151,7 @@ def compare_click_models(
     spec: ClickModelSpec | None = None,
     *,
     held_out: float = 0.2,
-    report: Report = no_report,
+    report: OnPhaseProgress = no_report,
     threads: int = 1,
 ) -> ModelComparison:
     """Estimate models on a part of the lists and compare them on the held-out part.

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from core.clicks.log import ClickLog
 from core.clicks.models.components import movement_findings
-from core.clicks.models.estimation import Report, estimate, no_report
+from core.clicks.models.estimation import estimate, no_report
 from core.clicks.models.intervals import with_intervals
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel
 from core.clicks.models.specification import ClickModelSpec
 from core.errors import InvalidInput
 from core.ranges import use_threads
-from core.types import Float64Array
+from core.types import Float64Array, OnPhaseProgress
 
 _CONVERGENCE_TOLERANCE = 1e-3  # change of a parameter in the last iteration above which a finding warns
 
@@ -19,7 +19,7 @@ _CONVERGENCE_TOLERANCE = 1e-3  # change of a parameter in the last iteration abo
 def fit_click_model(
     log: ClickLog,
     spec: ClickModelSpec | None = None,
-    report: Report = no_report,
+    report: OnPhaseProgress = no_report,
     *,
     weights: Float64Array | None = None,
     threads: int = 1,

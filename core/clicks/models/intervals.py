@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from core.clicks.log import ClickLog
-from core.clicks.models.estimation import Report, estimate
+from core.clicks.models.estimation import estimate
 from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, QueryBlocks
 from core.clicks.models.model import ClickModel, Interval
 from core.evaluation.bootstrap import deviations_of_interval
-from core.types import Float64Array
+from core.types import Float64Array, OnPhaseProgress
 
 Prior = tuple[float, float]
 _Z_SCORE = 1.959963984540054  # 97.5% quantile of the standard normal distribution
@@ -19,7 +19,7 @@ _EDGE = 1e-9  # minimum distance of a probability from 0 and 1, so that its logi
 
 
 def with_intervals(
-    model: ClickModel, lists: QueryBlocks, weights: Float64Array, report: Report
+    model: ClickModel, lists: QueryBlocks, weights: Float64Array, report: OnPhaseProgress
 ) -> ClickModel:
     """Return the model with the variances and 95% intervals of a bootstrap.
 

@@ -21,8 +21,8 @@ def pairs(wins: int, losses: int, *names: str) -> list[PairVerdict]:
     [
         (0, 60, True, True, "users prefer web:4 to web:3: "),
         (60, 0, False, False, "users prefer web:3 to web:4: "),
-        (1, 1, False, True, "users of web:4 and web:3 show no preference yet: 2 decided units"),
-        (300, 300, False, True, "users of web:4 and web:3 find both equal: "),
+        (1, 1, False, True, "users show no preference between web:4 and web:3 yet: 2 decided units"),
+        (300, 300, False, True, "users find web:4 and web:3 equal: "),
     ],
 )
 def test_users_admit_a_challenger(wins: int, losses: int, better: bool, not_worse: bool, words: str) -> None:
