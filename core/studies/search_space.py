@@ -59,8 +59,10 @@ class Dimension:
             return False
         if not self.low <= value <= self.high:
             return False
-        steps = (value - self.low) / self.step if self.step else 0.0
-        return abs(steps - round(steps)) < 1e-8
+        if self.step is None:
+            return True
+        nearest = self.value(round((value - self.low) / self.step))
+        return math.isclose(nearest, value, rel_tol=1e-12, abs_tol=1e-8 * self.step)
 
     @property
     def steps(self) -> int:

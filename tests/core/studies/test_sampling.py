@@ -82,3 +82,14 @@ def test_an_infinite_bound_is_refused_at_its_pointer(bound: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         search_space({"/scorer/learning_rate": dimension})
     assert [problem.pointer for problem in caught.value.problems] == [f"/~1scorer~1learning_rate/{bound}"]
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(-0.5, 9.5, 1e-7), (4.8, 70.0, 1 / 3), (0.0, 1e8, 0.7)])
+def test_the_values_of_small_steps_are_within_the_space(low: float, high: float, step: float) -> None:
+    """Trials outside the space are left out of TPE's past trials; quotients of many steps are rounded."""
+    bounds = {"type": "float", "low": low, "high": high, "step": step}
+    (dimension,) = search_space({"/hyperparameters/lambda_l2": bounds}).dimensions
+    assert all(
+        dimension.contains(dimension.quantile(share)) for share in (number / 50 for number in range(50))
+    )
+    assert not dimension.contains(low + 1.5 * step)
