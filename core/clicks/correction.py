@@ -169,8 +169,7 @@ class ClickCorrection:
         if self.propensities is not None and maximum > len(self.propensities):
             raise InvalidInput.at(
                 "/clicks/propensities",
-                f"holds {len(self.propensities)} ranks, and documents of the training data were shown at rank"
-                f" {maximum}",
+                f"holds {len(self.propensities)} ranks, and documents were shown at rank {maximum}",
             )
         return ranks
 
