@@ -28,7 +28,7 @@ def examine_log(log: ClickLog, report: ReadingReport | None = None) -> tuple[Fin
     Args:
         report: Counts from reading the log, None for a log that was not read from files.
     """
-    findings = [] if report is None else list(_reading_findings(report))
+    findings = [] if report is None else list(_reading_findings(report, log.n_lists))
     return by_severity([*findings, *_log_findings(log)])
 
 
@@ -45,7 +45,7 @@ def moving_pairs(log: ClickLog) -> tuple[int, int]:
     return int((highest > lowest).sum()), int((shown > 1).sum())
 
 
-def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
+def _reading_findings(report: ReadingReport, n_lists: int) -> Iterator[Finding]:
     lists = report.lists_from_0 + report.lists_from_1
     is_mixed = report.ranks_1 > report.ranks_0 or report.lists_from_1 > _MIXED_SHARE * lists
     if report.ranks_0 and report.lists_from_1 and is_mixed:
@@ -95,6 +95,14 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
             "events",
         )
     yield from _unweighted(report)
+    if report.lists_without_time:
+        yield Finding.of_share(
+            "partial-times",
+            "info",
+            (report.lists_without_time, n_lists, "lists"),
+            ("has no time, so that all times are left out", "have no time, so that all times are left out"),
+            advice="Log the time of each list. Without times, the period of the log and bursts are unknown.",
+        )
 
 
 def _left_out(report: ReadingReport) -> Iterator[Finding]:

@@ -257,8 +257,11 @@ class Assembly:
         writer.append("list_boundaries", boundaries)
         writer.append("list_queries", self._queries[kept])
         times = builder.list_times.reserve(n_lists)[:n_lists][kept]
-        if (times != NO_TIME).all():
+        n_without = int(np.count_nonzero(times == NO_TIME))
+        if not n_without:
             writer.append("list_times", with_dates_in_digits(times))
+        elif n_without < len(times):
+            self._report.lists_without_time = n_without
         users = builder.list_users.reserve(n_lists)[:n_lists][kept]
         if (users != UNKNOWN).any():
             writer.append("list_users", _numbered(users))

@@ -43,6 +43,7 @@ class ReadingReport:
         unranked: Impressions without a rank, or with a rank below the base or too large.
         joined_events: Those of `events_without_query` whose list has its query from another row.
         shared_ranks: Impressions at the same rank as another document of the list.
+        lists_without_time: Lists without a time where others have one; all times are then left out.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.
     """
@@ -68,5 +69,6 @@ class ReadingReport:
     without_document: int = 0
     without_list: int = 0
     shared_ranks: Examples = field(default_factory=Examples)
+    lists_without_time: int = 0
     has_propensities: bool = False
     has_teams: bool = False

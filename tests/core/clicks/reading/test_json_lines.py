@@ -352,6 +352,18 @@ def test_lists_of_ids_and_names_hold_texts_or_numbers(read: Read, wrong: object)
         assert error.value.problems[0].line == 1
 
 
+def test_times_of_some_lists_are_left_out_with_a_finding(read: Read) -> None:
+    """A list with an invalid time has none; a finding says so, and why the period of the log is unknown."""
+    sessions: list[Json] = [{"documents": ["a"], "time": "2026-05-01"}, {"documents": ["b"], "time": "May"}]
+    reading = read(lines(*sessions, *sessions[:1]))
+    assert reading.log.list_times is None
+    found = {finding.code: finding for finding in examine_log(reading.log, reading.report)}
+    assert found["partial-times"].title == "1 of 3 lists has no time, so that all times are left out"
+    complete = read(lines(*sessions[:1]))
+    assert complete.log.list_times is not None
+    assert complete.report.lists_without_time == 0
+
+
 @pytest.mark.parametrize("click", ["false", [], {}])
 def test_the_click_of_a_document_is_a_boolean_or_a_number(read: Read, click: object) -> None:
     """The text "false" is no click."""
