@@ -353,7 +353,7 @@ def test_lists_of_ids_and_names_hold_texts_or_numbers(read: Read, wrong: object)
 
 
 def test_times_of_some_lists_are_left_out_with_a_finding(read: Read) -> None:
-    """A list with an invalid time has none; a finding says so, and why the period of the log is unknown."""
+    """A list with an invalid time has none; a finding reports that, as the period of the log is unknown."""
     sessions: list[Json] = [{"documents": ["a"], "time": "2026-05-01"}, {"documents": ["b"], "time": "May"}]
     reading = read(lines(*sessions, *sessions[:1]))
     assert reading.log.list_times is None
