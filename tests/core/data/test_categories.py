@@ -171,19 +171,23 @@ def test_a_decimal_beyond_float64_is_a_text() -> None:
 
 def test_numbers_that_float32_rounds_are_unknown() -> None:
     """Otherwise a product would have the category of another product."""
-    products = Categories(("20000000", "20000001", "7"))
-    numbers = np.array([20_000_000, 20_000_001, 7])
-    np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float64)), [0, 1, 2])
-    np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float32)), [np.nan, np.nan, 2])
+    products = Categories(("20000000", "20000001", "7", str(2**24)))
+    numbers = np.array([20_000_000, 20_000_001, 7, 2**24, 2**24 + 1])  # float32 rounds the last to 2^24
+    codes = products.codes_of_numbers(numbers.astype(np.float64))
+    np.testing.assert_array_equal(codes, [0, 1, 2, 3, np.nan])
+    codes = products.codes_of_numbers(numbers.astype(np.float32))
+    np.testing.assert_array_equal(codes, [np.nan, np.nan, 2, np.nan, np.nan])
 
 
 def test_long_whole_numbers_are_looked_up_if_exact() -> None:
-    """A float above 2^53 may be another id, rounded."""
-    ids = Categories((str(2**53 + 1), str(2**60), "7"))
-    exact = [ids.code_of_number(number) for number in (2**53 + 1, 2**60, 7, 7.0)]
-    assert exact == [0.0, 1.0, 2.0, 2.0]
-    inexact = [ids.code_of_number(number) for number in (2.0**60, 7.5, np.inf, np.nan)]
-    np.testing.assert_array_equal(inexact, [np.nan] * 4)
+    """A float from 2^53 on may be another id, rounded; the number 1 is an id, not the code of one."""
+    ids = Categories((str(2**53 + 1), str(2**60), "7", str(2**53), str(2**53 - 1)))
+    exact = [ids.code_of_number(number) for number in (2**53 + 1, 2**60, 7, 7.0, 2.0**53 - 1)]
+    assert exact == [0.0, 1.0, 2.0, 2.0, 4.0]
+    floats = [7.0, 2.0**53 - 1, 1.0, 2.0**53, 2.0**60, 7.5, np.inf, np.nan]
+    for codes in (ids.codes_of_numbers(np.array(floats)), list(map(ids.code_of_number, floats))):
+        np.testing.assert_array_equal(codes, [2, 4, *[np.nan] * 6])
+    np.testing.assert_array_equal(ids.codes_of_numbers(np.array([7, 1], np.float32)), [2, np.nan])
 
 
 def test_names_and_values_of_categories_are_checked() -> None:
