@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS, Categories
+from core.data.categories import MAX_CHARACTERS, Categories
 from core.types import Float32Array, Float64Array, Int64Array
 from rankery.identifiers import EXACT_LIMIT
 
@@ -22,6 +22,8 @@ _MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+_WHOLE_NUMBER = r"^(0|-?[1-9][0-9]*)?$"
+_LONG_NUMBER = r"^-?[0-9]{8,}$"  # float32 may round a whole number of eight digits
 _MAX_FLOAT64 = np.finfo(np.float64).max
 STRING_CHECKS = (
     types.is_string,
@@ -123,6 +125,12 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
 
 
+def are_whole_numbers(texts: Any) -> tuple[bool, bool]:
+    """Return whether all texts are whole numbers or empty, and whether float32 may round one of them."""
+    are_whole = pc.all(pc.match_substring_regex(texts, _WHOLE_NUMBER)).as_py()
+    return bool(are_whole), bool(pc.any(pc.match_substring_regex(texts, _LONG_NUMBER)).as_py())
+
+
 def _codes(column: Any) -> Int64Array:
     """Return the indices of cells in their dictionary, -1 where they are null."""
     # Cast to int64, as unsigned indices cannot hold -1.
@@ -203,10 +211,8 @@ class CategoryColumn:
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
 
-    @property
-    def is_full(self) -> bool:
-        """Return whether there are more values than a feature may have."""
-        return len(self._codes) > MAX_CATEGORIES
+    def __len__(self) -> int:
+        return len(self._codes)
 
     @property
     def categories(self) -> Categories:
