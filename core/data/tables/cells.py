@@ -12,7 +12,7 @@ import pyarrow.types as types
 
 from core.data.categories import MAX_CHARACTERS, Categories
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import EXACT_LIMIT
+from rankery.identifiers import EXACT_LIMIT, exact_limit
 
 # list: a list of numbers; category: whole numbers or booleans that the file declares as categories
 Kind = Literal["number", "text", "list", "category", "other"]
@@ -107,7 +107,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
 
 
 def category_texts(column: Any) -> tuple[Any, Int64Array]:
-    """Convert cells to category values: texts, true and false, and whole numbers as `7`.
+    """Convert cells to category values: texts, true and false, and exact whole numbers as `7`.
 
     Returns:
         large_string (n,), empty where a cell is empty; and the positions of the cells that are not such
@@ -120,7 +120,8 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return plain_texts(column), np.empty(0, np.int64)
     values, _ = numbers(column)
-    is_whole = (values == np.floor(values)) & (np.abs(values) < EXACT_LIMIT)
+    limit = EXACT_LIMIT if types.is_decimal(column.type) else exact_limit(column.type.to_pandas_dtype())
+    is_whole = (values == np.floor(values)) & (np.abs(values) < limit)
     whole = pa.array(np.where(is_whole, values, 0.0).astype(np.int64), mask=~is_whole)
     return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
 

@@ -78,6 +78,30 @@ def test_columns_of_parquet_become_codes(tmp_path: Path, column: Any, values: tu
     np.testing.assert_array_equal(_codes(dataset, "brand"), [0, 1, np.nan, 0])
 
 
+@pytest.mark.parametrize(
+    ("values", "categories"),
+    [
+        (pa.array([7.0, None, 1001.0, np.nan]), ("7", "1001")),
+        (pa.array([7.0, 1001.5, None, 7.0]), None),
+        (pa.array([2.0**24, 7.0, None, 7.0], pa.float32()), None),
+        (pa.array([None, None, None, np.nan]), None),
+        (pa.array([7, 1001, None, 7], pa.int16()), ("7", "1001")),
+        (pa.array([True, False, None, True]), ("true", "false")),
+    ],
+    ids=["whole", "fraction", "rounded", "missing", "integers", "booleans"],
+)
+def test_numbers_of_a_categorical_type_are_categories(
+    tmp_path: Path, values: Any, categories: tuple[str, ...] | None
+) -> None:
+    """Whole floats, too, as pandas makes of integers beside missing values; others stay numbers."""
+    table = pa.table({"label": [1, 0, 2, 0], "query_id": list("aabb"), "shop": values.dictionary_encode()})
+    pq.write_table(table, tmp_path / "data")
+    dataset = read_dataset(tmp_path / "data")
+    assert dataset.feature_names == ("shop",)
+    found = dataset.categories["shop"].values if dataset.categories else None
+    assert found == categories
+
+
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_blocks_share_their_codes(tmp_path: Path, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A value has the code of its first appearance in every block of a file."""
@@ -107,6 +131,7 @@ def test_values_that_cannot_be_categories_are_refused(tmp_path: Path) -> None:
             pa.array([1.0, 0.5]),
             r"row 2, column brand: expected a text, true, false or a whole number.*'0\.5'",
         ),
+        (pa.array([1.0, 2.0**24 + 1], pa.float32()), "row 2, column brand: expected a text, true"),
         (pa.array(["x", "y" * 1_001]), "row 2, column brand: expected at most 1,000 characters"),
         (pa.array([[1], [2]]), "list"),
     ):
