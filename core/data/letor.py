@@ -15,10 +15,13 @@ from core.data.options import Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows, permute_rows
 from core.data.rows import Rows
 from core.data.texts import Texts, row_numbers
+from core.data.trec.spelling import BLANK
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array, OnProgress
 from rankery.identifiers import EXPECTED, NormalisedIds, SeveralSpellings, normalise_column
+
+_OTHER_BLANK = rf"{BLANK}|\\xa0"  # such as a no-break space; that of Latin-1 is escaped
 
 
 def read_letor(
@@ -136,6 +139,10 @@ def _group(source: FileText, rows: Rows, spellings: SeveralSpellings) -> Groupin
     starts = rows.query_starts[runs]
     lengths = rows.query_lengths[runs]
     texts = pa.array(list(map(source.slice, starts.tolist(), (starts + lengths).tolist())), pa.large_string())
+    has_blank = pc.match_substring_regex(texts, _OTHER_BLANK).to_numpy(zero_copy_only=False)
+    if blanks := np.flatnonzero(has_blank)[:MAX_PROBLEMS].tolist():
+        # The rest of the id may be a feature.
+        raise _error_at(source, "expected a space or a tab after the query id", blanks, starts, lengths)
     normalised = _normalised(source, texts, starts, lengths)
     spellings.take(texts, normalised)
     ids = normalised.texts
