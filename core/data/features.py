@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import StoreFull
+from core.temporary_files import reporting_full_disk
 from core.types import Float32Array, Int64Array
 
 IN_MEMORY_BYTES = 2**28  # larger matrices are allocated in a memory-mapped file
@@ -110,17 +110,12 @@ def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
 
 
 def _reserve(file: int, size_bytes: int) -> None:
-    try:
+    with reporting_full_disk(f"the {size_bytes:,} bytes of the features"):
         if hasattr(os, "posix_fallocate"):
             # Else a full disk would kill the process (SIGBUS) on a write to the matrix.
             os.posix_fallocate(file, 0, size_bytes)
         else:
             os.ftruncate(file, size_bytes)
-    except OSError as error:
-        raise StoreFull(
-            f"the folder of temporary files (TMPDIR) has no room for the {size_bytes:,} bytes of the"
-            f" features: {error}"
-        ) from error
 
 
 def copy_features(features: Features) -> Float32Array:
