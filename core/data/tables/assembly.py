@@ -17,10 +17,10 @@ from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_codes, permu
 from core.data.tables.cells import CategoryColumn, kind_of
 from core.data.tables.checked_cells import CheckedCells
 from core.data.tables.columns import SelectedColumns, feature_names, find_columns
-from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns
+from core.data.tables.problems import cause_of_columns
 from core.data.tables.table import Table, line_unit
 from core.data.texts import Texts, row_numbers
-from core.errors import DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError
 from core.names import shortened
 from core.types import Float32Array, Int64Array, OnProgress
 from rankery.identifiers import SeveralSpellings

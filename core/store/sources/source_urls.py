@@ -8,10 +8,9 @@ from urllib.parse import parse_qsl, unquote
 
 from core.errors import InvalidInput
 from core.names import is_visible
-from core.outbound.guard import checked_url
+from core.outbound.guard import MAX_URL_LENGTH, checked_url
 
 SETTING = "RANKERY_SOURCES"
-MAX_URL_LENGTH = 2_000
 IR_DATASETS = "ir_datasets"
 _EXPECTED = (
     "must be a URL such as s3://bucket/train.parquet, gs://bucket/train.parquet,"
