@@ -253,13 +253,13 @@ def _with_verdict(difference: ColumnDrift, p: float, thresholds: Thresholds) -> 
         )
     if is_significant and reasons:
         verdict: Verdict = "drift"
-        sentence = f"{difference.name} has drifted: {' and '.join(reasons)} (p = {p:.3f})."
+        sentence = f"{difference.name} has drifted: {' and '.join(reasons)} (p = {p:.2g})."
     elif is_significant:
         verdict = "shift"
         sentence = (
             f"{difference.name} differs significantly, but only slightly (stability index"
-            f" {difference.psi:.2f}, p = {p:.3f})."
+            f" {difference.psi:.2f}, p = {p:.2g})."
         )
     else:
-        verdict, sentence = "none", f"{difference.name} does not differ significantly (p = {p:.2f})."
+        verdict, sentence = "none", f"{difference.name} does not differ significantly (p = {p:.2g})."
     return replace(difference, p=p, verdict=verdict, sentence=sentence)
