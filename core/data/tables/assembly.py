@@ -20,7 +20,7 @@ from core.data.tables.columns import SelectedColumns, feature_names, find_column
 from core.data.tables.problems import cause_of_columns
 from core.data.tables.table import Table, line_unit
 from core.data.texts import Texts, row_numbers
-from core.errors import MAX_PROBLEMS, DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError, DatasetProblem
 from core.names import shortened
 from core.types import Float32Array, Int64Array, OnProgress
 from rankery.identifiers import SeveralSpellings
@@ -234,12 +234,12 @@ class _Rows:
             last = first + len(arrays[0])
             if last > self._table.n_rows:
                 break
+            by_position = dict(zip(positions, arrays, strict=True))
             try:
-                self._store_block(dict(zip(positions, arrays, strict=True)), first, last)
+                self._store_block(by_position, first, last)
             except (UnicodeDecodeError, pa.ArrowInvalid) as error:
-                detail = (
-                    f"expected UTF-8 text in the rows from {first + 1:,} to {last:,}, but found other bytes"
-                )
+                self._refuse_other_bytes(by_position, first)
+                detail = f"expected valid values in the rows from {first + 1:,} to {last:,}, but found others"
                 raise DatasetError.at(detail, file=self._table.file) from error
             first = last
         if first != self._table.n_rows and not self._cells.problems:
@@ -247,6 +247,19 @@ class _Rows:
                 f"expected {self._table.n_rows:,} complete rows, but found a different number",
                 file=self._table.file,
             )
+
+    def _refuse_other_bytes(self, arrays: dict[int, Any], first: int) -> None:
+        """Refuse the first column that has a text with other bytes than UTF-8, at the row of this text."""
+        for position in (position for position, array in arrays.items() if kind_of(array.type) == "text"):
+            row = next((row for row, cell in enumerate(arrays[position]) if not _is_utf8(cell)), None)
+            if row is None:
+                continue
+            name, unit = self._table.names[position], line_unit(self._table.format)
+            (line,) = self._table.lines([self._table.record(first + row)])
+            is_needed = position in self._columns.roles.by_role.values()
+            remedy = "" if is_needed else f"; or name {name!r} in columns.ignore"
+            detail = f"expected UTF-8 text, but found other bytes{remedy}"
+            raise DatasetError(DatasetProblem(detail, self._table.file, line, name, unit=unit))
 
     def _store_block(self, arrays: dict[int, Any], first: int, last: int) -> None:
         cells = self._cells
@@ -367,3 +380,13 @@ def _joined(chunks: Sequence[Any], order: Int64Array | None) -> Texts:
 
 def _is_empty(values: Any) -> Any:
     return pc.equal(pc.binary_length(values), pa.scalar(0))
+
+
+def _is_utf8(cell: Any) -> bool:
+    try:
+        value = cell.as_py()
+        if isinstance(value, bytes):
+            value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -98,7 +98,7 @@ def find_roles(
         elif candidates and candidates[0] in position_of:
             by_role[role] = position_of[candidates[0]]
         elif not candidates and detect and role in required:
-            problems.append(_missing_role(role, names))
+            problems.append(_missing_role(role, names, lists))
     if problems:
         unnamed = [name for name in names if name and _INDEX.fullmatch(name) and name not in columns.ignore]
         raise DatasetError(
@@ -242,8 +242,10 @@ def _ambiguous_role(role: str, candidates: Sequence[str]) -> DatasetProblem:
     )
 
 
-def _missing_role(role: str, names: Sequence[str]) -> DatasetProblem:
+def _missing_role(role: str, names: Sequence[str], lists: Collection[str]) -> DatasetProblem:
+    usual_lists = [name for name in usual_columns(role, names) if name in lists]
+    note = f"; {usual_lists[0]!r} holds lists" if usual_lists else ""
     return DatasetProblem(
         f"expected a column for {_ROLE_NAMES[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
-        f" or set in columns.{role}, but found only {listed(names)}"
+        f" or set in columns.{role}, but found only {listed(names)}{note}"
     )
