@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 from core.data.folders import MAX_FOLDER_LENGTH, SETTING, FoundFiles, OpenFile, matching
 from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, StoreUnavailable
 from core.names import is_visible
-from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
+from core.store.artifacts.file_systems import FileSystem
 from core.store.faults import failure_reason
 from core.temporary_files import reporting_full_disk
 from core.types import OnProgress
 
 SCHEME = "s3://"
 _POINTER = "/folder"
-_RANGE_BYTES = 16 * MEBIBYTE
+_RANGE_BYTES = 16 * 2**20
 _INVALID_FOLDER = f"must be a folder of a bucket below {SETTING} that the service may read"
 
 T = TypeVar("T")
