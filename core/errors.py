@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 LineUnit: TypeAlias = Literal["line", "row"]
+MAX_PROBLEMS = 100  # listed by a `DatasetError`
 
 
 class RankeryError(Exception):
@@ -111,7 +112,7 @@ class DatasetError(RankeryError):
     """A judged dataset cannot be read.
 
     Attributes:
-        problems: The first 100 problems, in file order.
+        problems: The first `MAX_PROBLEMS` problems, in file order.
         more: Whether there are more problems than these.
         causes: All problems of a table by cause and column, the most frequent first; empty for other formats.
     """

@@ -68,11 +68,10 @@ def distance_weights(inverse: Float64Array) -> Float64Array:
 
 
 def _gains_by_label(table: Float64Array, labels: Float64Array) -> Float64Array:
-    positions = labels.astype(np.int64)
-    if (positions != labels).any() or positions.max(initial=0) >= len(table):
+    if (labels != np.floor(labels)).any() or labels.max(initial=0.0) >= len(table):
         raise InvalidInput.at(
             "/loss/gain",
             f"a list of {len(table)} gains needs labels that are whole numbers from 0 to {len(table) - 1};"
             " add gains, or map the labels",
         )
-    return table[positions]
+    return table[labels.astype(np.int64)]

@@ -98,7 +98,7 @@ def _from_documents(
         name: categories.texts(dataset.features[:, dataset.feature_names.index(name)])
         for name, categories in dataset.categories.items()
     }
-    for name in reading.declared.intersection(values).difference(named):
+    for name in reading.number_categories.intersection(values).difference(named):
         categories = dataset.categories[name]
         numbers = dict(zip(categories.values, map(int, categories.typed_values), strict=True))
         values[name] = [text and numbers[text] for text in values[name]]

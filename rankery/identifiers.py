@@ -32,6 +32,13 @@ EXACT_LIMIT = 2**53  # float64 represents every integer below it
 _LIMIT_DIGITS = 16  # digits of 2**53; whole numbers with fewer digits are less
 
 
+def exact_limit(kind: Any) -> float:
+    """Return the number below which a floating-point type of numpy represents every whole number."""
+    import numpy as np
+
+    return 2.0 ** (np.finfo(kind).nmant + 1)
+
+
 def encode_blanks(identifier: str) -> str:
     """Percent-encode the blanks of an id, which would shift the columns of a TREC file."""
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
@@ -285,7 +292,7 @@ def _normalise_floats(column: Any) -> NormalisedIds:
 
     values = pc.fill_null(column, math.nan).to_numpy(zero_copy_only=False)
     is_known = ~np.isnan(values)
-    is_exact = np.abs(values) < 2.0 ** (np.finfo(values.dtype).nmant + 1)
+    is_exact = np.abs(values) < exact_limit(values.dtype)
     fits = is_exact & (values == np.floor(values))
     whole = pa.array(np.where(fits, values, 0).astype(np.int64), mask=~fits)
     return NormalisedIds(pc.cast(whole, pa.large_string()), np.flatnonzero(is_known & ~fits))

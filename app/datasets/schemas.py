@@ -17,9 +17,9 @@ from app.http.schemas import (
     ResponseModel,
     example,
 )
+from core.outbound.guard import MAX_URL_LENGTH
 from core.store.repositories.datasets import DataStatus
 from core.store.sources.credentials import NAME_PATTERN
-from core.store.sources.source_urls import MAX_URL_LENGTH
 
 _EXAMPLE: dict[str, Any] = {
     "code": "one-label-queries",

@@ -26,7 +26,7 @@ from core.store.lifecycle.deletion import (
     preview_of_emptying,
 )
 from core.store.lifecycle.inventory import FolderSizes
-from core.store.trash.kinds import KINDS, OWNERS_FIRST
+from core.store.trash.kinds import KINDS, OWNERS_FIRST, by_kind
 from core.store.visibility import visible_projects
 
 router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
@@ -121,7 +121,10 @@ async def get_storage(
 def _ids_to_empty(store: Store, body: schemas.EmptyTrashRequest) -> Iterator[str]:
     if sum(each is not None for each in (body.ids, body.all, body.older_than_days)) != 1:
         raise InvalidInput.at("", "must have exactly one of ids, all and older_than_days")
-    return iter(body.ids) if body.ids is not None else _ids_older_than(store, body.older_than_days or 0.0)
+    if body.ids is None:
+        return _ids_older_than(store, body.older_than_days or 0.0)
+    by_kind(body.ids)  # refuses invalid ids before the first objects are deleted
+    return iter(body.ids)
 
 
 def _ids_older_than(store: Store, older_than_days: float) -> Iterator[str]:

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.types import Float32Array, Float64Array, FloatArray
+from rankery.identifiers import EXACT_LIMIT
 
 MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
-MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
-MAX_FLOAT64_WHOLE = 2**53
+FLOAT32_EXACT_LIMIT = 2**24  # float32 represents every whole number below it, and rounds none to these
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 _LONG_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _INTEGERS = ((-(2**63), 2**63 - 1), (0, 2**64 - 1))  # int64 and uint64
@@ -66,6 +66,11 @@ class Categories:
         return not self.are_numbers and all(map(_LONG_WHOLE_NUMBER.fullmatch, self.values))
 
     @cached_property
+    def are_texts(self) -> bool:
+        """Return whether values are neither numbers nor booleans, so that a number is a code."""
+        return not self.values or not (self.are_numbers or self.are_long_whole_numbers)
+
+    @cached_property
     def _are_booleans(self) -> bool:
         lower = {value.lower() for value in self.values}
         return len(lower) == len(self.values) and lower <= _BOOLEANS.keys()
@@ -87,8 +92,9 @@ class Categories:
 
     @cached_property
     def _ordered_numbers(self) -> tuple[Float64Array, Float32Array]:
-        """Return the values as numbers in ascending order, and the code of each."""
+        """Return the values as numbers in ascending order, NaN where rounded, and the code of each."""
         numbers = np.array(self._numbers, np.float64)
+        numbers[np.abs(numbers) >= EXACT_LIMIT] = np.nan
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order.astype(np.float32)
 
@@ -99,13 +105,13 @@ class Categories:
     def code_of_number(self, number: float) -> float:
         """Return the code of a number; the number itself where the categories are not numbers.
 
-        A float above 2^53 may be another number, rounded, and counts as unknown.
+        A float from 2^53 on may be another number, rounded, and counts as unknown.
         """
-        if self.are_long_whole_numbers:
-            is_exact = isinstance(number, int) or (number.is_integer() and abs(number) <= MAX_FLOAT64_WHOLE)
-            return self.code(str(int(number))) if is_exact else math.nan
-        if not self.are_numbers or not self.values:
+        if self.are_texts:
             return number
+        if self.are_long_whole_numbers:
+            is_exact = isinstance(number, int) or (number.is_integer() and abs(number) < EXACT_LIMIT)
+            return self.code(str(int(number))) if is_exact else math.nan
         return self._codes_by_number.get(number, math.nan)
 
     def codes(self, values: Iterable[str]) -> Float32Array:
@@ -126,17 +132,17 @@ class Categories:
         """Return the codes of a column of numbers; the column itself where the categories are not numbers.
 
         Args:
-            numbers: (n,) numbers, or codes where the values are texts; NaN where missing. In float32,
-                numbers above 2^24 count as unknown.
+            numbers: (n,) numbers, or codes where the values are texts; NaN where missing. Numbers from 2^53
+                on may be rounded and count as unknown, in float32 those from 2^24 on.
         """
-        if not self.are_numbers or not self.values:
+        if self.are_texts:
             return numbers
         values, codes = self._ordered_numbers
         values = values.astype(numbers.dtype)
         positions = np.minimum(np.searchsorted(values, numbers), len(values) - 1)
         is_known = values[positions] == numbers
         if numbers.dtype == np.float32:  # a larger number may be that of another category, rounded
-            is_known &= np.abs(numbers) <= MAX_FLOAT32_WHOLE
+            is_known &= np.abs(numbers) < FLOAT32_EXACT_LIMIT
         return np.where(is_known, codes[positions], np.float32(np.nan))
 
     def recoded(self, codes: Float32Array, source: "Categories") -> Float32Array:
@@ -148,8 +154,7 @@ class Categories:
 
     def numbers(self, codes: Float32Array) -> Float32Array:
         """Return the number of each code; NaN where it is missing or unknown, and where values are texts."""
-        are_texts = not (self.are_numbers or self.are_long_whole_numbers)
-        numbers = [] if are_texts else self._numbers
+        numbers = [] if self.are_texts else self._numbers
         return np.array([*numbers, np.nan], np.float32)[_positions_in(codes, len(numbers))]
 
     def texts(self, codes: FloatArray) -> list[str | None]:

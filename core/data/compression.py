@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from core.data.options import Limits
 from core.errors import DatasetError
+from core.temporary_files import reporting_full_disk
 from core.types import OnProgress
 
 Bytes = npt.NDArray[np.uint8]
@@ -60,7 +61,8 @@ def mapped_bytes(
     Raises:
         DatasetError: The file is empty or a pipe, or compressed data are damaged, truncated or too
             large.
-        OSError: The file cannot be opened, or the disk is full.
+        StoreFull: The disk of temporary files has no room for the decompressed bytes.
+        OSError: The file cannot be opened.
     """
     with path.open("rb", buffering=0) as stream:
         if not stream.seekable():
@@ -71,7 +73,7 @@ def mapped_bytes(
         compression = _compression_of(start)
         if compression is None:
             return _mapped(stream)
-        with tempfile.TemporaryFile() as decompressed:
+        with reporting_full_disk("the uncompressed data"), tempfile.TemporaryFile() as decompressed:
             size = _decompress(compression, path, decompressed, file, limits, on_progress)
             if size == 0:
                 raise DatasetError.at(

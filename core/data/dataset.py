@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from core.data.options import QUERY_TEXT
 from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +115,9 @@ class RankingDataset:
             >>> RankingDataset.from_arrays([[0.5], [0.1], [0.9]], [2, 0, 1], [0, 2, 3]).n_queries
             2
         """
-        boundaries = np.ascontiguousarray(query_boundaries, dtype=np.int64)
         matrix = _float32_array("/features", features)
         _check_matrix(matrix)
-        _check_boundaries(boundaries, matrix.shape[0])
+        boundaries = _boundaries(query_boundaries, matrix.shape[0])
         n_queries = len(boundaries) - 1
         dataset = cls(
             features=matrix,
@@ -228,12 +229,16 @@ def numbered_features(n_features: int) -> tuple[str, ...]:
     return tuple(f"f{number}" for number in range(1, n_features + 1))
 
 
+def _numbers(pointer: str, values: npt.ArrayLike, kind: type[_Number]) -> npt.NDArray[_Number]:
+    try:
+        return np.ascontiguousarray(values, dtype=kind)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
+
+
 def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
     with np.errstate(over="ignore"):  # overflow is reported below with its position
-        try:
-            rounded = np.ascontiguousarray(values, dtype=np.float32)
-        except ValueError as error:
-            raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
+        rounded = _numbers(pointer, values, np.float32)
     if rounded is not values and np.isinf(rounded).any():
         overflows = np.argwhere(np.isinf(rounded) & np.isfinite(np.asarray(values, np.float64)))
         if len(overflows):
@@ -251,7 +256,11 @@ def _check_matrix(features: Float32Array) -> None:
         )
 
 
-def _check_boundaries(boundaries: Int64Array, n_documents: int) -> None:
+def _boundaries(query_boundaries: npt.ArrayLike, n_documents: int) -> Int64Array:
+    offsets = _numbers("/query_boundaries", query_boundaries, np.float64)
+    if not (np.isfinite(offsets) & (offsets == np.floor(offsets))).all():
+        raise InvalidInput.at("/query_boundaries", "must be whole numbers")
+    boundaries = offsets.astype(np.int64)
     if boundaries.ndim != 1 or len(boundaries) < 2:
         raise InvalidInput.at(
             "/query_boundaries", f"must have the shape (n_queries + 1,); found {boundaries.shape}"
@@ -269,6 +278,7 @@ def _check_boundaries(boundaries: Int64Array, n_documents: int) -> None:
             f"must be greater than the previous boundary; found {boundaries[falls[0] + 1]}"
             f" after {boundaries[falls[0]]}",
         )
+    return boundaries
 
 
 def _check_labels(labels: Float32Array, length: int) -> None:
@@ -282,7 +292,7 @@ def _check_labels(labels: Float32Array, length: int) -> None:
 def _weights(pointer: str, weights: npt.ArrayLike | None, length: int) -> Float64Array | None:
     if weights is None:
         return None
-    values = np.array(weights, dtype=np.float64)
+    values = _numbers(pointer, weights, np.float64).copy()
     if values.shape != (length,):
         raise InvalidInput.at(pointer, f"must have the shape ({length},); found {values.shape}")
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
@@ -342,7 +352,7 @@ def _query_positions(indices: npt.ArrayLike, n_queries: int) -> Int64Array:
         raise InvalidInput.at("/indices", "must be a list of one or more query positions")
     if chosen.min() < -n_queries or chosen.max() >= n_queries:
         raise InvalidInput.at("/indices", f"must be positions of the {n_queries} queries of the dataset")
-    positions = (chosen % n_queries).astype(np.int64)
+    positions = chosen.astype(np.int64) % n_queries
     if len(np.unique(positions)) < len(positions):
         raise InvalidInput.at("/indices", "must list each query at most once")
     return positions

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.data.categories import MAX_CATEGORIES, MAX_FLOAT32_WHOLE, Categories
+from core.data.categories import FLOAT32_EXACT_LIMIT, MAX_CATEGORIES, Categories
 from core.data.dataset import RankingDataset
 from core.data.feature_choice import unknown_features
 from core.data.features import copy_features, select_columns
@@ -114,7 +114,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
 
     Raises:
         InvalidInput: At `/categorical_feature/…` for a name that is not a feature. Also for a feature with a
-            fraction, a magnitude above 2^24 or too many different values.
+            fraction, a magnitude of 2^24 or more, or too many different values.
     """
     pointers = {name: f"/categorical_feature/{position}" for position, name in enumerate(names)}
     column_of = {name: column for column, name in enumerate(dataset.feature_names)}
@@ -180,10 +180,10 @@ def model_codes(dataset: RankingDataset, column: int, model_categories: Categori
 
 def _number_categories(values: Float32Array, pointer: str) -> Categories:
     distinct = np.unique(values[~np.isnan(values)])
-    if np.any((np.abs(distinct) > MAX_FLOAT32_WHOLE) | (distinct != np.floor(distinct))):
+    if np.any((np.abs(distinct) >= FLOAT32_EXACT_LIMIT) | (distinct != np.floor(distinct))):
         raise InvalidInput.at(
             pointer,
-            f"has values other than whole numbers up to {MAX_FLOAT32_WHOLE:,}; upload such a feature as"
+            f"has values other than whole numbers below {FLOAT32_EXACT_LIMIT:,}; upload such a feature as"
             " one of columns.categorical_features",
         )
     if len(distinct) > MAX_CATEGORIES:

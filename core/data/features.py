@@ -10,16 +10,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import StoreFull
+from core.temporary_files import reporting_full_disk
 from core.types import Float32Array, Int64Array
 
 IN_MEMORY_BYTES = 2**28  # larger matrices are allocated in a memory-mapped file
 _BLOCK_CELLS = 2**22  # 16 MB of features
-_ABSENT = -1
+ABSENT = -1  # column of a selection that the matrix lacks
+
+
+class SelectedShape:
+    """The shape of selected rows, (n_documents,), and columns, (n_features,), of a matrix."""
+
+    rows: Int64Array
+    columns: Int64Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_documents, n_features)."""
+        return len(self.rows), len(self.columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of a copy, in bytes."""
+        return 4 * len(self.rows) * len(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
-class SelectedFeatures:
+class SelectedFeatures(SelectedShape):
     """Lazy selection of rows and columns of a matrix, copied only where they are read.
 
     Indexing works as for an array, by rows or by rows and columns, and returns float32 arrays.
@@ -34,19 +54,6 @@ class SelectedFeatures:
     rows: Int64Array
     columns: Int64Array
     absent: float = np.nan
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_documents, n_features)."""
-        return len(self.rows), len(self.columns)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of a copy, in bytes."""
-        return 4 * len(self.rows) * len(self.columns)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __getitem__(self, key: Any) -> Float32Array:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
@@ -63,7 +70,7 @@ class SelectedFeatures:
         return np.asarray(self[:], dtype)
 
     def _filled(self, values: Float32Array, columns: npt.NDArray[Any]) -> Float32Array:
-        values[..., columns == _ABSENT] = self.absent
+        values[..., columns == ABSENT] = self.absent
         return values
 
 
@@ -85,10 +92,10 @@ def select_columns(features: Features, columns: Int64Array, absent: float) -> Se
     """
     if not isinstance(features, SelectedFeatures):
         return SelectedFeatures(features, np.arange(len(features)), columns, absent)
-    was_absent = np.any(features.columns == _ABSENT)
+    was_absent = np.any(features.columns == ABSENT)
     if was_absent and not np.array_equal(features.absent, absent, equal_nan=True):
         raise ValueError(f"absent columns are {features.absent}, not {absent}")
-    chosen = np.where(columns == _ABSENT, _ABSENT, features.columns[columns])
+    chosen = np.where(columns == ABSENT, ABSENT, features.columns[columns])
     return SelectedFeatures(features.matrix, features.rows, chosen, absent)
 
 
@@ -110,17 +117,12 @@ def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
 
 
 def _reserve(file: int, size_bytes: int) -> None:
-    try:
+    with reporting_full_disk(f"the {size_bytes:,} bytes of the features"):
         if hasattr(os, "posix_fallocate"):
             # Else a full disk would kill the process (SIGBUS) on a write to the matrix.
             os.posix_fallocate(file, 0, size_bytes)
         else:
             os.ftruncate(file, size_bytes)
-    except OSError as error:
-        raise StoreFull(
-            f"the folder of temporary files (TMPDIR) has no room for the {size_bytes:,} bytes of the"
-            f" features: {error}"
-        ) from error
 
 
 def copy_features(features: Features) -> Float32Array:

@@ -10,15 +10,17 @@ import pyarrow.compute as pc
 from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, span_texts
 from core.data.letor_comments import document_columns
-from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows, permute_rows
 from core.data.rows import Rows
 from core.data.texts import Texts, row_numbers
-from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
+from core.data.trec.spelling import BLANK
+from core.errors import MAX_PROBLEMS, DatasetError, InputProblem, InvalidInput, pointer_of
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array, OnProgress
 from rankery.identifiers import EXPECTED, NormalisedIds, SeveralSpellings, normalise_column
+
+_OTHER_BLANK = rf"{BLANK}|\\xa0"  # such as a no-break space; that of Latin-1 is escaped
 
 
 def read_letor(
@@ -136,26 +138,32 @@ def _group(source: FileText, rows: Rows, spellings: SeveralSpellings) -> Groupin
     starts = rows.query_starts[runs]
     lengths = rows.query_lengths[runs]
     texts = pa.array(list(map(source.slice, starts.tolist(), (starts + lengths).tolist())), pa.large_string())
+    has_blank = pc.match_substring_regex(texts, _OTHER_BLANK).to_numpy(zero_copy_only=False)
+    if has_blank.any():  # the rest of the id may be a feature
+        expected = "expected a space or a tab after the query id"
+        raise _error_at(source, expected, np.flatnonzero(has_blank), starts, lengths)
     normalised = _normalised(source, texts, starts, lengths)
     spellings.take(texts, normalised)
     ids = normalised.texts
-    if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MAX_PROBLEMS].tolist():
+    if ids.null_count:
+        missing = np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))
         raise _error_at(source, "expected a query id", missing, starts, lengths)
     return group_rows(ids.to_pylist(), runs, len(rows.labels))
 
 
 def _normalised(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> NormalisedIds:
     ids = normalise_column(texts)
-    if invalid := ids.invalid[:MAX_PROBLEMS].tolist():
-        raise _error_at(source, f"expected {EXPECTED}", invalid, starts, lengths)
+    if len(ids.invalid):
+        raise _error_at(source, f"expected {EXPECTED}", ids.invalid, starts, lengths)
     return ids
 
 
 def _error_at(
-    source: FileText, expected: str, rows: list[int], starts: Int64Array, lengths: Int32Array
+    source: FileText, expected: str, rows: Int64Array, starts: Int64Array, lengths: Int32Array
 ) -> DatasetError:
-    spans = [(expected, int(starts[row]), int(starts[row] + lengths[row])) for row in rows]
-    return DatasetError(*source.errors(spans))
+    listed = rows[:MAX_PROBLEMS].tolist()
+    spans = [(expected, int(starts[row]), int(starts[row] + lengths[row])) for row in listed]
+    return DatasetError(*source.errors(spans), more=len(rows) > MAX_PROBLEMS)
 
 
 def _scattered_error(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:

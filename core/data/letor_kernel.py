@@ -24,7 +24,6 @@ from core.text.bytes_kernel import Text
 from core.types import Float32Array, Int32Array, Int64Array
 
 MAX_FEATURE_ID = 1_000_000
-MAX_PROBLEMS = 100
 
 # Error codes of a token; 0 is no error.
 (

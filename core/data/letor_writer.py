@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from core.data.dataset import RankingDataset
 from core.data.parquet import opened_parquet, read_row_groups, read_texts
 from core.data.parquet_layout import Layout
+from core.data.trec.spelling import BLANK
 from core.errors import InvalidInput
 from core.types import Float32Array
 
-_BLANKS = frozenset(" \t\r\n")
+_BLANK = re.compile(r"[ \t\r\n]")
+_QUERY_BLANK = re.compile(r"\s")  # readers refuse other blanks in the id of a query
 _KEY = re.compile(r"[A-Za-z][^ \t\r\n=]*")
 _WRITTEN_CELLS = 100_000  # bounds the texts in memory to about 10 MB
 
@@ -34,8 +36,8 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
     """
     if not dataset.n_features:
         raise InvalidInput.at("/features", "cannot be written as LETOR: there must be at least one feature")
-    _check_ids("/query_ids", dataset.query_ids)
-    _check_ids("/document_ids", dataset.document_ids)
+    _check_ids("/query_ids", dataset.query_ids, _QUERY_BLANK)
+    _check_ids("/document_ids", dataset.document_ids, _BLANK)
     for name, column in dataset.document_columns.items():
         _check_column(name, column)
     for lines in _line_blocks(dataset):
@@ -92,9 +94,9 @@ def _writable_columns(file: BinaryIO) -> set[str]:
     for batch in read_texts(file):
         if writable is None:
             writable = {name for name in batch.schema.names[2:] if _KEY.fullmatch(name)}
-        for name in ("query_id", "document_id"):
+        for name, blank in (("query_id", BLANK), ("document_id", _BLANK.pattern)):
             ids = batch.column(name).cast(pa.large_string())
-            refused = pc.match_substring_regex(ids, r"^$|[ \t\r\n]")
+            refused = pc.match_substring_regex(ids, f"^$|{blank}")
             if pc.any(refused).as_py():
                 first = ids.filter(refused)[0].as_py()
                 detail = f"cannot be letor, because a {name} is empty or contains a blank: {first!r}"
@@ -102,7 +104,7 @@ def _writable_columns(file: BinaryIO) -> set[str]:
         writable = {
             name
             for name in writable
-            if not pc.any(pc.match_substring_regex(batch.column(name), r"[ \t\r\n]")).as_py()
+            if not pc.any(pc.match_substring_regex(batch.column(name), _BLANK.pattern)).as_py()
         }
     return writable or set()
 
@@ -147,16 +149,16 @@ def _check_column(name: str, column: Sequence[str]) -> None:
             "cannot be written as LETOR: must begin with a letter and contain neither blanks nor =",
         )
     for position, value in enumerate(column):
-        if not _BLANKS.isdisjoint(value):
+        if _BLANK.search(value):
             raise InvalidInput.at(
                 f"/document_columns/{name}/{position}",
                 f"cannot be written as LETOR: must not contain blanks; found {value!r}",
             )
 
 
-def _check_ids(pointer: str, ids: Sequence[str]) -> None:
+def _check_ids(pointer: str, ids: Sequence[str], blank: re.Pattern[str]) -> None:
     for position, name in enumerate(ids):
-        if not name or not _BLANKS.isdisjoint(name):
+        if not name or blank.search(name):
             raise InvalidInput.at(
                 f"{pointer}/{position}",
                 f"cannot be written as LETOR: must not be empty or contain blanks; found {name!r}",

@@ -6,11 +6,10 @@ from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, Span
 from core.data.letor import document_ids, document_names, feature_names
 from core.data.letor_comments import document_columns
-from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
 from core.data.rows import Rows
-from core.errors import DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError
 from core.text.bytes_kernel import Text
 from core.types import Int64Array, OnProgress
 

@@ -174,9 +174,10 @@ def _exported_names(layout: Layout, columns: Sequence[str]) -> list[str]:
     used_names, stored_names = set[str](), set(columns)
     for column in columns:
         name = original_names.get(column, column)
-        is_duplicate = name in used_names or (name != column and name in stored_names)
-        names.append(f"{name} ({column})" if is_duplicate else name)
-        used_names.add(names[-1])
+        while name in used_names or (name != column and name in stored_names):
+            name += f" ({column})"
+        names.append(name)
+        used_names.add(name)
     return names
 
 

@@ -13,7 +13,7 @@ from core.text.decimal_kernel import MALFORMED as NO_DECIMAL
 # Kinds of tokens. DECIDED is a parsed number or NaN; an UNDECIDED number is left to Python's `float`.
 DECIDED, UNDECIDED, INFINITE, TOO_LARGE, MALFORMED = range(5)
 
-_TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # half a step above the largest float32; rounds to infinity
+INFINITE_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # float32 rounds this and larger numbers to infinity
 INFINITE_FROM = 1.797e308  # files of Istella have the largest float64, in 12 digits, as an infinite value
 _PLUS, _MINUS = ord("+"), ord("-")
 _LOWER_CASE = 32  # the bit that distinguishes a lowercase letter from its uppercase one
@@ -56,7 +56,7 @@ def _read_unusual(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.u
 def _float32_kind(kind: int, value: float) -> int:
     if kind == CUT and _straddles(value):
         return UNDECIDED
-    if abs(value) < _TOO_LARGE:
+    if abs(value) < INFINITE_FLOAT32:
         return DECIDED
     return INFINITE if INFINITE_FROM <= abs(value) < np.inf else TOO_LARGE
 

@@ -180,8 +180,9 @@ def read_unjudged(file: JudgedFile, features: Sequence[str], columns: Columns | 
     roles = unjudged_columns(table, features, columns or Columns())
     sizes = None if roles.query is not None else np.array([table.n_rows], np.int64)
     reading = read_table(table, ReadingOptions(columns=roles), limits, query_sizes=sizes, labelled=False)
-    kinds = zip(table.names, table.kinds(), strict=True)
-    return replace(reading, declared=frozenset(name for name, kind in kinds if kind == "category"))
+    kinds = dict(zip(table.names, table.kinds(), strict=True))
+    numbers = frozenset(name for name in roles.categorical_features if kinds[name] != "text")
+    return replace(reading, number_categories=numbers)
 
 
 def read_dataset(

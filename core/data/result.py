@@ -125,7 +125,7 @@ class Reading:
         named: (n_documents,) whether the document id is from the file; otherwise it is the row number within
             the query. None for tables without a document column, and without `grouping`.
         size_bytes: Size of the file, after unpacking gzip or Zstandard data; 0 without `grouping`.
-        declared: Columns of an unjudged table that its file declares as categories of numbers.
+        number_categories: Columns of numbers of an unjudged table that are read as categories.
     """
 
     dataset: RankingDataset
@@ -136,4 +136,4 @@ class Reading:
     grouping: Grouping | None = None
     named: npt.NDArray[np.bool_] | None = None
     size_bytes: int = 0
-    declared: frozenset[str] = frozenset()
+    number_categories: frozenset[str] = frozenset()

@@ -15,7 +15,6 @@ from core.data.letor_kernel import (
     LABEL_INFINITE,
     LABEL_MALFORMED,
     MAX_FEATURE_ID,
-    MAX_PROBLEMS,
     QUERY_EMPTY,
     QUERY_MISSING,
     VALUE_MALFORMED,
@@ -25,7 +24,7 @@ from core.data.letor_kernel import (
 )
 from core.data.number_kernel import INFINITE_FROM
 from core.data.options import Limits
-from core.errors import DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError
 from core.ranges import over_ranges, use_threads
 from core.types import Float32Array, Int32Array, Int64Array, OnProgress
 

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from core.data.features import ABSENT, SelectedShape
 from core.data.parquet import stack_columns
 from core.data.parquet_layout import Layout
 from core.errors import DatasetError, ExtraMissing
 from core.types import Float32Array, Int64Array
 
-_ABSENT = -1
 _BATCH_CELLS = 2**20  # 4 MB of features beside those of the row group
 _AHEAD_BYTES = 2**22  # minimum size of a request to remote storage
 _PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before retries of requests to remote storage
@@ -29,7 +29,7 @@ _SAME_PATH = (
 )
 
 
-class StoredFeatures:
+class StoredFeatures(SelectedShape):
     """Lazy rows and columns of a stored dataset's features, with one of its row groups in memory at a time.
 
     Indexing works as for an array, by rows or by rows and columns, and returns float32 arrays. Access in
@@ -48,35 +48,22 @@ class StoredFeatures:
     def __init__(self, url: str, rows: Int64Array, columns: Int64Array, absent: float = np.nan) -> None:
         self._is_local = urlsplit(url).scheme == _LOCAL
         self._url_without_signature = url.partition("?")[0]
-        self._rows = rows
-        self._columns = columns
+        self.rows = rows
+        self.columns = columns
         self._absent = absent
         with self._reporting():
             self._parquet = _opened(url)
             names = Layout.in_schema(self._parquet.schema_arrow).feature_columns
-        self._names = [names[column] for column in columns.tolist() if column != _ABSENT]
+        self._names = [names[column] for column in columns.tolist() if column != ABSENT]
         self._sizes = [
             self._parquet.metadata.row_group(group).num_rows for group in range(self._parquet.num_row_groups)
         ]
         self._starts = np.concatenate(([0], np.cumsum(self._sizes, dtype=np.int64)))
         self._loaded_group: tuple[int, Float32Array] | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_documents, n_features)."""
-        return len(self._rows), len(self._columns)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of a copy, in bytes."""
-        return 4 * len(self._rows) * len(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def __getitem__(self, key: Any) -> Float32Array:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        chosen = self._rows[rows]
+        chosen = self.rows[rows]
         if not chosen.ndim:
             only: Float32Array = self._read(chosen[None])[0][columns]
             return only
@@ -85,18 +72,18 @@ class StoredFeatures:
 
     def _read(self, rows: Int64Array) -> Float32Array:
         """Return the features of some rows of the file."""
-        values = np.full((len(rows), len(self._columns)), self._absent, np.float32)
-        present = np.flatnonzero(self._columns != _ABSENT)
+        values = np.full((len(rows), len(self.columns)), self._absent, np.float32)
+        present = np.flatnonzero(self.columns != ABSENT)
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         for group in np.unique(groups).tolist():
             of_group = np.flatnonzero(groups == group)
             rows_in_group = rows[of_group] - self._starts[group]
             first, last = int(of_group[0]), int(of_group[-1]) + 1
-            if last - first == len(of_group) and len(present) == len(self._columns):  # no temporary copy
+            if last - first == len(of_group) and len(present) == len(self.columns):  # no temporary copy
                 np.take(self._group(group), rows_in_group, axis=0, out=values[first:last], mode="clip")
             else:
                 values[np.ix_(of_group, present)] = self._group(group)[rows_in_group]
-        if len(rows) and rows[-1] == self._rows[-1]:
+        if len(rows) and rows[-1] == self.rows[-1]:
             self._loaded_group = None  # the last row has been read
         return values
 

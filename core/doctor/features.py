@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
-from core.data.categories import MAX_FLOAT32_WHOLE
+from core.data.categories import FLOAT32_EXACT_LIMIT
 from core.doctor.columns import ColumnCounts
 from core.doctor.hashing import Flags
 from core.doctor.report import Finding, feature_examples
@@ -39,7 +39,7 @@ def feature_findings(
     if columns.infinite.any():
         yield _infinite(dataset, columns.infinite)
     largest = np.maximum(np.abs(columns.minimum), np.abs(columns.maximum))
-    rounded = np.where(np.isfinite(largest) & (largest > MAX_FLOAT32_WHOLE), largest, 0.0)
+    rounded = np.where(np.isfinite(largest) & (largest > FLOAT32_EXACT_LIMIT), largest, 0.0)
     if rounded.any():
         yield _rounded(dataset, rounded)
 
@@ -126,7 +126,7 @@ def _infinite(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
 
 
 def _rounded(dataset: RankingDataset, largest: Float64Array) -> Finding:
-    bound = f"beyond {MAX_FLOAT32_WHOLE:,}, where float32 rounds whole numbers"
+    bound = f"beyond {FLOAT32_EXACT_LIMIT:,}, where float32 rounds whole numbers"
     return Finding.of_share(
         "rounded-numbers",
         "info",

@@ -174,7 +174,7 @@ def _bins(
 
 
 def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Iterator[Float32Array]:
-    """Yield blocks of bins: the number of documents of each query in each bin; numbers have one block."""
+    """Yield the number of documents by query and bin, (n_queries, n_bins of a block), in blocks of bins."""
     _, bins = np.unique(bins, return_inverse=True)  # drops the many categories that do not occur
     n_bins = int(bins.max(initial=0)) + 1
     order = np.argsort(bins, kind="stable")
@@ -223,7 +223,11 @@ def _difference(column: Column, earlier: FloatArray, later: FloatArray, distance
 def _merge_small_categories(
     before: Int64Array, after: Int64Array
 ) -> tuple[Int64Array, Int64Array, list[int]]:
-    """Merge all but the largest categories of the earlier sample into a last bin; also return the largest."""
+    """Merge all but the largest categories of `before` into a last bin.
+
+    Returns:
+        The new bins of both samples, and the previous bins of the largest categories.
+    """
     codes, counts = np.unique(before[before > 0], return_counts=True)
     largest = sorted(codes[np.argsort(-counts, kind="stable")[: statistics.BINS - 1]].tolist())
     new_bins = {0: 0} | {code: number for number, code in enumerate(largest, 1)}
@@ -253,13 +257,13 @@ def _with_verdict(difference: ColumnDrift, p: float, thresholds: Thresholds) -> 
         )
     if is_significant and reasons:
         verdict: Verdict = "drift"
-        sentence = f"{difference.name} has drifted: {' and '.join(reasons)} (p = {p:.3f})."
+        sentence = f"{difference.name} has drifted: {' and '.join(reasons)} (p = {p:.2g})."
     elif is_significant:
         verdict = "shift"
         sentence = (
             f"{difference.name} differs significantly, but only slightly (stability index"
-            f" {difference.psi:.2f}, p = {p:.3f})."
+            f" {difference.psi:.2f}, p = {p:.2g})."
         )
     else:
-        verdict, sentence = "none", f"{difference.name} does not differ significantly (p = {p:.2f})."
+        verdict, sentence = "none", f"{difference.name} does not differ significantly (p = {p:.2g})."
     return replace(difference, p=p, verdict=verdict, sentence=sentence)

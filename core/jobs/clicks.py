@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.specification import ClickModelSpec
 from core.errors import InvalidInput
-from core.jobs.base import ClickLogJob, Lane, SubmittedJob, UnfinishedJob
+from core.jobs.base import ClickLogJob, Lane, UnfinishedJob
 from core.jobs.folders import claims_folders, log_claims_folders
-from core.jobs.measuring import System, system_names
+from core.jobs.measuring import SystemsJob
 from core.parameters import build, parameters_of, stored_values, values_of
 from core.stored import Stored, entry
 
@@ -129,7 +129,7 @@ class PropensityJob(ClickLogJob):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterfactualJob(SubmittedJob):
+class CounterfactualJob(SystemsJob):
     """Estimate a metric of models and rankings from the clicks on other rankings.
 
     Attributes:
@@ -146,7 +146,6 @@ class CounterfactualJob(SubmittedJob):
     label: ClassVar[str] = "Counterfactual evaluation"
 
     click_log_id: str
-    systems: tuple[System, ...]
     metric: str
     estimator: str
     normalised: bool
@@ -159,11 +158,6 @@ class CounterfactualJob(SubmittedJob):
     def click_log_ids(self) -> Mapping[str, str]:
         """Return the click log that the job reads."""
         return {"log": self.click_log_id}
-
-    @classmethod
-    def title_of(cls, stored: Stored) -> str | None:
-        """Return the names of the systems."""
-        return ", ".join(system_names(stored)) or None
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,19 @@ class EvaluateJob(SubmittedJob):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareJob(SubmittedJob):
+class SystemsJob(SubmittedJob):
+    """A job on several models and rankings."""
+
+    systems: tuple[System, ...]
+
+    @classmethod
+    def title_of(cls, stored: Stored) -> str | None:
+        """Return the names of the systems."""
+        return ", ".join(system_names(stored)) or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareJob(SystemsJob):
     """Compare models and rankings on one dataset.
 
     Attributes:
@@ -172,17 +184,11 @@ class CompareJob(SubmittedJob):
     kind: ClassVar[str] = "compare"
     label: ClassVar[str] = "Comparison"
 
-    systems: tuple[System, ...]
     measures: Measures = entry(flat=True)
     permutations: int
     reference: int | None = entry(None, omit_default=True)
     correction: str = entry("holm", omit_default=True)
     pool_folds: bool = entry(False, omit_default=True)
-
-    @classmethod
-    def title_of(cls, stored: Stored) -> str | None:
-        """Return the names of the systems."""
-        return ", ".join(system_names(stored)) or None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,8 +44,6 @@ def open_client(
     guard: SsrfGuard,
     *,
     timeout: httpx.Timeout | float,
-    follow_redirects: bool = False,
-    headers: Mapping[str, str] = MappingProxyType({}),
     verify: ssl.SSLContext | None = None,
 ) -> httpx.Client:
     """Open a client whose connections, also for redirects, are checked by a guard; close it after use.
@@ -59,20 +57,13 @@ def open_client(
         verify: TLS context to use instead of the default.
     """
     transport = _Transport(guard, verify or httpx.create_ssl_context())
-    return httpx.Client(
-        transport=transport,
-        timeout=timeout,
-        follow_redirects=follow_redirects,
-        headers=dict(headers),
-        trust_env=False,
-    )
+    return httpx.Client(transport=transport, timeout=timeout, trust_env=False)
 
 
 def open_async_client(
     guard: SsrfGuard,
     *,
     timeout: httpx.Timeout | float,
-    follow_redirects: bool = False,
     headers: Mapping[str, str] = MappingProxyType({}),
     verify: ssl.SSLContext | None = None,
 ) -> httpx.AsyncClient:
@@ -83,13 +74,7 @@ def open_async_client(
     """
     files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     transport = _AsyncTransport(guard, verify or _shared_context(*files))
-    return httpx.AsyncClient(
-        transport=transport,
-        timeout=timeout,
-        follow_redirects=follow_redirects,
-        headers=dict(headers),
-        trust_env=False,
-    )
+    return httpx.AsyncClient(transport=transport, timeout=timeout, headers=dict(headers), trust_env=False)
 
 
 @lru_cache

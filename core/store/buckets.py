@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core.data.folders import MAX_FOLDER_LENGTH, SETTING, FoundFiles, OpenFile, matching
-from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, StoreFull, StoreUnavailable
+from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, StoreUnavailable
 from core.names import is_visible
-from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
-from core.store.faults import DISK_FULL, failure_reason
+from core.store.artifacts.file_systems import FileSystem
+from core.store.faults import failure_reason
+from core.temporary_files import reporting_full_disk
 from core.types import OnProgress
 
 SCHEME = "s3://"
 _POINTER = "/folder"
-_RANGE_BYTES = 16 * MEBIBYTE
+_RANGE_BYTES = 16 * 2**20
 _INVALID_FOLDER = f"must be a folder of a bucket below {SETTING} that the service may read"
 
 T = TypeVar("T")
@@ -86,17 +87,11 @@ class Buckets:
         for start in range(0, size_bytes, _RANGE_BYTES):
             stop = min(start + _RANGE_BYTES, size_bytes)
             content = self._range(path, start, stop)
-            try:
+            with reporting_full_disk("an object"):
                 copy.write(content)
-            except OSError as error:
-                if error.errno in DISK_FULL:
-                    raise StoreFull(
-                        "the folder of temporary files (TMPDIR) has no space left for an object"
-                    ) from error
-                raise
+                copy.flush()
             if on_bytes is not None:
                 on_bytes(stop, size_bytes)
-        copy.flush()
 
     def _range(self, path: str, start: int, stop: int) -> bytes:
         return self._run(lambda files: bytes(files.cat_file(path, start=start, end=stop)))

@@ -3,10 +3,8 @@
 Messages of drivers may contain addresses, users and paths, so no text of them becomes public.
 """
 
-import errno
 from collections.abc import Iterator
 
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSES_CREDENTIALS = "refuses the credentials"
 # The first reason of which a part occurs in the messages is reported.
 _REASONS = (

@@ -31,6 +31,10 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _retention(description: str, default: float | None = None) -> Any:
+    return Field(default=default, gt=0, le=36_500, description=description)
+
+
 class StoreSettings(BaseSettings):
     """Settings of the store, read from `RANKERY_…` variables.
 
@@ -91,54 +95,29 @@ class StoreSettings(BaseSettings):
         le=3650,
         description="Days that deleted objects stay in the trash; 0 deletes them immediately",
     )
-    retention_jobs_days: float | None = Field(
-        default=None,
-        gt=0,
-        le=36_500,
-        description="Days that jobs without remaining results are kept after their end; unset: for ever",
+    retention_jobs_days: float | None = _retention(
+        "Days that jobs without remaining results are kept after their end; unset: for ever"
     )
-    retention_models_days: float | None = Field(
-        default=None,
-        gt=0,
-        le=36_500,
-        description="Days that models without an alias, a `keep` tag or results are kept; unset: for ever",
+    retention_models_days: float | None = _retention(
+        "Days that models without an alias, a `keep` tag or results are kept; unset: for ever"
     )
-    retention_evaluations_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days that evaluations are kept; unset: for ever"
+    retention_evaluations_days: float | None = _retention("Days that evaluations are kept; unset: for ever")
+    retention_comparisons_days: float | None = _retention("Days that comparisons are kept; unset: for ever")
+    retention_rankings_days: float | None = _retention("Days that rankings are kept; unset: for ever")
+    retention_inspections_days: float | None = _retention("Days that inspections are kept; unset: for ever")
+    retention_experiments_days: float | None = _retention(
+        "Days that experiments are kept after their end; their jobs stay; unset: for ever"
     )
-    retention_comparisons_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days that comparisons are kept; unset: for ever"
+    retention_click_logs_days: float | None = _retention(
+        "Days that click logs of served rankings and interleaved lists are kept; unset: for ever"
     )
-    retention_rankings_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days that rankings are kept; unset: for ever"
+    retention_served_rankings_days: float = _retention(
+        "Days that served rankings and their events are kept", default=90
     )
-    retention_inspections_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days that inspections are kept; unset: for ever"
+    retention_interleaved_lists_days: float | None = _retention(
+        "Days that interleaved lists are kept; their credits stay; unset: for ever"
     )
-    retention_experiments_days: float | None = Field(
-        default=None,
-        gt=0,
-        le=36_500,
-        description="Days that experiments are kept after their end; their jobs stay; unset: for ever",
-    )
-    retention_click_logs_days: float | None = Field(
-        default=None,
-        gt=0,
-        le=36_500,
-        description="Days that click logs of served rankings and interleaved lists are kept; unset: for ever",
-    )
-    retention_served_rankings_days: float = Field(
-        default=90, gt=0, le=36_500, description="Days that served rankings and their events are kept"
-    )
-    retention_interleaved_lists_days: float | None = Field(
-        default=None,
-        gt=0,
-        le=36_500,
-        description="Days that interleaved lists are kept; their credits stay; unset: for ever",
-    )
-    retention_audit_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days that audit entries are kept; unset: for ever"
-    )
+    retention_audit_days: float | None = _retention("Days that audit entries are kept; unset: for ever")
 
     @classmethod
     def settings_customise_sources(

@@ -219,7 +219,7 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     """Return a function from a cell to its category code, NaN for values unseen in training.
 
     If all categories are numbers, or booleans, a number is looked up as a category; else a number is a code.
-    Of long whole numbers, a float above 2^53 may be another one, rounded, and counts as unseen.
+    Of long whole numbers, a float from 2^53 on may be another one, rounded, and counts as unseen.
     """
     positions = {value: float(code) for code, value in enumerate(values)}
     numbers = numbers_of(values) if values else None
@@ -239,7 +239,7 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
             return positions.get(str(int(cell)), math.nan)
         number = float(cell)
         if are_long:
-            is_exact = number.is_integer() and abs(number) <= 2**53
+            is_exact = number.is_integer() and abs(number) < 2**53
             return positions.get(str(int(number)), math.nan) if is_exact else math.nan
         return number if numbers is None else by_number.get(number, math.nan)
 

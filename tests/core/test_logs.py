@@ -161,12 +161,15 @@ def test_local_variables_are_not_shown(logged: Logged) -> None:
     [
         ("cannot connect to postgresql://rankery:hunter2@db/rankery", "hunter2"),
         ("cannot connect to postgresql://rankery:hunt@er2@db:5432/rankery", "er2"),
+        ("cannot connect to postgresql://rankery:hun/ter2@db/rankery", "ter2"),
         ("Connected to redis://:s3cr3t@redis:6379/0", "s3cr3t"),
         ("the key rk_" + "A" * 43 + " is unknown", "A" * 43),
         ("headers: {'authorization': 'Bearer abcdefgh12345678'}", "abcdefgh12345678"),
         ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
         ("{'cookie': 'rankery_session=abcdefgh'}", "abcdefgh"),
         ("connection failed: user=rankery password=hunter2 host=db", "hunter2"),
+        ("connection failed: user = rankery password = hunter2 host = db", "hunter2"),
+        ("{'password': 'hunt er2'}", "er2"),
     ],
 )
 def test_secrets_are_left_out(logged: Logged, log_format: LogFormat, text: str, hidden: str) -> None:
@@ -182,6 +185,13 @@ def test_secrets_are_left_out(logged: Logged, log_format: LogFormat, text: str, 
         ours.warning("failed", error=error, exc_info=sys.exc_info())
     assert hidden not in stream.getvalue()
     assert "***" in stream.getvalue()
+
+
+def test_a_port_and_a_reference_of_a_model_are_no_secret(logged: Logged) -> None:
+    """A URL with a port may have @ in its path."""
+    logger, stream = logged("console")
+    logger.info("GET http://127.0.0.1:8000/v1/models/web@champion")
+    assert "http://127.0.0.1:8000/v1/models/web@champion" in stream.getvalue()
 
 
 def test_ordinary_text_stays(logged: Logged) -> None:

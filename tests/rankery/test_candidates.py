@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from core.data.categories import MAX_CATEGORIES
 from rankery.candidates import read_candidates
 from rankery.errors import FileUnusable
 
@@ -90,6 +92,41 @@ def test_declared_categories_of_numbers_are_sent_with_all_digits(tmp_path: Path)
     assert sent == {"shop": declared["shop"], "is_new": [1, 0, 1, None]}
     (query,) = read_candidates(path, tuple(declared), {"categorical_features": ["shop"]})
     assert query["documents"][2]["features"] == {"shop": "7", "is_new": 1}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_whole_numbers_keep_all_digits(tmp_path: Path, format: str) -> None:
+    """Without a categorical type, too, as a rounded number may be another category; others stay floats."""
+    columns: dict[str, Any] = {
+        "query_id": ["q"] * 4,
+        "shop": pa.array([2**60 + 1, None, -7, 2**24 + 1]),
+        "price": [2.0**40, 0.5, 3.0, None],
+        "stock": [1, 2, None, 4],
+    }
+    path = tmp_path / "documents"
+    if format == "csv":
+        pa_csv.write_csv(pa.table(columns), path)
+    else:
+        pq.write_table(pa.table(columns), path)
+    (query,) = read_candidates(path, ("shop", "price", "stock"))
+    sent = {
+        name: [one["features"][name] for one in query["documents"]]
+        for name in query["documents"][0]["features"]
+    }
+    assert {name: list(map(repr, values)) for name, values in sent.items()} == {
+        "price": ["1099511627776.0", "0.5", "3.0", "None"],
+        "stock": ["1.0", "2.0", "None", "4.0"],
+        "shop": ["1152921504606846977", "None", "-7", "16777217"],
+    }
+
+
+def test_candidates_may_have_more_categories_than_a_model(tmp_path: Path) -> None:
+    """Values that no training has seen are missing values, however many there are."""
+    n_rows = MAX_CATEGORIES + 1
+    table = pa.table({"query_id": ["q"] * n_rows, "item": pa.array(range(10**9, 10**9 + n_rows))})
+    pq.write_table(table, tmp_path / "documents")
+    (query,) = read_candidates(tmp_path / "documents", ("item",))
+    assert query["documents"][-1]["features"] == {"item": 10**9 + MAX_CATEGORIES}
 
 
 def test_scattered_rows_are_gathered(tmp_path: Path) -> None:

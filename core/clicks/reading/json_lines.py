@@ -8,8 +8,7 @@ from typing import Any
 
 from core.data.compression import Bytes
 from core.data.file_text import FileText
-from core.data.tables.problems import MAX_PROBLEMS
-from core.errors import DatasetError, DatasetProblem
+from core.errors import MAX_PROBLEMS, DatasetError, DatasetProblem
 from core.names import shortened
 from core.types import OnProgress
 

@@ -20,12 +20,11 @@ from core.data.part_files.part import Part
 from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_rows
 from core.data.tables.table import line_unit
 from core.data.texts import Texts, row_numbers
-from core.errors import DatasetError, DatasetProblem
+from core.errors import MAX_PROBLEMS, DatasetError, DatasetProblem
 from core.names import shortened
 from core.types import Float32Array, Float64Array, Int64Array, OnProgress
 
 _WEIGHT = "query_weight"
-_MAX_PROBLEMS = 100
 
 
 class QueryValues:
@@ -76,14 +75,14 @@ class QueryValues:
             DatasetError: A query has different values in several parts.
         """
         if self._problems:
-            raise DatasetError(*self._problems[:_MAX_PROBLEMS], more=len(self._problems) > _MAX_PROBLEMS)
+            raise DatasetError(*self._problems[:MAX_PROBLEMS], more=len(self._problems) > MAX_PROBLEMS)
 
     def _merge(self, part: Part, name: str, joined: list[Any], values: Any, queries: Int64Array) -> None:
         """Store the values of a part in `joined`, and record those that differ from an earlier part's."""
         for query_of_part, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
             if joined[query] is None:
                 joined[query] = value
-            elif joined[query] != value and len(self._problems) <= _MAX_PROBLEMS:
+            elif joined[query] != value and len(self._problems) <= MAX_PROBLEMS:
                 earlier = f"{shortened(str(joined[query]))} in {self._files[self._first_file[query]]}"
                 text = shortened(str(value))
                 self._problems.append(_different_values(part, name, query_of_part, text, earlier))
@@ -196,7 +195,7 @@ def _scattered_error(
     """Build the error for queries whose rows are not contiguous in the files."""
     first_rows = np.array(_first_rows(parts))
     problems = []
-    for query, stop, row in scattered[:_MAX_PROBLEMS]:
+    for query, stop, row in scattered[:MAX_PROBLEMS]:
         earlier, later = (np.searchsorted(first_rows, [stop - 1, row], "right") - 1).tolist()
         part, name = parts[later], grouping.query_ids[query]
         detail = (
@@ -204,7 +203,7 @@ def _scattered_error(
         )
         line = row - int(first_rows[later]) + 1 if part.format == "parquet" else None
         problems.append(DatasetProblem(detail, part.file, line, None, name, line_unit(part.format)))
-    return DatasetError(*problems, more=len(scattered) > _MAX_PROBLEMS)
+    return DatasetError(*problems, more=len(scattered) > MAX_PROBLEMS)
 
 
 class _Join:

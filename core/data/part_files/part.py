@@ -1,6 +1,5 @@
 """Parsed file of a dataset that consists of several files, and its storage on the disk."""
 
-import errno
 import mmap
 import tempfile
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from core.data.dataset import RankingDataset
 from core.data.options import Limits, ReadingOptions
 from core.data.parquet import write_parquet
 from core.data.reading import FileForm, JudgedFile, read_file
-from core.errors import StoreFull
+from core.temporary_files import reporting_full_disk
 from core.types import Int64Array, OnProgress
 
 
@@ -115,13 +114,10 @@ def read_part(
 
 def _parquet(dataset: RankingDataset) -> Bytes:
     """Write a dataset to an unlinked temporary file, and memory-map the file."""
-    with tempfile.TemporaryFile() as file:
+    with reporting_full_disk("the rows of a file"), tempfile.TemporaryFile() as file:
         write_parquet(dataset, file)
         file.flush()
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-
-
-_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PartSpool:
@@ -153,15 +149,9 @@ class PartSpool:
         Raises:
             StoreFull: The disk has no room for the rows.
         """
-        try:
+        with reporting_full_disk("the rows of all files"):
             self._file.write(part.rows.data)
             self._file.flush()
-        except OSError as error:
-            if error.errno in _DISK_FULL_ERRORS:
-                raise StoreFull(
-                    "the folder of temporary files (TMPDIR) has no room for the rows of all files"
-                ) from error
-            raise
         byte_range = slice(self._written, self._written + part.rows.size)
         self._parts[position] = replace(part, rows=np.empty(0, np.uint8)), byte_range
         self._written = byte_range.stop

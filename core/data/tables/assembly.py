@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
+from core.data.categories import FLOAT32_EXACT_LIMIT, MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
 from core.data.lightgbm import query_boundaries
@@ -17,10 +17,10 @@ from core.data.result import MAX_EXAMPLES, Grouping, Reading, group_codes, permu
 from core.data.tables.cells import CategoryColumn, kind_of
 from core.data.tables.checked_cells import CheckedCells
 from core.data.tables.columns import SelectedColumns, feature_names, find_columns
-from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns
+from core.data.tables.problems import cause_of_columns
 from core.data.tables.table import Table, line_unit
 from core.data.texts import Texts, row_numbers
-from core.errors import DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError, DatasetProblem
 from core.names import shortened
 from core.types import Float32Array, Int64Array, OnProgress
 from rankery.identifiers import SeveralSpellings
@@ -40,7 +40,8 @@ def read_table(
     Args:
         options: Column roles, treatment of scattered queries, and feature names by column.
         query_sizes: (n_queries,) documents of each query, where the table has no query column.
-        labelled: Whether a label column is required; without a label column, all labels are 0.
+        labelled: Whether a label column is required; without a label column, all labels are 0, and a
+            categorical feature may have more values than a model can learn.
         on_progress: Called with the number of bytes or rows done and their total; may raise to stop.
 
     Raises:
@@ -61,11 +62,13 @@ def read_table(
     oversize = limits.oversize(table.n_rows, columns.n_features, table.size_bytes)
     if oversize is not None:
         raise DatasetError.at(oversize, file=table.file)
+    # The codes of categories are float32.
+    max_categories = MAX_CATEGORIES if labelled else FLOAT32_EXACT_LIMIT
     if query_sizes is not None:
         boundaries = query_boundaries(query_sizes, table.n_rows, table.file)
-        rows = _Rows(table, columns, on_progress, boundaries)
+        rows = _Rows(table, columns, max_categories, on_progress, boundaries)
         return Reading(rows.with_sizes(names, boundaries), "lightgbm")
-    rows = _Rows(table, columns, on_progress)
+    rows = _Rows(table, columns, max_categories, on_progress)
     grouping = rows.grouping()
     if grouping.scattered and options.non_contiguous_queries == "error":
         rows.refuse_scattered(grouping)
@@ -102,6 +105,7 @@ class _Rows:
         self,
         table: Table,
         columns: SelectedColumns,
+        max_categories: int,
         on_progress: OnProgress | None,
         boundaries: Int64Array | None = None,
     ) -> None:
@@ -126,6 +130,7 @@ class _Rows:
         self._document_texts: dict[str, tuple[int, list[Any]]] = {
             name: (position, []) for name, position in document_columns.items()
         }
+        self._max_categories = max_categories
         self._categories = {position: CategoryColumn() for position in roles.categorical_features}
         self.document_weights = np.empty(n_rows) if "document_weight" in roles.by_role else None
         self._query_values: dict[int, list[Any]] = {
@@ -229,12 +234,12 @@ class _Rows:
             last = first + len(arrays[0])
             if last > self._table.n_rows:
                 break
+            by_position = dict(zip(positions, arrays, strict=True))
             try:
-                self._store_block(dict(zip(positions, arrays, strict=True)), first, last)
+                self._store_block(by_position, first, last)
             except (UnicodeDecodeError, pa.ArrowInvalid) as error:
-                detail = (
-                    f"expected UTF-8 text in the rows from {first + 1:,} to {last:,}, but found other bytes"
-                )
+                self._refuse_other_bytes(by_position, first)
+                detail = f"expected valid values in the rows from {first + 1:,} to {last:,}, but found others"
                 raise DatasetError.at(detail, file=self._table.file) from error
             first = last
         if first != self._table.n_rows and not self._cells.problems:
@@ -242,6 +247,19 @@ class _Rows:
                 f"expected {self._table.n_rows:,} complete rows, but found a different number",
                 file=self._table.file,
             )
+
+    def _refuse_other_bytes(self, arrays: dict[int, Any], first: int) -> None:
+        """Refuse the first column that has a text with other bytes than UTF-8, at the row of this text."""
+        for position in (position for position, array in arrays.items() if kind_of(array.type) == "text"):
+            row = next((row for row, cell in enumerate(arrays[position]) if not _is_utf8(cell)), None)
+            if row is None:
+                continue
+            name, unit = self._table.names[position], line_unit(self._table.format)
+            (line,) = self._table.lines([self._table.record(first + row)])
+            is_needed = position in self._columns.roles.by_role.values()
+            remedy = "" if is_needed else f"; or name {name!r} in columns.ignore"
+            detail = f"expected UTF-8 text, but found other bytes{remedy}"
+            raise DatasetError(DatasetProblem(detail, self._table.file, line, name, unit=unit))
 
     def _store_block(self, arrays: dict[int, Any], first: int, last: int) -> None:
         cells = self._cells
@@ -286,12 +304,12 @@ class _Rows:
         self._cells.report("not_a_category", column, position, first, categories.invalid, expected)
         limit = f"at most {MAX_CHARACTERS:,} characters as a category"
         self._cells.report("long_category", column, position, first, categories.too_long, limit)
-        if self._categories[position].is_full:
+        if len(self._categories[position]) > self._max_categories:
             name = self._table.names[position]
             raise DatasetError.at(
-                f"expected at most {MAX_CATEGORIES:,} different values of the categorical feature {name!r},"
-                f" but found more in the first {first + len(column):,} rows; name it in columns.ignore, or"
-                " numbers in columns.features",
+                f"expected at most {self._max_categories:,} different values of the categorical feature"
+                f" {name!r}, but found more in the first {first + len(column):,} rows; name it in"
+                " columns.ignore, or numbers in columns.features",
                 file=self._table.file,
                 causes=cause_of_columns("many_categories", [name]),
             )
@@ -362,3 +380,13 @@ def _joined(chunks: Sequence[Any], order: Int64Array | None) -> Texts:
 
 def _is_empty(values: Any) -> Any:
     return pc.equal(pc.binary_length(values), pa.scalar(0))
+
+
+def _is_utf8(cell: Any) -> bool:
+    try:
+        value = cell.as_py()
+        if isinstance(value, bytes):
+            value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS, Categories
+from core.data.categories import MAX_CHARACTERS, Categories
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import EXACT_LIMIT
+from rankery.identifiers import EXACT_LIMIT, exact_limit
 
 # list: a list of numbers; category: whole numbers or booleans that the file declares as categories
 Kind = Literal["number", "text", "list", "category", "other"]
@@ -22,6 +22,8 @@ _MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+_WHOLE_NUMBER = r"^(0|-?[1-9][0-9]*)?$"
+_LONG_NUMBER = r"^-?[0-9]{8,}$"  # float32 may round a whole number of eight digits
 _MAX_FLOAT64 = np.finfo(np.float64).max
 STRING_CHECKS = (
     types.is_string,
@@ -105,7 +107,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
 
 
 def category_texts(column: Any) -> tuple[Any, Int64Array]:
-    """Convert cells to category values: texts, true and false, and whole numbers as `7`.
+    """Convert cells to category values: texts, true and false, and exact whole numbers as `7`.
 
     Returns:
         large_string (n,), empty where a cell is empty; and the positions of the cells that are not such
@@ -118,9 +120,16 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return plain_texts(column), np.empty(0, np.int64)
     values, _ = numbers(column)
-    is_whole = (values == np.floor(values)) & (np.abs(values) < EXACT_LIMIT)
+    limit = EXACT_LIMIT if types.is_decimal(column.type) else exact_limit(column.type.to_pandas_dtype())
+    is_whole = (values == np.floor(values)) & (np.abs(values) < limit)
     whole = pa.array(np.where(is_whole, values, 0.0).astype(np.int64), mask=~is_whole)
     return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
+
+
+def are_whole_numbers(texts: Any) -> tuple[bool, bool]:
+    """Return whether all texts are whole numbers or empty, and whether float32 may round one of them."""
+    are_whole = pc.all(pc.match_substring_regex(texts, _WHOLE_NUMBER)).as_py()
+    return bool(are_whole), bool(pc.any(pc.match_substring_regex(texts, _LONG_NUMBER)).as_py())
 
 
 def _codes(column: Any) -> Int64Array:
@@ -203,10 +212,8 @@ class CategoryColumn:
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
 
-    @property
-    def is_full(self) -> bool:
-        """Return whether there are more values than a feature may have."""
-        return len(self._codes) > MAX_CATEGORIES
+    def __len__(self) -> int:
+        return len(self._codes)
 
     @property
     def categories(self) -> Categories:

@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from core.data.number_kernel import INFINITE_FLOAT32
 from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts, read_lists
 from core.data.tables.columns import SelectedColumns
-from core.data.tables.problems import MAX_PROBLEMS, Problems
+from core.data.tables.problems import Problems
 from core.data.tables.table import Table, line_unit
-from core.errors import DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError
 from core.names import shortened
 from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, NormalisedIds, normalise_column
 
-_TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # float32 rounds this and larger numbers to infinity
 # Per column and block; one cell more than is shown reveals that there are more.
 _MAX_REPORTED_CELLS = MAX_PROBLEMS + 1
 
@@ -50,7 +50,7 @@ class CheckedCells:
     def float32(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
         """Read numbers within the range of float32, and infinite ones, as float64; others become NaN."""
         values = self._numbers(column, position, first, expected)
-        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _TOO_LARGE))
+        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= INFINITE_FLOAT32))
         within = f"{expected} within float32's range of 3.4e38"
         self.report("out_of_range", column, position, first, large, within)
         values[large] = np.nan
@@ -118,7 +118,7 @@ class CheckedCells:
 
     def _report_large(self, values: Float64Array, position: int, first: int) -> None:
         """Record list numbers that float32 rounds to infinity, and replace them by NaN."""
-        is_large = np.isfinite(values) & (np.abs(values) >= _TOO_LARGE)
+        is_large = np.isfinite(values) & (np.abs(values) >= INFINITE_FLOAT32)
         if not is_large.any():
             return
         name = self._table.names[position]

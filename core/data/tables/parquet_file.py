@@ -15,7 +15,7 @@ import pyarrow.types as types
 from core.data.compression import Bytes
 from core.data.options import Limits
 from core.data.parquet_footer import ColumnSummary, column_summaries, read_footer
-from core.data.tables.cells import STRING_CHECKS, Kind, kind_of, list_lengths
+from core.data.tables.cells import STRING_CHECKS, Kind, category_texts, kind_of, list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
 from core.types import OnProgress
@@ -89,8 +89,7 @@ class ParquetTable:
             kind = kind_of(field.type)
             if kind == "list" and not width:
                 kind = "other"
-            is_whole = types.is_integer(field.type) or types.is_boolean(field.type)
-            if is_whole and field.name in self._dictionaries:
+            if kind == "number" and field.name in self._dictionaries and self._are_categories(field):
                 kind = "category"
             kinds.append(kind)
         return kinds
@@ -107,6 +106,19 @@ class ParquetTable:
         schema = self._parquet.metadata.schema
         repeated = [column for column in range(len(schema)) if schema.column(column).max_repetition_level]
         return sum(self._columns[column].values for column in repeated)
+
+    def _are_categories(self, field: Any) -> bool:
+        """Return whether a column's numbers may be categories: fractions and rounded numbers may not."""
+        if types.is_integer(field.type) or types.is_boolean(field.type):
+            return True
+        has_value = False
+        with self._readable():
+            for (column,) in self._batches([field.name], _BATCH_ROWS, 0):
+                values, invalid = category_texts(column)
+                if len(invalid):
+                    return False
+                has_value |= bool(pc.any(pc.greater(pc.binary_length(values), pa.scalar(0))).as_py())
+        return has_value
 
     def _list_width(self, field: Any) -> int:
         """Return the length of a column's first non-empty list, 0 where there is none."""

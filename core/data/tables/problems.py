@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 
-from core.errors import DatasetError, DatasetProblem, LineUnit, ProblemCause
+from core.errors import MAX_PROBLEMS, DatasetError, DatasetProblem, LineUnit, ProblemCause
 from core.names import shortened
 
-MAX_PROBLEMS = 100
 _MAX_CAUSES = 100
 _EXAMPLES = 5  # example lines per cause
 

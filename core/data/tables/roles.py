@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from core.data.feature_choice import block_features, feature_blocks
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, TEXT_ROLES, Columns
-from core.data.tables.problems import cause_of_columns, listed
+from core.data.tables.cells import are_whole_numbers, category_texts
+from core.data.tables.problems import Problems, cause_of_columns, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
 from rankery.usual_columns import ROLES_OF_DOCUMENTS, USUAL_NAMES, columns_for, is_usual, usual_columns
@@ -97,7 +98,7 @@ def find_roles(
         elif candidates and candidates[0] in position_of:
             by_role[role] = position_of[candidates[0]]
         elif not candidates and detect and role in required:
-            problems.append(_missing_role(role, names))
+            problems.append(_missing_role(role, names, lists))
     if problems:
         unnamed = [name for name in names if name and _INDEX.fullmatch(name) and name not in columns.ignore]
         raise DatasetError(
@@ -126,7 +127,8 @@ def find_roles(
 def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) -> Columns:
     """Assign a role to every column of an unjudged table: query, document, feature or ignored.
 
-    A feature of texts or of declared categories is read as a categorical feature, which keeps all digits.
+    A feature of texts, of declared categories or of whole numbers that float32 rounds is read as a
+    categorical feature, which keeps all digits.
 
     Raises:
         DatasetError: The table has none of the features, or has unknown columns but no query column.
@@ -148,10 +150,11 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         *columns.ignore,
     }
     feature_columns = tuple(name for name in table.names if name in usable_features - with_role)
+    long_numbers = _long_whole_numbers(table, [name for name in feature_columns if kinds[name] == "number"])
     categorical = tuple(
         name
         for name in feature_columns
-        if name in columns.categorical_features or kinds[name] in ("text", "category")
+        if name in columns.categorical_features or name in long_numbers or kinds[name] in ("text", "category")
     )
     if not feature_columns:
         expected = f"expected features of the model such as {listed(features)}, but found only"
@@ -177,6 +180,20 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     used = {query, document, *feature_columns}
     ignored = tuple(name for name in table.names if name not in used)
     return replace(requested, query=query, document=document, ignore=ignored)
+
+
+def _long_whole_numbers(table: Table, names: Iterable[str]) -> set[str]:
+    """Return the columns of whole numbers only, of which float32 may round one."""
+    whole, long, positions = set(names), set[str](), [table.names.index(name) for name in names]
+    for arrays in table.blocks(positions, Problems(), None) if positions else ():
+        for position, column in zip(positions, arrays, strict=True):
+            name = table.names[position]
+            if name in whole:
+                values, invalid = category_texts(column)
+                are_whole, has_long = (False, False) if len(invalid) else are_whole_numbers(values)
+                whole -= set() if are_whole else {name}
+                long |= {name} if has_long else set()
+    return whole & long
 
 
 def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[str]) -> None:
@@ -225,8 +242,10 @@ def _ambiguous_role(role: str, candidates: Sequence[str]) -> DatasetProblem:
     )
 
 
-def _missing_role(role: str, names: Sequence[str]) -> DatasetProblem:
+def _missing_role(role: str, names: Sequence[str], lists: Collection[str]) -> DatasetProblem:
+    usual_lists = [name for name in usual_columns(role, names) if name in lists]
+    note = f"; {usual_lists[0]!r} holds lists" if usual_lists else ""
     return DatasetProblem(
         f"expected a column for {_ROLE_NAMES[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
-        f" or set in columns.{role}, but found only {listed(names)}"
+        f" or set in columns.{role}, but found only {listed(names)}{note}"
     )

@@ -14,13 +14,12 @@ from core.data.options import Limits
 from core.data.result import Grouping, group_codes
 from core.data.text_kernel import HASH, LINE_FEED, is_blank, line_stop, skip_blanks, word_stop
 from core.data.texts import Texts
-from core.errors import DatasetError
+from core.errors import MAX_PROBLEMS, DatasetError
 from core.jit import exact_bare
 from core.text.bytes_kernel import Text
 from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, SeveralSpellings, normalise_column
 
-MAX_PROBLEMS = 100
 MAX_FLOAT64 = float(np.finfo(np.float64).max)
 
 

@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, cast
 
 from core.errors import NotFound, StoreFull, StoreUnavailable
 from core.store.artifacts.file_systems import FileSystem, open_ranges
-from core.store.faults import DISK_FULL, failure_reason
+from core.store.faults import failure_reason
+from core.temporary_files import DISK_FULL
 
 PATIENCE_SECONDS = 5.0
 

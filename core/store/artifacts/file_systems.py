@@ -20,7 +20,6 @@ from core.store.artifacts.multipart import DOWNLOAD_PART_BYTES, receive_parts, s
 
 T = TypeVar("T")
 
-MEBIBYTE = 2**20
 LISTING_SECONDS = 3.0
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
@@ -32,7 +31,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "use_listings_cache": False,
             # Four concurrent parts of a large object bound the memory of a read.
             "max_concurrency": 4,
-            "default_block_size": 8 * MEBIBYTE,
+            "default_block_size": 8 * 2**20,
             # `run` retries instead, so that retries end after `patience_seconds`.
             "config_kwargs": {
                 "signature_version": "s3v4",  # also of signed URLs; some servers reject older versions

@@ -64,10 +64,12 @@ class FolderSizes:
         self._listed |= {*by_top, CHECKPOINTS}
         return by_top
 
-    def _add(self, folder: str | None) -> None:
+    def _add(self, listed: str | None) -> None:
+        """Add the bytes of a folder, or of all folders below the first part of a key; None for all."""
+        folder = listed if listed is not None and "/" in listed else None  # it may be part of another
         by_folder: Counter[str] = Counter()
-        for key, size_bytes in self._artifacts.sizes(folder):
-            by_folder[_folder(key)] += size_bytes
+        for key, size_bytes in self._artifacts.sizes(listed):
+            by_folder[folder or _folder(key)] += size_bytes
         self._bytes |= by_folder
 
 

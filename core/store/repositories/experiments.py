@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
-from core.jobs.base import ACTIVE, FAILED, SUCCEEDED, TERMINAL
+from core.jobs.base import ACTIVE, CANCELLED, FAILED, SUCCEEDED, TERMINAL
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.jobs import Jobs
@@ -200,7 +200,7 @@ class Experiments(Repository[Experiment]):
             raise WrongState("experiment", id, experiment.status, "it has no trainings left to run")
         for state in unsuccessful:
             # A job may have been deleted with the experiment.
-            if state.job is None or state.job.status in (FAILED, "cancelled") or state.job.cancel_requested:
+            if state.job is None or state.job.status in (FAILED, CANCELLED) or state.job.cancel_requested:
                 state.row.job_id = None
                 state.row.is_shared = False
             state.row.evaluation_job_id = None

@@ -122,7 +122,7 @@ class Statistics:
         return StoredCount("", number, int(size_bytes or 0))
 
     def by_kind(self) -> dict[str, int]:
-        """Count the objects outside the trash by the kinds of `core.store.lifecycle.storage`."""
+        """Count the objects outside the trash by plural of their kind; contents of datasets are `data`."""
         counted = {
             name: self._session.scalar(select(func.count(column))) or 0 for name, column in _COUNTED.items()
         }

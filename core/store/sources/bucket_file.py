@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from core.data.folders import matching
 from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError
 from core.names import first_names, is_visible
-from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
+from core.store.artifacts.file_systems import FileSystem
 from core.store.faults import REFUSES_CREDENTIALS, failure_reason
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 from core.store.sources.source_urls import EXTRAS, SourceUrl
 
-_RANGE_BYTES = 8 * MEBIBYTE
+_RANGE_BYTES = 8 * 2**20
 _RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 T = TypeVar("T")

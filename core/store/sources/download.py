@@ -1,15 +1,16 @@
 """Downloads that resume after an interruption."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from core.errors import DatasetError, StoreFull, StoreUnavailable
 from core.store.artifacts.checksums import file_sha256
-from core.store.faults import DISK_FULL
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion, RemoteFile
 from core.store.sources.scratch import PartialFile
+from core.temporary_files import DISK_FULL
 
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -161,7 +162,8 @@ class _Download:
 
     def _record(self, version: FileVersion) -> None:
         self._version = version
-        self._target.record_version({"address": str(self._file.url), **version.to_json()})
+        with self._reporting_disk_errors():
+            self._target.record_version({"address": str(self._file.url), **version.to_json()})
 
     def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
         done, total, checked_at = stream.start, stream.version.size_bytes, stream.start
@@ -172,17 +174,19 @@ class _Download:
             if done - checked_at > _SPACE_CHECK_BYTES:
                 self._require_space(0)
                 checked_at = done
-            self._write(output, block)
+            with self._reporting_disk_errors():
+                output.write(block)
+                output.flush()  # so that another process can resume if this process is killed
             if done > self._furthest:
                 self._furthest, self._progressed_at = done, time.monotonic()
             self._on_bytes(done, total)
         if total is not None and done != total:
             raise DownloadInterrupted(f"the connection was closed after {done:,} of {total:,} bytes")
 
-    def _write(self, output: BinaryIO, block: bytes) -> None:
+    @contextmanager
+    def _reporting_disk_errors(self) -> Iterator[None]:
         try:
-            output.write(block)
-            output.flush()  # so that another process can resume if this process is killed
+            yield
         except OSError as error:
             if error.errno not in DISK_FULL:
                 raise StoreUnavailable(f"the disk of downloads cannot write {self._name}: {error}") from error

@@ -8,10 +8,9 @@ from urllib.parse import parse_qsl, unquote
 
 from core.errors import InvalidInput
 from core.names import is_visible
-from core.outbound.guard import checked_url
+from core.outbound.guard import MAX_URL_LENGTH, checked_url
 
 SETTING = "RANKERY_SOURCES"
-MAX_URL_LENGTH = 2_000
 IR_DATASETS = "ir_datasets"
 _EXPECTED = (
     "must be a URL such as s3://bucket/train.parquet, gs://bucket/train.parquet,"
@@ -32,8 +31,12 @@ EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
 _SPECIAL_REVISION = re.compile(r"(refs/(?:convert|pr)/[A-Za-z0-9._-]+)(?:/|$)")
 _HUB_TYPE = "datasets"
 _WEB = ("https", "http")
-# Parameters by which the signed URLs of object stores carry credentials.
-_SECRET = re.compile(r"(^|[-_.])(sig|signature|token|key|secret|password|credential|auth)", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Words in the names of parameters with credentials, such as `X-Amz-Signature`, `apiKey` and `access_token`.
+_SECRET = re.compile(
+    r"sig|keys?|auth|authorization|(api|access|auth)(key|token)|(signature|token|secret|password|credential).*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,9 @@ def _parse_web(text: str, pointer: str, *, may_be_signed: bool = False) -> Sourc
     path = raw_path.removeprefix("/")
     decoded = tuple(_decode(segment, pointer) for segment in _split(path.removesuffix("/"), pointer))
     if not may_be_signed and any(
-        _SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True)
+        _SECRET.fullmatch(word)
+        for name, _ in parse_qsl(query, keep_blank_values=True)
+        for word in _WORD.findall(name)
     ):
         raise InvalidInput.at(
             pointer,

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, null, or_, select
 from sqlalchemy.orm import Session
 
 from core.store.tables import ComparedSystem
-from core.store.trash.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind
+from core.store.trash.kinds import COMPARISON, JOB, KINDS, MODEL, RANKING, Kind, by_kind
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,18 @@ class DependencyGraph:
     def find(self, kind: Kind, object_ids: Iterable[str]) -> dict[str, Node]:
         """Return the objects with the given ids, by id; ids that do not exist are omitted."""
         return {node.id: node for node in self.select(kind, kind.table.id.in_(list(object_ids)))}
+
+    def find_all(self, object_ids: Iterable[str]) -> dict[str, Node]:
+        """Return the objects of any kind with the given ids, by id; ids that do not exist are omitted.
+
+        Raises:
+            InvalidInput: An id is of no kind.
+        """
+        return {
+            object_id: node
+            for name, ids_of_kind in by_kind(object_ids).items()
+            for object_id, node in self.find(KINDS[name], ids_of_kind).items()
+        }
 
     def expand(self, roots: Iterable[Node]) -> None:
         """Add all direct and indirect results of some objects."""

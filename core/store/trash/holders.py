@@ -115,12 +115,16 @@ def result_holder(node: Node, root: Node) -> Holder:
 
 
 def foreign_holders(nodes: Iterable[Node], own_projects: Collection[str] | None) -> list[Holder]:
-    """Return the objects of other projects as holders, without their names; None for all projects."""
+    """Return the objects outside the caller's projects as holders, without their names.
+
+    Args:
+        own_projects: The caller's projects; None for all projects.
+    """
     return [_foreign_holder(node.kind.name, node.id) for node in nodes if is_foreign(node, own_projects)]
 
 
 def is_foreign(node: Node, own_projects: Collection[str] | None) -> bool:
-    """Return whether an object is in none of some projects; None for all projects."""
+    """Return whether an object is outside the caller's projects, which are None for all projects."""
     return own_projects is not None and node.project not in own_projects
 
 

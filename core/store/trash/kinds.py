@@ -172,17 +172,17 @@ def kind_of(id: str) -> Kind | None:
     return next((kind for kind in _KINDS if ids.is_id(id, kind.prefix)), None)
 
 
-def by_kind(object_ids: Iterable[str], pointer: str) -> dict[str, list[str]]:
+def by_kind(object_ids: Iterable[str]) -> dict[str, list[str]]:
     """Group ids by their kind.
 
     Raises:
-        InvalidInput: At `pointer`, for an id of another kind.
+        InvalidInput: An id is of no kind; the pointer is that of the id in the `ids` of a request.
     """
     grouped: dict[str, list[str]] = {}
     for index, object_id in enumerate(object_ids):
         kind = kind_of(object_id)
         if kind is None:
             prefixes = ", ".join(kind.prefix for kind in _KINDS)
-            raise InvalidInput.at(f"{pointer}/{index}", f"must be an id that begins with one of {prefixes}")
+            raise InvalidInput.at(f"/ids/{index}", f"must be an id that begins with one of {prefixes}")
         grouped.setdefault(kind.name, []).append(object_id)
     return grouped

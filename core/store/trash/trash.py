@@ -129,7 +129,7 @@ class Trash(ExpiredObjects):
         return now
 
     def purge_plan(
-        self, object_ids: Iterable[str], deleted_ids: Collection[str] = frozenset(), *, lock: bool = True
+        self, object_ids: Collection[str], deleted_ids: Collection[str] = frozenset(), *, lock: bool = True
     ) -> Plan:
         """Plan the deletion of the rows of objects in the trash.
 
@@ -143,14 +143,11 @@ class Trash(ExpiredObjects):
         """
         plan, own_projects = Plan(), visible_projects()
         graph = DependencyGraph(self._session, lock=lock, comparisons=True)
-        wanted = list(dict.fromkeys(object_ids))
         with with_trash(self._session):
-            roots: dict[str, Node] = {}
-            for name, ids_of_kind in kinds.by_kind(wanted, "/ids").items():
-                roots |= graph.find(kinds.KINDS[name], ids_of_kind)
+            roots = graph.find_all(object_ids)
             with limited_to(None):
                 graph.expand(roots.values())
-        for object_id in wanted:
+        for object_id in dict.fromkeys(object_ids):
             family = graph.with_results(roots[object_id]) if object_id in roots else {}
             if not family or any(node.deleted_at is None for node in family.values()):
                 plan.missing.append(object_id)
@@ -221,7 +218,7 @@ class Trash(ExpiredObjects):
         tried = update(PendingDeletion).where(PendingDeletion.folder.in_(list(folders))).values(at=utc_now())
         self._session.execute(tried, execution_options=_NO_SYNCHRONIZATION)
 
-    def restore(self, object_ids: Iterable[str]) -> Plan:
+    def restore(self, object_ids: Collection[str]) -> Plan:
         """Restore objects with the results deleted together with them, and the objects that they require.
 
         Returns:
@@ -230,14 +227,12 @@ class Trash(ExpiredObjects):
         Raises:
             InvalidInput: They require an object in the trash that the caller must not restore.
         """
-        plan, wanted = Plan(), list(dict.fromkeys(object_ids))
+        plan = Plan()
         graph = DependencyGraph(self._session, lock=True)
         with with_trash(self._session):
-            roots: dict[str, Node] = {}
-            for name, ids_of_kind in kinds.by_kind(wanted, "/ids").items():
-                roots |= graph.find(kinds.KINDS[name], ids_of_kind)
+            roots = graph.find_all(object_ids)
             graph.expand(roots.values())
-            for object_id in wanted:
+            for object_id in dict.fromkeys(object_ids):
                 root = roots.get(object_id)
                 if root is None or root.deleted_at is None:
                     plan.missing.append(object_id)
@@ -347,7 +342,7 @@ class Trash(ExpiredObjects):
                     needed[need].add(object_id)
             compared = [node.id for node in frontier if node.kind.name == kinds.COMPARISON]
             if compared:
-                for name, systems in kinds.by_kind(graph.systems_of(compared), "/ids").items():
+                for name, systems in kinds.by_kind(graph.systems_of(compared)).items():
                     needed[name] |= set(systems)
             with limited_to(None):
                 required = [

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import DataUnusable, DataWarning
-from rankery.identifiers import EXACT_LIMIT, NormalisedIds, several_spellings
+from rankery.identifiers import NormalisedIds, exact_limit, several_spellings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,14 +89,15 @@ def is_number(kind: "pa.DataType") -> bool:
 
 
 def are_categories(column: "pa.ChunkedArray[Any]") -> bool:
-    """Return whether values of a categorical type are categories: floats must be whole, at least one."""
+    """Return whether values of a categorical type are categories: floats must be whole and exact."""
     from rankery.client.frames.arrow import np, pa
 
     if not pa.types.is_floating(column.type):
         return True
     values = np.asarray(column.drop_null())
     present = values[~np.isnan(values)]
-    return bool(len(present) and ((present == np.floor(present)) & (np.abs(present) < EXACT_LIMIT)).all())
+    is_exact = np.abs(present) < exact_limit(values.dtype)
+    return bool(len(present) and ((present == np.floor(present)) & is_exact).all())
 
 
 def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:

@@ -120,19 +120,32 @@ def test_a_changed_file_is_read_like_any_other_table(
     assert read_dataset(path).feature_names == ("bm25", "price")
 
 
-def test_duplicate_column_names_are_changed(client: TestClient, store: Store, letor: RankingDataset) -> None:
-    """A feature may have the name of a column that every file has."""
+@pytest.mark.parametrize(
+    ("feature_names", "exported"),
+    [
+        (("label", "f1", "bm25"), ["label (f1)", "f1 (f2)", "bm25"]),
+        (("label (f2)", "label", "bm25"), ["label (f2)", "label (f2) (f2)", "bm25"]),
+    ],
+)
+def test_duplicate_column_names_are_changed(
+    client: TestClient,
+    store: Store,
+    letor: RankingDataset,
+    feature_names: tuple[str, ...],
+    exported: list[str],
+) -> None:
+    """A feature may have the name of a column that every file has, or of a changed name."""
     named = RankingDataset(
         letor.features,
         letor.labels,
         letor.query_boundaries,
         query_ids=letor.query_ids,
         document_ids=letor.document_ids,
-        feature_names=("label", "f1", "bm25"),
+        feature_names=feature_names,
     )
     content = client.get(f"/v1/datasets/{add(store, named)}/download").content
     names = pq.read_table(io.BytesIO(content)).column_names
-    assert names == ["query_id", "document_id", "label", "label (f1)", "f1 (f2)", "bm25"]
+    assert names == ["query_id", "document_id", "label", *exported]
 
 
 def test_letor_is_the_same_dataset_again(

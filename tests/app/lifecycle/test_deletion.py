@@ -246,6 +246,20 @@ def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended:
     assert client.get("/v1/trash?cursor=job_1").status_code == 422
 
 
+def test_an_invalid_id_is_refused_before_the_trash_is_emptied(
+    client: TestClient, add_ended: AddModel
+) -> None:
+    """The error has the position of the id in the request, and all objects stay in the trash."""
+    model = add_ended()
+    client.delete(f"/v1/models/{model.id}")
+    object_ids = [model.id, model.id, *(f"mdl_{number:020}" for number in range(CHUNK)), "web:1"]
+    for path in ("trash/empty", "trash/restore"):
+        answer = client.post(f"/v1/{path}", json={"ids": object_ids})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"] == f"/ids/{len(object_ids) - 1}"
+        assert len(client.get("/v1/trash").json()["items"]) == 1
+
+
 def test_restoring_a_model_restores_its_job(client: TestClient, add_ended: AddModel) -> None:
     """A model is restored together with its job."""
     model = add_ended()

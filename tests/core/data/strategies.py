@@ -1,5 +1,6 @@
 """Hypothesis strategies for judged datasets."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ def is_normalised(identifier: str) -> bool:
     return bool(normalise_ids([identifier]).texts.to_pylist() == [identifier or None])
 
 
-_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(is_normalised)
+_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(
+    lambda text: is_normalised(text) and re.search(r"\s", text) is None
+)
 _ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(is_normalised)
 
 

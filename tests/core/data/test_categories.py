@@ -78,6 +78,30 @@ def test_columns_of_parquet_become_codes(tmp_path: Path, column: Any, values: tu
     np.testing.assert_array_equal(_codes(dataset, "brand"), [0, 1, np.nan, 0])
 
 
+@pytest.mark.parametrize(
+    ("values", "categories"),
+    [
+        (pa.array([7.0, None, 1001.0, np.nan]), ("7", "1001")),
+        (pa.array([7.0, 1001.5, None, 7.0]), None),
+        (pa.array([2.0**24, 7.0, None, 7.0], pa.float32()), None),
+        (pa.array([None, None, None, np.nan]), None),
+        (pa.array([7, 1001, None, 7], pa.int16()), ("7", "1001")),
+        (pa.array([True, False, None, True]), ("true", "false")),
+    ],
+    ids=["whole", "fraction", "rounded", "missing", "integers", "booleans"],
+)
+def test_numbers_of_a_categorical_type_are_categories(
+    tmp_path: Path, values: Any, categories: tuple[str, ...] | None
+) -> None:
+    """Whole floats, too, as pandas makes of integers beside missing values; others stay numbers."""
+    table = pa.table({"label": [1, 0, 2, 0], "query_id": list("aabb"), "shop": values.dictionary_encode()})
+    pq.write_table(table, tmp_path / "data")
+    dataset = read_dataset(tmp_path / "data")
+    assert dataset.feature_names == ("shop",)
+    found = dataset.categories["shop"].values if dataset.categories else None
+    assert found == categories
+
+
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_blocks_share_their_codes(tmp_path: Path, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A value has the code of its first appearance in every block of a file."""
@@ -107,6 +131,7 @@ def test_values_that_cannot_be_categories_are_refused(tmp_path: Path) -> None:
             pa.array([1.0, 0.5]),
             r"row 2, column brand: expected a text, true, false or a whole number.*'0\.5'",
         ),
+        (pa.array([1.0, 2.0**24 + 1], pa.float32()), "row 2, column brand: expected a text, true"),
         (pa.array(["x", "y" * 1_001]), "row 2, column brand: expected at most 1,000 characters"),
         (pa.array([[1], [2]]), "list"),
     ):
@@ -171,19 +196,23 @@ def test_a_decimal_beyond_float64_is_a_text() -> None:
 
 def test_numbers_that_float32_rounds_are_unknown() -> None:
     """Otherwise a product would have the category of another product."""
-    products = Categories(("20000000", "20000001", "7"))
-    numbers = np.array([20_000_000, 20_000_001, 7])
-    np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float64)), [0, 1, 2])
-    np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float32)), [np.nan, np.nan, 2])
+    products = Categories(("20000000", "20000001", "7", str(2**24)))
+    numbers = np.array([20_000_000, 20_000_001, 7, 2**24, 2**24 + 1])  # float32 rounds the last to 2^24
+    codes = products.codes_of_numbers(numbers.astype(np.float64))
+    np.testing.assert_array_equal(codes, [0, 1, 2, 3, np.nan])
+    codes = products.codes_of_numbers(numbers.astype(np.float32))
+    np.testing.assert_array_equal(codes, [np.nan, np.nan, 2, np.nan, np.nan])
 
 
 def test_long_whole_numbers_are_looked_up_if_exact() -> None:
-    """A float above 2^53 may be another id, rounded."""
-    ids = Categories((str(2**53 + 1), str(2**60), "7"))
-    exact = [ids.code_of_number(number) for number in (2**53 + 1, 2**60, 7, 7.0)]
-    assert exact == [0.0, 1.0, 2.0, 2.0]
-    inexact = [ids.code_of_number(number) for number in (2.0**60, 7.5, np.inf, np.nan)]
-    np.testing.assert_array_equal(inexact, [np.nan] * 4)
+    """A float from 2^53 on may be another id, rounded; the number 1 is an id, not the code of one."""
+    ids = Categories((str(2**53 + 1), str(2**60), "7", str(2**53), str(2**53 - 1)))
+    exact = [ids.code_of_number(number) for number in (2**53 + 1, 2**60, 7, 7.0, 2.0**53 - 1)]
+    assert exact == [0.0, 1.0, 2.0, 2.0, 4.0]
+    floats = [7.0, 2.0**53 - 1, 1.0, 2.0**53, 2.0**60, 7.5, np.inf, np.nan]
+    for codes in (ids.codes_of_numbers(np.array(floats)), list(map(ids.code_of_number, floats))):
+        np.testing.assert_array_equal(codes, [2, 4, *[np.nan] * 6])
+    np.testing.assert_array_equal(ids.codes_of_numbers(np.array([7, 1], np.float32)), [2, np.nan])
 
 
 def test_names_and_values_of_categories_are_checked() -> None:

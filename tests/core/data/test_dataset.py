@@ -46,6 +46,10 @@ def test_names_default_to_numbers_from_one() -> None:
         ({"query_boundaries": [1, 3]}, "/query_boundaries"),
         ({"query_boundaries": [0, 2]}, "/query_boundaries"),
         ({"query_boundaries": [0, 2, 1, 3]}, "/query_boundaries/2"),
+        ({"query_boundaries": [0, 2.5, 3]}, "/query_boundaries"),
+        ({"query_boundaries": [0, np.nan, 3]}, "/query_boundaries"),
+        ({"query_boundaries": ["a", "b"]}, "/query_boundaries"),
+        ({"document_weights": ["a", 1, 2]}, "/document_weights"),
         ({"query_boundaries": [0, 2, 2, 3]}, "/query_boundaries/2"),
         ({"query_ids": ["a"]}, "/query_ids"),
         ({"query_ids": ["a", "a"]}, "/query_ids"),
@@ -99,6 +103,12 @@ def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.Data
         categories=values_by_feature(dataset.categories),
     )
     assert_same(selected, expected)
+
+
+def test_positions_of_a_small_type_select_queries_of_a_larger_dataset() -> None:
+    """Eight bits hold the position -1, but not the number of the queries."""
+    dataset = RankingDataset.from_arrays(np.zeros((300, 1)), np.zeros(300), np.arange(301))
+    assert dataset.select_queries(np.array([1, -1], np.int8)).query_ids == ("2", "300")
 
 
 @pytest.mark.parametrize("indices", [[], [2], [-3], [0, 0], [0, -2], [[0]], [0.5]])

@@ -160,12 +160,12 @@ def test_more_halfway_numbers_than_the_buffer_holds_are_read(monkeypatch: pytest
 def test_rows_left_to_python_may_hold_anything_else() -> None:
     """A wrong token after a halfway number is reported as usual, and odd bytes in the query id are kept."""
     halfway = _HALFWAY[0]
-    content = f"{halfway} qid:a\x0bb 1:{halfway}#x\n{halfway} 1:2\n{halfway} qid:1 1:{halfway} x:1\n".encode()
+    content = f"{halfway} qid:a\x01b 1:{halfway}#x\n{halfway} 1:2\n{halfway} qid:1 1:{halfway} x:1\n".encode()
     with pytest.raises(DatasetError) as caught:
         read_letor(np.frombuffer(content, np.uint8), "x")
     assert [(problem.line, problem.text) for problem in caught.value.problems] == [(2, "1:2"), (3, "x:1")]
     dataset = read_letor(np.frombuffer(content[: content.index(b"\n")], np.uint8), "x").dataset
-    assert (dataset.query_ids, dataset.matrix.tolist()) == (("a\x0bb",), [[_expected(halfway)]])
+    assert (dataset.query_ids, dataset.matrix.tolist()) == (("a\x01b",), [[_expected(halfway)]])
 
 
 def test_rows_left_to_python_may_have_ids_with_many_zeros() -> None:

@@ -370,6 +370,16 @@ def test_written_text_reads_back_to_the_same_bits(dataset: RankingDataset) -> No
     assert_same(_read(file.getvalue()), dataset)
 
 
+@pytest.mark.parametrize("blank", ["\xa0".encode(), b"\xa0", "\u2003".encode(), b"\x0b"])
+def test_other_blanks_than_spaces_and_tabs_end_no_query_id(blank: bytes) -> None:
+    """A no-break space, which an editor shows as a space, would make the first feature a part of the id."""
+    with pytest.raises(DatasetError, match=r"line 2, column 7: expected a space or a tab after the query id"):
+        _reading(b"1 qid:7 1:1 2:2\n0 qid:7%b1:1 2:2\n" % blank)
+    dataset = RankingDataset.from_arrays([[1.0]], [0], [0, 1], query_ids=["a\xa0b"])
+    with pytest.raises(InvalidInput, match="/query_ids/0: cannot be written as LETOR"):
+        write_letor(dataset, io.BytesIO())
+
+
 @pytest.mark.parametrize("name", ["", "a b", "a\tb", "a\nb"])
 def test_ids_that_letor_cannot_hold_are_refused(name: str) -> None:
     """An id with a blank would read back as another."""

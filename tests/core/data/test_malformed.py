@@ -517,7 +517,20 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         _parquet(label=[1, 1], qid=["a", "a"], x=[b"7", b"\xff"]),
         {"columns": {"features": ["x"]}},
         None,
-        "file f: expected UTF-8 text in the rows from 1 to 2, but found other bytes",
+        "file f, row 2, column x: expected UTF-8 text, but found other bytes; or name 'x' in columns.ignore",
+    ),
+    "parquet label of lists": (
+        _parquet(label=[[1.0], [1.0]], qid=["a", "a"], x=[1.0, 2.0]),
+        {},
+        None,
+        "file f: expected a column for the label, named label, labels, relevance or set in columns.label,"
+        " but found only label, qid, x; 'label' holds lists",
+    ),
+    "parquet query id of bytes that are not UTF-8": (
+        _parquet(label=[1, 1], qid=[b"a", b"\xff"], x=[1.0, 2.0]),
+        {},
+        None,
+        "file f, row 2, column qid: expected UTF-8 text, but found other bytes",
     ),
     "parquet beyond float32": (
         _parquet(label=[1, 1], qid=["a", "a"], x=[1.0, 1e300]),

@@ -74,6 +74,12 @@ def test_many_queries_make_a_small_difference_a_shift() -> None:
     assert found.columns[0].verdict == "shift"
 
 
+def test_a_small_p_value_is_not_written_as_zero() -> None:
+    """The smallest p-value of 9,999 permutations is 0.0001."""
+    found = compare(draw(1, 100), draw(2, 100, 3.0), COLUMNS, DEFAULT, 1, permutations=9_999)
+    assert found.columns[0].sentence.endswith("(p = 0.0001).")
+
+
 def test_too_few_queries_give_no_verdict() -> None:
     """With only 29 queries before, even a large shift gives no verdict."""
     found = compare(draw(1, 29), draw(2, 500, 9.0), COLUMNS, DEFAULT, 1)

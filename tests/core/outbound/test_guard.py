@@ -90,15 +90,17 @@ def local() -> Iterator[Served]:
         yield served
 
 
-def _get(guard: SsrfGuard, url: str, client_kind: str, **options: Any) -> httpx.Response:
+def _get(
+    guard: SsrfGuard, url: str, client_kind: str, *, follow_redirects: bool = False, **options: Any
+) -> httpx.Response:
     """Request a URL by the client of downloads or by that of webhooks."""
     if client_kind == "sync":
         with open_client(guard, timeout=5, **options) as client:
-            return client.get(url)
+            return client.get(url, follow_redirects=follow_redirects)
 
     async def get() -> httpx.Response:
         async with open_async_client(guard, timeout=5, **options) as client:
-            return await client.get(url)
+            return await client.get(url, follow_redirects=follow_redirects)
 
     return anyio.run(get)
 

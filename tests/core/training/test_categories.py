@@ -243,7 +243,7 @@ def test_an_absent_categorical_feature_is_missing() -> None:
     [
         ([1, 0.5], "x", "/categorical_feature/0: has values other than whole numbers"),
         ([1, np.inf], "x", "other than whole numbers"),
-        ([1, 2**25], "x", "up to 16,777,216"),
+        ([1, 2**24], "x", "below 16,777,216"),
         ([1, 2], "y", "the dataset has no feature 'y'"),
     ],
 )

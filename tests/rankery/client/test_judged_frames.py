@@ -178,6 +178,8 @@ def test_numbers_declared_as_categories_stay_categories() -> None:
         "shop"
     ]
     assert "categorical_features" not in _check(polar, {"ignore": ["brand"]})
+    rounded = FRAME.assign(shop=pandas.Series([2**24, 7, 7, 7, 8], FRAME.index, "float32"))
+    assert "categorical_features" not in _check(rounded.astype({"shop": "category"}), {"ignore": ["brand"]})
 
 
 def test_a_missing_category_is_a_separate_value() -> None:

@@ -9,7 +9,9 @@ from sqlalchemy import update
 from sqlalchemy.orm import object_session
 
 from core.errors import StoreUnavailable
+from core.jobs.ingest import IngestClicksJob
 from core.store import Job, Model, Store, StoreSettings, new_id
+from core.store.artifacts.keys import click_log_upload_key
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import CHUNK, Actor, DeletionMode, delete_objects
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
@@ -187,6 +189,21 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, results: T
     with store.read() as tx:
         assert tx.trash.pending(10) == []
     assert not any(store.artifacts.exists(folder) for folder in plan.folders)
+
+
+def test_the_upload_of_a_cancelled_click_log_is_deleted(store: Store) -> None:
+    """Its folder is a part of the folder of the log, which stays until the log is deleted."""
+    with store.begin() as tx:
+        log = tx.click_logs.add("log", {"kind": "upload", "format": "auto"})
+        job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name="log"))
+        tx.click_logs.attach_job(log.id, job.id)
+    store.artifacts.write_bytes(click_log_upload_key(log.id, "file"), CONTENT)
+    with store.begin() as tx:
+        tx.jobs.request_cancel(job.id)
+    Upkeep(policy({}), HOUR).run(store, UNHURRIED)
+    with store.read() as tx:
+        assert tx.trash.pending(10) == []
+    assert list(store.artifacts.files()) == []
 
 
 def test_folders_that_cannot_be_deleted_do_not_block_others(

@@ -130,3 +130,16 @@ def test_only_a_full_disk_is_reported_as_full(
         download(OneByte(), target, LIMITS, lambda *_: None)
     assert type(failed.value) is kind
     assert os.strerror(code) in str(failed.value)
+
+
+def test_a_disk_without_room_for_the_version_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version is written before the bytes; the job failed with an internal error."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(PartialFile, "record_version", fail)
+    with pytest.raises(StoreFull, match=r"no space left for x\.csv"):
+        download(OneByte(), PartialFile(tmp_path / "x.csv"), LIMITS, lambda *_: None)

@@ -69,6 +69,9 @@ def test_urls_have_one_form(text: str, shown: str, segments: tuple[str, ...]) ->
         "https://ex.org/x?X-Amz-Signature=1",
         "https://ex.org/x?sig=1",
         "https://ex.org/x?access_token=1",
+        "https://ex.org/x?apiKey=1",
+        "https://ex.org/x?apikey=1",
+        "https://ex.org/x?AWSAccessKeyId=1",
         "https://ex.org:99999/x",
         "https:///x",
         "hf:name",
@@ -85,6 +88,12 @@ def test_ambiguous_urls_are_refused(text: str) -> None:
     """A URL with credentials is refused, too, because URLs are stored and shown."""
     with pytest.raises(InvalidInput):
         parse_source_url(text)
+
+
+@pytest.mark.parametrize("query", ["keyword=shoes", "author=smith", "signal=1", "page-keyboard=1"])
+def test_parameters_without_credentials_are_kept(query: str) -> None:
+    """A parameter whose name only begins like that of a credential is part of the URL."""
+    assert parse_source_url(f"https://ex.org/x?{query}").query == query
 
 
 ALLOWED = AllowedUrls(
