@@ -18,6 +18,9 @@ from typing import Any
 import unasync
 
 from app import ApiSettings, create_app
+from core.clicks.models.specification import MODELS
+from core.clicks.propensities import METHODS
+from core.clicks.reading.options import FORMATS as CLICK_LOG_FORMATS
 from core.data.options import FORMATS
 from core.export import FORMAT_NAMES
 from core.losses import LOSSES
@@ -113,6 +116,9 @@ def _names(document: Document) -> str:
         "JobKind": schemas["JobKind"]["enum"],
         "JobStatus": schemas["JobStatus"]["enum"],
         "DataFormat": [*FORMATS],
+        "ClickLogFormat": [*CLICK_LOG_FORMATS],
+        "ClickModel": [*MODELS],
+        "PropensityMethod": [*METHODS],
         "TrashKind": [*KINDS],
     }
     lines = (
