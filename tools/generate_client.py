@@ -18,10 +18,15 @@ from typing import Any
 import unasync
 
 from app import ApiSettings, create_app
+from core.clicks.models.specification import MODELS
+from core.clicks.propensities import METHODS
+from core.clicks.reading.options import FORMATS as CLICK_LOG_FORMATS
+from core.data.options import FORMATS
 from core.export import FORMAT_NAMES
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
 from core.scorers import SCORERS
+from core.store.trash.kinds import KINDS
 from core.training.options import OPTION_NAMES
 from tools.schema_bases import with_bases
 
@@ -107,9 +112,18 @@ def _names(document: Document) -> str:
         "PRESETS": tuple(PRESETS),
         "EXPORT_FORMATS": FORMAT_NAMES,
     }
+    choices = {
+        "JobKind": schemas["JobKind"]["enum"],
+        "JobStatus": schemas["JobStatus"]["enum"],
+        "DataFormat": [*FORMATS],
+        "ClickLogFormat": [*CLICK_LOG_FORMATS],
+        "ClickModel": [*MODELS],
+        "PropensityMethod": [*METHODS],
+        "TrashKind": [*KINDS],
+    }
     lines = (
         *("from typing import Literal", ""),
-        *(f"{name} = Literal{schemas[name]['enum']}" for name in ("JobKind", "JobStatus")),
+        *(f"{name} = Literal{values}" for name, values in choices.items()),
         *(f"{name} = {values}" for name, values in registries.items()),
         "",
     )

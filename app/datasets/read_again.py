@@ -19,7 +19,7 @@ from core.data.options import reading_options
 from core.data.tables.problems import listed
 from core.errors import InvalidInput, WrongState
 from core.store import Dataset as DatasetRow
-from core.store.artifacts.keys import upload_key
+from core.store.artifacts.keys import dataset_upload_key
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
@@ -69,7 +69,7 @@ def read_again(
         if kind in ("synthetic", "clicks"):
             reason = "it was generated, not read from a file; generate it again"
             raise WrongState("dataset", dataset_id, "invalid", reason)
-        if kind == "upload" and not services.store.artifacts.exists(upload_key(dataset_id)):
+        if kind == "upload" and not services.store.artifacts.exists(dataset_upload_key(dataset_id)):
             reason = "its uploaded bytes were deleted; upload the file again"
             raise WrongState("dataset", dataset_id, "invalid", reason)
         if kind == "upload" and not body.ignore:

@@ -24,9 +24,9 @@ from app.uploads.form import FILE, ReceivedFile, ReceivedForm, UploadKeys, recei
 from core.data.folders import PARTS
 from core.data.options import FORMATS, reading_options
 from core.errors import InputProblem, InvalidInput
-from core.jobs.folders import upload_folder
+from core.jobs.folders import dataset_upload_folder
 from core.store import Dataset, Job, Transaction, new_id
-from core.store.artifacts.keys import query_sizes_key, upload_key
+from core.store.artifacts.keys import dataset_upload_key, query_sizes_key
 
 _QUERY_SIZES_SUFFIX = "_query"
 # A text field is short; anything longer is a file sent under the wrong name.
@@ -165,11 +165,11 @@ def upload_keys(ids: Mapping[str, str]) -> UploadKeys:
         field: key
         for part, dataset_id in ids.items()
         for field, key in (
-            (part, upload_key(dataset_id)),
+            (part, dataset_upload_key(dataset_id)),
             (part + _QUERY_SIZES_SUFFIX, query_sizes_key(dataset_id)),
         )
     }
-    return UploadKeys(MappingProxyType(by_field), [upload_folder(dataset_id) for dataset_id in ids.values()])
+    return UploadKeys(MappingProxyType(by_field), [*map(dataset_upload_folder, ids.values())])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Store the bytes of resumable uploads in parts, and read complete uploads."""
+"""Store pieces of resumable uploads, the bodies of requests, in parts; read complete uploads."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass

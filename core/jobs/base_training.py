@@ -74,7 +74,7 @@ def _training_json(spec: "TrainingSpec") -> Json:
         "contract": spec.conventions.to_json(),
         "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
         "seed": spec.seed,
-        "metric_interval": spec.metric_interval,
+        "metric_interval": spec.metric_interval,  # stored with its default, too, as by earlier releases
         **changed_options(spec),
         **({"clicks": spec.clicks.changed()} if spec.clicks is not None else {}),
         "categorical_feature": list(spec.categorical_feature),

@@ -1,7 +1,10 @@
-"""Folders of the artifacts that jobs read and write; most of them are deleted when the job ends."""
+"""Folders of the artifacts that jobs read and write; most of them are deleted when the job ends.
+
+`core/store/artifacts/keys.py` has the other folders, and the keys within them.
+"""
 
 
-def upload_folder(dataset_id: str) -> str:
+def dataset_upload_folder(dataset_id: str) -> str:
     """Return the folder of a dataset's uploaded bytes, kept until a job has read them."""
     return f"datasets/{dataset_id}"
 

@@ -8,10 +8,10 @@ from core.jobs.base import ClickLogJob, DatasetJob, JobSpec, UnfinishedJob
 from core.jobs.folders import (
     claims_folders,
     click_log_upload_folder,
+    dataset_upload_folder,
     log_claims_folders,
     model_upload_folder,
     run_folder,
-    upload_folder,
 )
 from core.stored import entry
 
@@ -39,7 +39,7 @@ class IngestJob(DatasetJob):
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
         """Return the folders of the upload and of the outputs of each claim."""
         dataset_id = job.spec.get("dataset_id")
-        return [upload_folder(dataset_id), *claims_folders(job.id, job.token)] if dataset_id else []
+        return [dataset_upload_folder(dataset_id), *claims_folders(job.id, job.token)] if dataset_id else []
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,10 @@ from core.parameters import parameter, parameters_of
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Options of a training that are neither hyperparameters of the loss nor of the scorer."""
+    """Options of a training that are neither hyperparameters of the loss nor of the scorer.
+
+    Defaults must not change: stored jobs leave them out.
+    """
 
     bootstrap: bool = parameter(
         False,
@@ -24,8 +27,8 @@ class TrainingOptions:
     )
 
 
-def changed_options(options: TrainingOptions) -> dict[str, Any]:
-    """Return the options that differ from their defaults; a job stores only these."""
+def changed_options(options: object) -> dict[str, Any]:
+    """Return the options that differ from their defaults, of a request or a specification."""
     values = {option.name: (getattr(options, option.name), option.default) for option in _DECLARED}
     return {name: value for name, (value, default) in values.items() if value != default}
 

@@ -8,6 +8,7 @@ import typer
 from rankery.cli.click_logs import LogReference, click_logs, log_of, show_log
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.names import PropensityMethod
 from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
@@ -21,7 +22,7 @@ def estimate_propensities(
     session: ServiceConnection,
     log: LogReference,
     method: Annotated[
-        Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"],
+        PropensityMethod,
         typer.Option(help="Estimation method; regression-em and trust-em need --dataset."),
     ] = "all-pairs",
     positions: Annotated[

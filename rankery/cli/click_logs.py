@@ -12,6 +12,7 @@ from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.findings import findings_table
 from rankery.cli.interleavings import InterleavingReference
+from rankery.cli.names import ClickLogFormat
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import NameUnclear, interleaving_of
@@ -50,7 +51,7 @@ def upload_click_log(
         typer.Option(exists=True, dir_okay=False, help="UBI's queries, if the file has only the events."),
     ] = None,
     format: Annotated[
-        Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"],
+        ClickLogFormat,
         typer.Option(help="The format; detected by default."),
     ] = "auto",
     columns: Annotated[

@@ -9,6 +9,7 @@ from rankery.cli.click_jobs import click_logs
 from rankery.cli.click_logs import LogReference, log_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.names import ClickModel
 from rankery.cli.options import ColumnsOption, columns_of
 from rankery.cli.printing import facts, number, plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
@@ -17,7 +18,6 @@ from rankery.cli.texts import json_object
 
 __all__ = ["click_logs"]  # with the commands of this module
 
-Model = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 Options = Annotated[
     str | None, typer.Option("--options", metavar="JSON", help='Options of the model: {"iterations": 100}.')
 ]
@@ -69,7 +69,7 @@ def judge_by_clicks(
             autocompletion=complete_from_service("datasets"),
         ),
     ],
-    model: Annotated[Model, typer.Option(help="The click model.")] = "pbm",
+    model: Annotated[ClickModel, typer.Option(help="The click model.")] = "pbm",
     name: Annotated[str | None, typer.Option(help="Name of the dataset.", show_default="the log's")] = None,
     judged: Annotated[
         str | None, typer.Option(help="Judged dataset to compare with, its id or name, or a file.")

@@ -1,32 +1,20 @@
 """`rankery trash`, `storage` and `projects`: deleted objects, disk usage and projects."""
 
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankery.cli.bulk import delete_after_confirmation
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.exit_codes import FAILED, WrongUsage
+from rankery.cli.names import TrashKind
 from rankery.cli.options import DryRun, Limit, Yes
 from rankery.cli.printing import moment, plain, say, size, table
 from rankery.cli.service_options import service_command
 
 if TYPE_CHECKING:
     from rankery.client.schemas.answers import Deletion
-
-TrashKind = Literal[
-    "job",
-    "model",
-    "evaluation",
-    "comparison",
-    "ranking",
-    "inspection",
-    "experiment",
-    "study",
-    "dataset",
-    "click-log",
-]
 
 trash = typer.Typer(help="List and restore deleted objects, or purge them immediately.", no_args_is_help=True)
 storage = typer.Typer(help="Show the storage that the service uses.", no_args_is_help=True)

@@ -7,6 +7,11 @@ from typing import Literal
 
 JobKind = Literal['train', 'reproduce', 'auto-train', 'try-candidates', 'trial', 'conclude', 'evaluate', 'compare', 'promote', 'inspect', 'counterfactual', 'drift', 'rank', 'report', 'ingest', 'ingest-clicks', 'click-model', 'judge', 'propensity', 'simulate-clicks', 'import', 'import-model']
 JobStatus = Literal['queued', 'running', 'succeeded', 'refused', 'failed', 'cancelled']
+DataFormat = Literal['auto', 'letor', 'lightgbm', 'csv', 'parquet', 'trec-qrels']
+ClickLogFormat = Literal['auto', 'ubi', 'sessions', 'metarank', 'open-bandit', 'table']
+ClickModel = Literal['ctr', 'coec', 'cascade', 'dcm', 'pbm', 'ubm', 'sdbn', 'dbn']
+PropensityMethod = Literal['shuffled', 'pivot', 'adjacent', 'all-pairs', 'regression-em', 'trust-em']
+TrashKind = Literal['study', 'experiment', 'inspection', 'comparison', 'evaluation', 'ranking', 'model', 'dataset', 'click-log', 'job']
 LOSSES = ('mse', 'ranknet', 'w-ranknet', 'ranksvm', 'w-ranksvm', 'rankboost', 'w-rankboost', 'lambdarank', 'arp-loss1', 'arp-loss2', 'ndcg-loss1', 'ndcg-loss2', 'ndcg-loss2++', 'listnet', 'listmle', 'w-listmle', 'xe-ndcg')
 SCORERS = ('trees', 'linear', 'mlp')
 METRICS = ('ndcg', 'dcg', 'map', 'mrr', 'precision', 'recall', 'err', 'rbp', 'wta', 'pairwise-accuracy', 'bpref', 'inf-ap', 'r-precision', 'success', 'gm-map', 'iprec', '11pt-avg', 'auc', 'judged', 'arp', 'ndcg-cost', 'lambdarank-metric')

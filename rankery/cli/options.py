@@ -1,12 +1,12 @@
 """Options that several commands share, and columns and labels of judged data."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from rankery.cli.completion import complete_from_service
-from rankery.cli.names import JobKind, JobStatus
+from rankery.cli.names import DataFormat, JobKind, JobStatus
 from rankery.cli.texts import json_object
 
 DEFAULT_DATA_DIR = Path("rankery-data")
@@ -28,7 +28,6 @@ Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print only the result and errors, without progress and notices."),
 ]
-DataFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
 FormatOption = Annotated[DataFormat, typer.Option(help="Format of the data; auto detects it.")]
 
 

@@ -9,12 +9,12 @@ from core.data import synthetic_dataset, write_letor
 from core.store import Dataset, Store, new_id
 from core.store.artifacts.keys import (
     data_folder,
+    dataset_upload_key,
     features_key,
     model_key,
     model_upload_key,
     queries_key,
     ranking_key,
-    upload_key,
 )
 from tests.checksums import checksums_under
 from tests.purging import purge
@@ -44,7 +44,7 @@ def content() -> bytes:
 def upload(inline_worker: InlineWorker, content: bytes) -> Dataset:
     """Upload a file, and return its dataset."""
     dataset_id = new_id("ds_")
-    inline_worker.store.artifacts.write_bytes(upload_key(dataset_id), content)
+    inline_worker.store.artifacts.write_bytes(dataset_upload_key(dataset_id), content)
     with inline_worker.store.begin() as tx:
         sha256 = hashlib.sha256(content).hexdigest()
         tx.datasets.add("d", {"kind": "upload", "format": "auto"}, dataset_id, sha256=sha256)

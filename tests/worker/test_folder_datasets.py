@@ -10,7 +10,7 @@ from core.data.folders import DataRoots
 from core.data.options import Limits
 from core.errors import DatasetError
 from core.store import Dataset, Store
-from core.store.artifacts.keys import upload_key
+from core.store.artifacts.keys import dataset_upload_key
 from worker import WorkerSettings
 from worker.job.sources import FolderFile
 from worker.process.shutdown import StopFlag
@@ -34,7 +34,7 @@ class Disk:
             job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
             tx.datasets.attach_job(dataset_id, job.id)
         if content is not None:
-            self.store.artifacts.write_bytes(upload_key(dataset_id), content.encode())
+            self.store.artifacts.write_bytes(dataset_upload_key(dataset_id), content.encode())
         run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         with self.store.read() as tx:
             return tx.datasets.get(dataset_id)
@@ -67,7 +67,7 @@ def test_a_file_is_read_in_place(disk: Disk) -> None:
     assert (dataset.statistics["queries"], dataset.statistics["documents"]) == (2, 3)
     assert dataset.source == source_of("web/Fold1") | {"format": "letor"}
     assert (disk.root / "web" / "Fold1" / "train.txt").read_text() == TEXT
-    assert not disk.store.artifacts.exists(upload_key(dataset.id))
+    assert not disk.store.artifacts.exists(dataset_upload_key(dataset.id))
 
 
 def test_equal_bytes_are_stored_once(disk: Disk) -> None:

@@ -20,7 +20,13 @@ from core.errors import JobCancelled, WrongState
 from core.jobs import Lane
 from core.jobs.ingest import IngestJob
 from core.store import Dataset, Job, Store, new_id
-from core.store.artifacts.keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
+from core.store.artifacts.keys import (
+    dataset_upload_key,
+    features_key,
+    new_data_key,
+    queries_key,
+    query_sizes_key,
+)
 from tests.purging import purge
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
@@ -46,7 +52,7 @@ class Uploads:
         """Store the content and queue its ingestion; return the ids of dataset and job."""
         content = content.encode() if isinstance(content, str) else content
         dataset_id = new_id("ds_")
-        self.store.artifacts.write_bytes(upload_key(dataset_id), content)
+        self.store.artifacts.write_bytes(dataset_upload_key(dataset_id), content)
         source = {"kind": "upload", "filename": "d.txt", "format": "auto", **source}
         if sizes is not None:
             self.store.artifacts.write_bytes(query_sizes_key(dataset_id), sizes.encode())
@@ -268,7 +274,7 @@ def test_an_upload_is_kept_if_a_column_may_be_ignored(uploads: Uploads) -> None:
     assert (cause["title"], cause["column"], cause["count"]) == ("Not a number", "price", 400)
     assert (cause["lines"][:2], cause["texts"], cause["can_ignore"]) == ([3, 6], ["free"], True)
     assert (len(dataset.problem["errors"]), dataset.problem["more"]) == (100, True)
-    assert uploads.artifacts == [upload_key(dataset.id)]
+    assert uploads.artifacts == [dataset_upload_key(dataset.id)]
     with uploads.store.begin() as tx:
         again = tx.datasets.read_again(dataset.id, {"columns": {"ignore": ["price"]}})
         job = tx.enqueue(IngestJob(dataset_id=again.id))
@@ -276,7 +282,7 @@ def test_an_upload_is_kept_if_a_column_may_be_ignored(uploads: Uploads) -> None:
     run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     dataset = uploads.dataset(dataset.id)
     assert (dataset.status, dataset.problem, dataset.job_id) == ("ready", None, job.id)
-    assert not uploads.store.artifacts.exists(upload_key(dataset.id))
+    assert not uploads.store.artifacts.exists(dataset_upload_key(dataset.id))
     with pytest.raises(WrongState), uploads.store.begin() as tx:
         tx.datasets.read_again(dataset.id, {})
 

@@ -11,7 +11,7 @@ import pathlib, sys
 from core.warm_up import warm_up
 from core.losses import LOSSES
 from core.store import Store
-from core.store.artifacts.keys import query_sizes_key, upload_key
+from core.store.artifacts.keys import query_sizes_key, dataset_upload_key
 from core.store.artifacts.keys import run_key
 from tests.rankery.library import test_read_only_arrays as library
 from worker import WorkerSettings
@@ -39,7 +39,7 @@ def upload(lines, sizes=None):
         source["query_sizes_filename"] = "d.txt.query"
     with store.begin() as tx:
         dataset = tx.datasets.add("d", source)
-    store.artifacts.write_bytes(upload_key(dataset.id), "".join(lines).encode())
+    store.artifacts.write_bytes(dataset_upload_key(dataset.id), "".join(lines).encode())
     if sizes:
         store.artifacts.write_bytes(query_sizes_key(dataset.id), sizes.encode())
     run("ingest", dataset_id=dataset.id)

@@ -14,7 +14,7 @@ from core.errors import DatasetError
 from core.store import Dataset
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
-from core.store.artifacts.keys import query_sizes_key, upload_key
+from core.store.artifacts.keys import dataset_upload_key, query_sizes_key
 from core.store.data_files import DataFiles
 from core.types import OnProgress
 from worker.job.downloads import Downloads
@@ -164,7 +164,7 @@ class Upload:
     """Dataset source of an uploaded file, with an optional file of query sizes."""
 
     def __init__(self, row: Dataset, artifacts: Artifacts) -> None:
-        self._key = upload_key(row.id)
+        self._key = dataset_upload_key(row.id)
         self._name: str = row.source.get("filename") or "the file"
         self._sizes_key = query_sizes_key(row.id)
         self._sizes_name: str | None = row.source.get("query_sizes_filename")

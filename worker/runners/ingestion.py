@@ -12,7 +12,7 @@ from core.data.query_index import write_query_index
 from core.data.result import Reading
 from core.doctor import examine
 from core.errors import ArtifactDamaged, DatasetError, NotFound
-from core.jobs.folders import claims_folders, click_log_upload_folder, upload_folder
+from core.jobs.folders import claims_folders, click_log_upload_folder, dataset_upload_folder
 from core.jobs.ingest import IngestClicksJob, IngestJob
 from core.store import ClickLog
 from core.store.artifacts.keys import (
@@ -43,7 +43,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
         DatasetError: The data cannot be read; the error has line and column.
     """
     dataset_id = spec.dataset_id
-    run.artifacts.delete_on_end(upload_folder(dataset_id))
+    run.artifacts.delete_on_end(dataset_upload_folder(dataset_id))
     for folder in claims_folders(run.id, run.lease.token - 1):  # left by earlier claims of the job
         run.artifacts.remove(folder)
     with run.store.read() as tx:
@@ -59,7 +59,8 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
             reading = source.read(run.settings.reading_limits, run.threads, on_progress)
         except DatasetError as error:
             if any(cause.can_ignore for cause in error.causes):
-                run.artifacts.retain(upload_folder(dataset_id))  # for another try without those columns
+                # For another try without those columns.
+                run.artifacts.retain(dataset_upload_folder(dataset_id))
             raise
     store_reading(run, dataset_id, digest, reading, damaged_key)
 

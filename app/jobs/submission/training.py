@@ -20,6 +20,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.by_feature import by_column
 from core.training.distillation import PREFIX, teacher_reference
 from core.training.distribution import Distribution, distribution_problems
+from core.training.options import changed_options
 from core.training.spec import check_numeric, scorer_json
 
 
@@ -244,11 +245,12 @@ def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
             "cannot be folds for a sum of models; hold out a part of the dataset, or validate on another"
             " dataset",
         )
-    for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap", "clicks"):
-        if getattr(request, name):
-            yield InputProblem(
-                f"/{name}", "can only be used if a scorer is trained; a sum does not change its models"
-            )
+    fields = ("early_stopping", "diagnostics", "features", "labels_from", "clicks")
+    options = changed_options(request).keys() - {"metric_interval"}  # which earlier releases ignored
+    for name in (*(field for field in fields if getattr(request, field)), *sorted(options)):
+        yield InputProblem(
+            f"/{name}", "can only be used if a scorer is trained; a sum does not change its models"
+        )
 
 
 def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:

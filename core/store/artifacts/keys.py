@@ -3,14 +3,14 @@
 from core.jobs import folders
 
 
-def upload_key(dataset_id: str) -> str:
+def dataset_upload_key(dataset_id: str) -> str:
     """Return the key of the uploaded file of a dataset's judged documents."""
-    return f"{folders.upload_folder(dataset_id)}/upload"
+    return f"{folders.dataset_upload_folder(dataset_id)}/upload"
 
 
 def query_sizes_key(dataset_id: str) -> str:
     """Return the key of the uploaded file of a dataset's query sizes."""
-    return f"{folders.upload_folder(dataset_id)}/query_sizes"
+    return f"{folders.dataset_upload_folder(dataset_id)}/query_sizes"
 
 
 def click_log_upload_key(log_id: str, field: str) -> str:
@@ -18,14 +18,14 @@ def click_log_upload_key(log_id: str, field: str) -> str:
     return f"{folders.click_log_upload_folder(log_id)}/{field}"
 
 
-def resumable_folder(upload_id: str) -> str:
+def resumable_upload_folder(upload_id: str) -> str:
     """Return the folder of the parts of a resumable upload."""
     return f"uploads/{upload_id}"
 
 
 def upload_part_key(upload_id: str, name: str) -> str:
     """Return the key of a part of a resumable upload."""
-    return f"{resumable_folder(upload_id)}/{name}"
+    return f"{resumable_upload_folder(upload_id)}/{name}"
 
 
 def new_data_key(job_id: str, token: int) -> str:

@@ -7,14 +7,14 @@ from sqlalchemy.orm import Session
 
 from core.jobs import orphaned_artifacts
 from core.jobs.base import ACTIVE
-from core.jobs.folders import click_log_folder, upload_folder
+from core.jobs.folders import click_log_folder, dataset_upload_folder
 from core.store.artifacts.keys import (
     comparison_key,
     data_folder,
     evaluation_key,
     model_key,
     ranking_key,
-    resumable_folder,
+    resumable_upload_folder,
     samples_key,
 )
 from core.store.clock import utc_now
@@ -97,7 +97,8 @@ class ArtifactRecords:
             active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
             folders = {folder for job in active for folder in orphaned_artifacts(job)}
             for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
-                folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
-            folders |= {click_log_folder(log_id) for log_id in self._session.scalars(select(ClickLog.id))}
-            folders |= {resumable_folder(upload_id) for upload_id in self._session.scalars(select(Upload.id))}
+                folders.add(dataset_upload_folder(dataset_id))
+                folders |= {data_folder(data_key)} if data_key else set()
+            folders |= set(map(click_log_folder, self._session.scalars(select(ClickLog.id))))
+            folders |= set(map(resumable_upload_folder, self._session.scalars(select(Upload.id))))
             return folders | set(self._session.scalars(select(PendingDeletion.folder)))

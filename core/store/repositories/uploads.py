@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import NotFound, UploadTakenOver, WrongState
-from core.store.artifacts.keys import resumable_folder
+from core.store.artifacts.keys import resumable_upload_folder
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.repository import insert_row
@@ -153,7 +153,7 @@ class Uploads:
     def _forget_parts(self, uploads: Sequence[str]) -> None:
         self._session.execute(delete(UploadPart).where(UploadPart.upload_id.in_(uploads)))
         for upload_id in uploads:
-            self._session.merge(PendingDeletion(folder=resumable_folder(upload_id), at=utc_now()))
+            self._session.merge(PendingDeletion(folder=resumable_upload_folder(upload_id), at=utc_now()))
         self._session.flush()
 
 

@@ -124,7 +124,7 @@ class Upload(Base):
 
 
 class UploadPart(Base):
-    """A stored piece of a resumable upload.
+    """A stored part of a resumable upload, at most 16 MiB.
 
     Attributes:
         start: Offset of its first byte in the file.

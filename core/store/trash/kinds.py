@@ -10,7 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import InvalidInput
 from core.jobs.base import ACTIVE
-from core.jobs.folders import checkpoint_folder, click_log_folder, upload_folder
+from core.jobs.folders import checkpoint_folder, click_log_folder, dataset_upload_folder
 from core.store import tables
 from core.store.artifacts import keys
 from core.store.repositories import ids
@@ -137,7 +137,7 @@ _KINDS = (
         tables.Dataset,
         tables.Dataset.name.expression,
         {},
-        folder=upload_folder,
+        folder=dataset_upload_folder,
         content=tables.Dataset.data_key,
     ),
     Kind(

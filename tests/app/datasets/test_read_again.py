@@ -7,7 +7,7 @@ import pytest
 
 from app import ApiSettings
 from core.store import Store
-from core.store.artifacts.keys import upload_key
+from core.store.artifacts.keys import dataset_upload_key
 from tests.app.conftest import TestClient
 from tests.invalid_datasets import mark_invalid
 
@@ -46,7 +46,7 @@ def test_an_upload_is_read_again_without_columns(client: TestClient, store: Stor
     assert after["job_id"] != before["job_id"]
     assert after["source"]["options"]["columns"] == {"features": ["x"], "ignore": ["old", "price"]}
     assert client.get(f"/v1/jobs/{after['job_id']}").json()["status"] == "queued"
-    assert store.artifacts.exists(upload_key(dataset_id))
+    assert store.artifacts.exists(dataset_upload_key(dataset_id))
     again = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["other"]})
     assert (again.status_code, "pending" in again.json()["detail"]) == (409, True)
 
@@ -60,13 +60,13 @@ def test_only_columns_that_prevent_reading_are_ignored(client: TestClient, store
         {"pointer": "/ignore/1", "detail": "'prise' does not prevent reading, only price"}
     ]
     assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
-    assert store.artifacts.exists(upload_key(dataset_id))
+    assert store.artifacts.exists(dataset_upload_key(dataset_id))
 
 
 def test_a_dataset_without_its_upload_is_not_read_again(client: TestClient, store: Store) -> None:
     """The dataset stays invalid, and the answer describes the remedy."""
     dataset_id = _invalid(client, store, {})
-    store.artifacts.delete(upload_key(dataset_id))
+    store.artifacts.delete(dataset_upload_key(dataset_id))
     response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price"]})
     assert (response.status_code, "upload the file again" in response.json()["detail"]) == (409, True)
     assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"

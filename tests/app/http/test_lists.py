@@ -1,15 +1,20 @@
 """Parameters shared by all lists: sorting, search by prefix, and selection of fields."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import app.dashboard
 from core.jobs import System
 from core.metrics import Conventions
 from core.store import Model, Store
 from tests.app.conftest import TestClient
 
+_VIEWS = Path(app.dashboard.__file__).parent / "static" / "views"
+VIEWS = [path for path in sorted(_VIEWS.glob("*.js")) if "showList({" in path.read_text()]
 LISTS = ["jobs", "datasets", "models", "evaluations", "comparisons", "rankings"]
 
 
@@ -125,6 +130,17 @@ def test_lists_are_sorted_and_searched(listed: TestClient, name: str, column: st
     assert shown == ["alph", "beta"]
     assert [item[field][:4] for item in _items(listed, f"{name}?sort={column}&order=desc")] == shown[::-1]
     assert [item[field][:4] for item in _items(listed, f"{name}?prefix=BET")] == ["beta"]
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: str(view.stem))
+def test_columns_of_the_dashboard_can_be_sorted_by(openapi_document: dict[str, Any], view: Path) -> None:
+    """Each `sort` of a view is one of the list that it shows."""
+    source = view.read_text()
+    (kind,) = re.findall(r'\n  kind: "([a-z-]+)"', source)
+    parameters = openapi_document["paths"][f"/v1/{kind}"]["get"]["parameters"]
+    (sorts,) = [each["schema"]["enum"] for each in parameters if each["name"] == "sort"]
+    missing = set(re.findall(r'\bsort: "(\w+)"', source)) - set(sorts)
+    assert not missing, f"add {missing} to `columns` of the repository in core/store/repositories/"
 
 
 def test_results_name_their_dataset_and_verdict(listed: TestClient, store: Store) -> None:

@@ -172,7 +172,7 @@ PATHS = {
     "/healthz": {"get"},
     "/readyz": {"get"},
 }
-# Bytes of the document as it is sent, before compression.
+# Bytes of the document as it is sent, before compression. A new operation or job kind may raise it.
 MAX_BYTES = 505_000
 CREATING = (
     "upload_dataset",
@@ -311,7 +311,8 @@ def test_the_compact_document_is_served_and_small(
     """The compact document is limited in size, so that repeated texts do not make it grow."""
     answer = client.get("/openapi.json")
     assert answer.json() == compact(openapi_document)
-    assert len(answer.content) <= MAX_BYTES
+    size = len(answer.content)
+    assert size <= MAX_BYTES, "shorten descriptions or share schemas; for a new operation, raise MAX_BYTES"
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("answers.json")
-HOW_TO_RECORD = "record it again by: python -m tests.browser.recorded"
+HOW_TO_RECORD = "record again, for minutes: python -m tests.browser.recorded"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Specifications as this release and earlier ones stored them, by the kind of job."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -52,9 +54,15 @@ CLICK_MODEL: Mapping[str, Any] = MappingProxyType(
         "seed": 3,
     }
 )
-# Specifications with every entry, as stored for requests without omitted values.
+# By file: a kind, the stored JSON, and which of its entries are written with other values or dropped.
+_GOLDEN_FILES = sorted((Path(__file__).parent / "golden").glob("*.json"))
+GOLDEN: Mapping[str, list[dict[str, Any]]] = MappingProxyType(
+    {path.stem: json.loads(path.read_text()) for path in _GOLDEN_FILES}
+)
+# Specifications with every entry, as stored for requests without omitted values; by default the golden ones.
 CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
-    {
+    {entry["kind"]: entry["stored"] for entries in GOLDEN.values() for entry in entries}
+    | {
         "train": {
             "kind": "train",
             **QUEUEING,
@@ -148,28 +156,6 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "dataset_id": "ds_1",
             "allow_absent_features": False,
         },
-        "auto-train": {
-            "kind": "auto-train",
-            **QUEUEING,
-            "dataset_id": "ds_1",
-            "allow_absent_features": False,
-            "model_name": "web",
-            "metric": "ndcg@10",
-            "contract": DEFAULT.to_json(),
-            "label_map": {},
-            "seed": 42,
-            "budget_seconds": 300.0,
-            "prefer": "simple",
-            "candidates": ["linear by lambdarank"],
-            "test_dataset_id": "ds_2",
-            "tags": {"purpose": "web"},
-        },
-        "try-candidates": {
-            "kind": "try-candidates",
-            "auto_train_id": "job_1",
-            "model_name": "web",
-            "priority": "normal",
-        },
         "trial": {"kind": "trial", **STUDY, "number": 3},
         "conclude": {"kind": "conclude", **STUDY},
         "report": {
@@ -180,20 +166,6 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "complete_tables": 2,
         },
         "ingest": {"dataset_id": "ds_1", "name": "train.txt"},
-        "counterfactual": {
-            "kind": "counterfactual",
-            **QUEUEING,
-            "allow_absent_features": False,
-            "dataset_id": "ds_1",
-            "click_log_id": "clk_1",
-            "systems": [{"model": "web", "model_id": "mdl_1", "system": "web:1"}],
-            "metric": "dcg@10",
-            "estimator": "item_position",
-            "normalised": True,
-            "clip": 100.0,
-            "examination": None,
-            "seed": 42,
-        },
         "propensity": {
             "kind": "propensity",
             **QUEUEING,

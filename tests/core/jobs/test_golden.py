@@ -1,26 +1,24 @@
 """Specifications as earlier releases stored them, and the JSON that this release writes for each."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.jobs import JobKind, parse
+from tests.core.jobs.specifications import GOLDEN
 
-GOLDEN = Path(__file__).parent / "golden"
-# Each entry: a kind, the stored JSON, and which of its entries are written with other values or dropped.
 STORED = [
-    pytest.param(entry, id=f"{path.stem}-{entry['kind']}-{number}")
-    for path in sorted(GOLDEN.glob("*.json"))
-    for number, entry in enumerate(json.loads(path.read_text()))
+    pytest.param(entry, id=f"{name}-{entry['kind']}-{number}")
+    for name, entries in GOLDEN.items()
+    for number, entry in enumerate(entries)
 ]
 
 
 def test_the_golden_files_hold_every_kind() -> None:
     """A kind without a golden specification could change its stored JSON unseen."""
     kinds = {entry["kind"] for param in STORED for entry in param.values if isinstance(entry, dict)}
-    assert kinds == set(JobKind), "add golden/<kind>.json with the JSON that the new kind stores"
+    assert kinds == set(JobKind), "add tests/core/jobs/golden/<kind>.json: the JSON that the new kind stores"
 
 
 @pytest.mark.parametrize("entry", STORED)

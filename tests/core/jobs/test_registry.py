@@ -51,9 +51,9 @@ def test_every_kind_has_one_class_and_one_runner() -> None:
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, JobSpec) and hasattr(value, "kind")
     }
-    assert kinds == {kind.specification for kind in JobKind}
+    assert kinds == {kind.specification for kind in JobKind}, "list the class in core/jobs/registry.py"
     assert len(kinds) == len(JobKind)
-    assert set(RUNNERS) == set(JobKind)
+    assert set(RUNNERS) == set(JobKind), "list the runner in worker/process/tasks.py"
     assert len(set(RUNNERS.values())) == len(JobKind)
     assert all(kind == kind.specification.kind for kind in JobKind)
 

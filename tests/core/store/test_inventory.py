@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.store import Model, Store, new_id
-from core.store.artifacts.keys import checkpoint_key, model_key, queries_key, run_key, upload_key
+from core.store.artifacts.keys import checkpoint_key, dataset_upload_key, model_key, queries_key, run_key
 from core.store.lifecycle.inventory import Inventory, take_inventory
 
 TEXT = b"tree\n"
@@ -90,8 +90,9 @@ def test_old_files_without_a_row_are_orphaned(store: Store, artifact_keys: dict[
     write_long_ago(store, "models/mdl_gone/model.txt")
     write_long_ago(store, run_key("run_gone"))
     store.artifacts.write_bytes("models/mdl_young/model.txt", TEXT)
-    for key in (checkpoint_key(training.id, 1, 5), upload_key(pending.id), "data/job_1-1/features.json"):
-        write_long_ago(store, key)
+    write_long_ago(store, checkpoint_key(training.id, 1, 5))
+    write_long_ago(store, dataset_upload_key(pending.id))
+    write_long_ago(store, "data/job_1-1/features.json")
     found = take_inventory(store)
     assert found.orphaned == ["models/mdl_gone/model.txt", run_key("run_gone")]
     assert replace(found, orphaned=[]) == Inventory(artifacts=3)

@@ -5,21 +5,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from core import jobs
-from core.data.options import FORMATS
-from core.export import FORMAT_NAMES
-from core.losses import LOSSES
-from core.metrics import METRICS, PRESETS
-from core.store.trash.kinds import KINDS
-from rankery.cli import names
 from rankery.cli.commands import PANELS, ImportedCommands
-from rankery.cli.lifecycle import TrashKind
-from rankery.cli.names import JobKind, JobStatus
-from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 
 # Commands without --json: they run until they are stopped, or print no data that a program could read.
@@ -69,18 +58,6 @@ def test_invalid_command_lines_exit_with_code_2() -> None:
         assert done.code == 2
         assert done.output == ""
         assert f"Try 'rankery {arguments[0]}" in done.errors.replace("root", "rankery")
-
-
-def test_completed_names_equal_the_registries() -> None:
-    """Completion has its own lists of names, because importing the registries takes too long."""
-    assert tuple(LOSSES) == names.LOSSES
-    assert tuple(METRICS) == names.METRICS
-    assert tuple(PRESETS) == names.PRESETS
-    assert FORMAT_NAMES == names.EXPORT_FORMATS
-    assert get_args(DataFormat) == FORMATS
-    assert get_args(JobKind) == tuple(kind.value for kind in jobs.JobKind)
-    assert get_args(JobStatus) == tuple(status.value for status in jobs.JobStatus)
-    assert set(get_args(TrashKind)) == set(KINDS)
 
 
 def test_bash_completes(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from core.store import Comparison, Dataset, Evaluation, Inspection, Job, Model, 
 from core.store.artifacts.keys import (
     comparison_key,
     data_folder,
+    dataset_upload_key,
     evaluation_key,
     model_key,
     new_data_key,
     queries_key,
     ranking_key,
     trial_key,
-    upload_key,
 )
 from core.store.repositories.studies import TrialResult
 from core.studies import Budget
@@ -167,7 +167,7 @@ class ObjectFactory:
         """Record a dataset that was read, with its upload; datasets of one digest share their content."""
         with self.store.begin() as tx:
             dataset = tx.datasets.add(f"web {digest}", {"kind": "upload"}, size_bytes=10, project=project)
-        self.store.artifacts.write_bytes(upload_key(dataset.id), CONTENT)
+        self.store.artifacts.write_bytes(dataset_upload_key(dataset.id), CONTENT)
         data_key = new_data_key(dataset.id, 1)
         for key in (data_key, queries_key(data_key)):
             self.store.artifacts.write_bytes(key, CONTENT)
