@@ -48,27 +48,27 @@ function span(seconds) {
 
 /** Verbs for the last segment of a path that is an action on the object before it. */
 /** @type {Record<string, string>} */ const ACTIONS = {
-  batch: "Added",
-  cancel: "Cancelled",
-  clone: "Cloned",
-  delete: "Deleted",
-  distil: "Distilled",
-  empty: "Emptied",
-  labels: "Labelled",
-  pause: "Paused",
-  rank: "Ranked with",
-  redeliver: "Delivered again",
-  reproduce: "Reproduced",
-  restore: "Restored",
-  resume: "Resumed",
-  rollback: "Rolled back",
-  rotate: "Changed the secret of",
-  run: "Ran",
-  synthetic: "Generated",
-  test: "Tested",
+  batch: "Add",
+  cancel: "Cancel",
+  clone: "Clone",
+  delete: "Delete",
+  distil: "Distil",
+  empty: "Empty",
+  labels: "Label",
+  pause: "Pause",
+  rank: "Rank with",
+  redeliver: "Deliver again",
+  reproduce: "Reproduce",
+  restore: "Restore",
+  resume: "Resume",
+  rollback: "Roll back",
+  rotate: "Change the secret of",
+  run: "Run",
+  synthetic: "Generate",
+  test: "Test",
 };
 /** @type {Record<string, string>} */
-const METHODS = { POST: "Added", PUT: "Set", PATCH: "Changed", DELETE: "Deleted" };
+const METHODS = { POST: "Add", PUT: "Set", PATCH: "Change", DELETE: "Delete" };
 /** @type {Record<string, string>} irregular plurals */
 const NOUNS = { aliases: "alias", studies: "study", trash: "trash" };
 /** Kinds that have pages. */
