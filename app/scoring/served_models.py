@@ -66,7 +66,7 @@ class ServedModel:
         return tuple(
             (column, self.categories[name])
             for column, name in enumerate(self.feature_names)
-            if name in self.categories and self.categories[name].are_numbers
+            if name in self.categories and not self.categories[name].are_texts
         )
 
     @cached_property

@@ -66,6 +66,11 @@ class Categories:
         return not self.are_numbers and all(map(_LONG_WHOLE_NUMBER.fullmatch, self.values))
 
     @cached_property
+    def are_texts(self) -> bool:
+        """Return whether some values are texts, so that a number is a code instead of a value."""
+        return not self.values or not (self.are_numbers or self.are_long_whole_numbers)
+
+    @cached_property
     def _are_booleans(self) -> bool:
         lower = {value.lower() for value in self.values}
         return len(lower) == len(self.values) and lower <= _BOOLEANS.keys()
@@ -104,7 +109,7 @@ class Categories:
         if self.are_long_whole_numbers:
             is_exact = isinstance(number, int) or (number.is_integer() and abs(number) <= MAX_FLOAT64_WHOLE)
             return self.code(str(int(number))) if is_exact else math.nan
-        if not self.are_numbers or not self.values:
+        if self.are_texts:
             return number
         return self._codes_by_number.get(number, math.nan)
 
@@ -126,17 +131,18 @@ class Categories:
         """Return the codes of a column of numbers; the column itself where the categories are not numbers.
 
         Args:
-            numbers: (n,) numbers, or codes where the values are texts; NaN where missing. In float32,
-                numbers above 2^24 count as unknown.
+            numbers: (n,) numbers, or codes where the values are texts; NaN where missing. Numbers above 2^53
+                (float32: 2^24) count as unknown.
         """
-        if not self.are_numbers or not self.values:
+        if self.are_texts:
             return numbers
         values, codes = self._ordered_numbers
-        values = values.astype(numbers.dtype)
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite, which is no category
+            values = values.astype(numbers.dtype)
         positions = np.minimum(np.searchsorted(values, numbers), len(values) - 1)
-        is_known = values[positions] == numbers
-        if numbers.dtype == np.float32:  # a larger number may be that of another category, rounded
-            is_known &= np.abs(numbers) <= MAX_FLOAT32_WHOLE
+        # A larger number may be that of another category, rounded.
+        largest = MAX_FLOAT32_WHOLE if numbers.dtype == np.float32 else MAX_FLOAT64_WHOLE
+        is_known = (values[positions] == numbers) & (np.abs(numbers) <= largest)
         return np.where(is_known, codes[positions], np.float32(np.nan))
 
     def recoded(self, codes: Float32Array, source: "Categories") -> Float32Array:
@@ -148,8 +154,7 @@ class Categories:
 
     def numbers(self, codes: Float32Array) -> Float32Array:
         """Return the number of each code; NaN where it is missing or unknown, and where values are texts."""
-        are_texts = not (self.are_numbers or self.are_long_whole_numbers)
-        numbers = [] if are_texts else self._numbers
+        numbers = [] if self.are_texts else self._numbers
         return np.array([*numbers, np.nan], np.float32)[_positions_in(codes, len(numbers))]
 
     def texts(self, codes: FloatArray) -> list[str | None]:

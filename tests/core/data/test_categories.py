@@ -184,6 +184,10 @@ def test_long_whole_numbers_are_looked_up_if_exact() -> None:
     assert exact == [0.0, 1.0, 2.0, 2.0]
     inexact = [ids.code_of_number(number) for number in (2.0**60, 7.5, np.inf, np.nan)]
     np.testing.assert_array_equal(inexact, [np.nan] * 4)
+    huge = Categories((*ids.values, "9" * 60))  # beyond float32
+    for dtype in (np.float64, np.float32):
+        numbers = np.array([7.0, 2.0**60, 1.0, np.inf, np.nan], dtype)
+        np.testing.assert_array_equal(huge.codes_of_numbers(numbers), [2.0, *[np.nan] * 4])
 
 
 def test_names_and_values_of_categories_are_checked() -> None:
