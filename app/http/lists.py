@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Query
 
+from app.http.pointers import pointers_below
 from app.http.schemas import Cursor, Json, Limit, PageModel, ResponseModel
 from core.errors import InvalidInput
 from core.metrics import metric_name
@@ -172,10 +173,8 @@ def check_metric(sort: str, metric: str | None) -> str:
     if (sort == "metric") != (metric is not None):
         needed = "required with sort=metric" if metric is None else "has no effect without sort=metric"
         raise InvalidInput.at("/metric", needed)
-    try:
+    with pointers_below("/metric"):
         return "" if metric is None else metric_name(metric)
-    except InvalidInput as unknown:
-        raise unknown.below("/metric") from unknown
 
 
 def _selected(item: ResponseModel, wanted: dict[str, set[str] | None]) -> Json:

@@ -1,7 +1,8 @@
-"""Convert pydantic's error locations to JSON pointers."""
+"""JSON pointers of invalid values: converted from pydantic's error locations, or below another pointer."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,24 @@ _PHRASES = {
 }
 
 _SUBJECT = re.compile(r"^(Input|String|List|Dictionary|Value) should ")
+
+
+@contextmanager
+def pointers_below(pointer: str) -> Iterator[None]:
+    """Put a pointer before the pointers of an `InvalidInput` that the block raises."""
+    try:
+        yield
+    except InvalidInput as invalid:
+        raise invalid.below(pointer) from invalid
+
+
+def problems_of(check: Callable[[], object], pointer: str = "") -> Sequence[InputProblem]:
+    """Return the problems of the `InvalidInput` that a check raises, with a pointer before their pointers."""
+    try:
+        check()
+    except InvalidInput as invalid:
+        return invalid.below(pointer).problems
+    return ()
 
 
 def body_errors(error: ValidationError) -> list[dict[str, Any]]:

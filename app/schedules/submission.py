@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from app.http.pointers import body_errors, input_problems
+from app.http.pointers import body_errors, input_problems, pointers_below
 from app.http.schemas import Json, RequestModel
 from app.jobs.requests.measuring import DriftRequest
 from app.jobs.requests.training import AutoTrainRequest, TrainRequest
@@ -142,10 +142,8 @@ def _check_clicks(tx: Transaction, requested: Json) -> None:
     if served.get("model"):
         tx.models.resolve(served["model"])
     if served.get("actions"):
-        try:
+        with pointers_below("/served_clicks"):
             log_options({"actions": served["actions"]})
-        except InvalidInput as invalid:
-            raise invalid.below("/served_clicks") from invalid
 
 
 def _study(tx: Transaction, body: Json) -> Json:
