@@ -171,20 +171,12 @@ def _ranking_page(
 ) -> Ranking:
     query_ids = [rows[0]["query_id"] for rows in queries]
     texts_of_queries, texts_of_documents = texts.of_queries(query_ids), texts.of_documents(query_ids)
-    return Ranking(
-        id=ranking.id,
-        system=ranking.system,
-        model_id=ranking.model_id,
-        dataset_id=ranking.dataset_id,
-        findings=ranking.findings,
-        project=ranking.project,
-        items=[
-            RankingItem(
-                query_id=query_id,
-                query_text=texts_of_queries.get(query_id),
-                documents=ranked_documents(rows, texts_of_documents.get(query_id, {})),
-            )
-            for query_id, rows in zip(query_ids, queries, strict=True)
-        ],
-        next_cursor=next_cursor,
-    )
+    items = [
+        RankingItem(
+            query_id=query_id,
+            query_text=texts_of_queries.get(query_id),
+            documents=ranked_documents(rows, texts_of_documents.get(query_id, {})),
+        )
+        for query_id, rows in zip(query_ids, queries, strict=True)
+    ]
+    return Ranking.model_validate({**ranking.column_values(), "items": items, "next_cursor": next_cursor})

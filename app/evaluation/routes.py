@@ -51,20 +51,7 @@ def list_comparisons(
     with services.store.read() as tx:
         page = tx.comparisons.page(**listing.paging, dataset_id=dataset_id, project=project, prefix=prefix)
         names = tx.datasets.names(row.dataset_id for row in page.items)
-    items = [
-        comparison_schemas.ComparisonEntry(
-            id=row.id,
-            job_id=row.job_id,
-            dataset_id=row.dataset_id,
-            dataset_name=names.get(row.dataset_id),
-            sentence=row.sentence,
-            systems=[system["name"] for system in row.systems],
-            verdict=row.pairs[0]["verdict"] if len(row.pairs) == 1 else None,
-            project=row.project,
-            created_at=row.created_at,
-        )
-        for row in page.items
-    ]
+    items = [comparison_schemas.ComparisonEntry.of(row, names.get(row.dataset_id)) for row in page.items]
     return listing.page(comparison_schemas.ComparisonPage, items, page.next_cursor)
 
 

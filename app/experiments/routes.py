@@ -223,39 +223,23 @@ def resume_experiment(experiment_id: str, services: UseServices) -> Response:
 
 def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[schemas.ExperimentEntry]:
     counts = tx.experiments.counts(row.id for row in rows)
-    return [schemas.ExperimentEntry(**_fields(row, counts[row.id])) for row in rows]
+    return [schemas.ExperimentEntry.model_validate(_fields(row, counts[row.id])) for row in rows]
 
 
 def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
     paper = PAPERS.get(row.paper)  # this release may lack the paper
-    return {
-        "id": row.id,
-        "paper": row.paper,
+    return row.column_values() | {
         "title": paper.title if paper else row.paper,
         "year": paper.year if paper else 0,
         "tables": row.tables or [table.name for table in (paper.tables if paper else ())],
-        "scale": row.scale,
         "data": row.source or row.data,
-        "corpus": row.corpus,
-        "folds": row.folds,
-        "dry_run": row.dry_run,
-        "status": row.status,
-        "counts": schemas.ExperimentCounts(**counts),
-        "sentence": row.sentence,
-        "problem": row.problem,
-        "report_job_id": row.report_job_id,
-        "project": row.project,
-        "created_at": row.created_at,
-        "finished_at": row.finished_at,
+        "counts": counts,
     }
 
 
 def _response(services: Services, tx: Transaction, row: ExperimentRow) -> schemas.Experiment:
-    counts = tx.experiments.counts([row.id])[row.id]
-    datasets = [schemas.ExperimentDataset(**each) for each in row.datasets]
-    return schemas.Experiment(
-        **_fields(row, counts), datasets=datasets, **_report_and_estimate(services, row)
-    )
+    fields = _fields(row, tx.experiments.counts([row.id])[row.id])
+    return schemas.Experiment.model_validate(fields | _report_and_estimate(services, row))
 
 
 def _report_and_estimate(services: Services, row: ExperimentRow) -> dict[str, Any]:
