@@ -21,7 +21,7 @@ from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import UPLOAD_PROBLEMS, etag_responses, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.route import ACCEPTED, JsonRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.schemas import Cursor, Id, Limit
 from app.http.services import UseServices
 from app.jobs.schemas import Job
 from app.uploads.form import UploadKeys, receive_form
@@ -81,9 +81,7 @@ _Listing = Annotated[ListQuery, list_query(RankingEntry, Rankings.columns)]
 def list_rankings(
     services: UseServices,
     listing: _Listing,
-    dataset_id: Annotated[
-        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only rankings of this dataset")
-    ] = None,
+    dataset_id: Annotated[Id | None, Query(description="Only rankings of this dataset")] = None,
     uploaded: Annotated[
         bool | None, Query(description="Whether to list only uploaded runs, or only rankings of models")
     ] = None,

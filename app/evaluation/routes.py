@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from fastapi import Query
-from pydantic import Field
 
 from app.datasets.browsing import DatasetTexts
 from app.evaluation import comparison_schemas, query_selection, schemas
@@ -18,14 +17,12 @@ from app.http.lists import (
 )
 from app.http.openapi import etag_responses
 from app.http.route import JsonRoute, PolledRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Id, Limit
+from app.http.schemas import Cursor, Id, Limit
 from app.http.services import UseServices
 from app.jobs.requests import MAX_BATCH_JOBS
 from app.jobs.requests.fields import MetricName
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
 from core.store.repositories.results import Comparisons, Evaluations
-
-OptionalId = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
 comparisons_router = Router(prefix="/v1/comparisons", tags=["results"], route_class=JsonRoute)
 
@@ -43,7 +40,7 @@ _ComparisonListing = Annotated[ListQuery, list_query(comparison_schemas.Comparis
 def list_comparisons(
     services: UseServices,
     listing: _ComparisonListing,
-    dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
+    dataset_id: Annotated[Id | None, Query(description="Only results on this dataset")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> comparison_schemas.ComparisonPage | SelectedFields:
@@ -173,9 +170,9 @@ _EvaluationListing = Annotated[
 def list_evaluations(
     services: UseServices,
     listing: _EvaluationListing,
-    dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
-    model_id: Annotated[OptionalId, Query(description="Only evaluations of this model version")] = None,
-    ranking_id: Annotated[OptionalId, Query(description="Only evaluations of this ranking")] = None,
+    dataset_id: Annotated[Id | None, Query(description="Only results on this dataset")] = None,
+    model_id: Annotated[Id | None, Query(description="Only evaluations of this model version")] = None,
+    ranking_id: Annotated[Id | None, Query(description="Only evaluations of this ranking")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> schemas.EvaluationPage | SelectedFields:

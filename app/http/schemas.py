@@ -180,6 +180,8 @@ class PageModel(ResponseModel):
     next_cursor: NextCursor
 
 
+# A text that names or ids are searched for.
+SearchText = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Cursor = Annotated[
     str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the previous page")
 ]
