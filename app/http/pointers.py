@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from core.errors import InputProblem, InvalidInput, pointer_of
 from core.names import did_you_mean
+
+Request = TypeVar("Request", bound=BaseModel)
 
 _PHRASES = {
     "missing": "required",
@@ -56,6 +58,18 @@ def input_problems(errors: Iterable[Mapping[str, Any]], body: Any) -> list[Input
     """
     problems = [InputProblem(_pointer(error, body), _detail(error)) for error in errors]
     return list(dict.fromkeys(problems))
+
+
+def validated(model: type[Request], body: Mapping[str, Any]) -> Request:
+    """Return the request that a body in JSON describes, for requests that are made from other requests.
+
+    Raises:
+        InvalidInput: The body is not valid.
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise InvalidInput(*input_problems(body_errors(error), body)) from error
 
 
 def name_problem(error: ValidationError) -> InvalidInput:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from app.http.pointers import pointers_below, problems_of
+from app.http.pointers import pointers_below, problems_of, validated
 from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import compared_metric_problems
@@ -87,7 +87,7 @@ def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> St
     }
     if "test" in changed:
         requested["test_dataset_id"] = None
-    return StudyRequest.model_validate(requested)
+    return validated(StudyRequest, requested)
 
 
 def check_parameters(spec: Json, parameters: Json) -> None:
@@ -132,7 +132,7 @@ def _base(tx: Transaction, requested: Json) -> Json:
         "seed": requested["seed"],
     }
     try:
-        job = resolve_training(tx, TrainRequest.model_validate(train)).to_json()
+        job = resolve_training(tx, validated(TrainRequest, train)).to_json()
     except InvalidInput as invalid:
         raise InvalidInput(*map(_at_study_pointer, invalid.problems)) from invalid
     # Trials vary the hyperparameters that were chosen by the size of the dataset.

@@ -87,6 +87,7 @@ class TestQuota:
         ({"data": "nowhere"}, "/data"),
         ({"data": "lacking"}, "/data"),
         ({"data": "web/Fold1", "folds": [1, 7]}, "/data"),
+        ({"data": "x" * 1_000, "folds": [1]}, "/data"),
     ],
 )
 def test_an_invalid_experiment_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
