@@ -16,7 +16,7 @@ from app.http.lists import (
     list_query,
 )
 from app.http.openapi import etag_responses
-from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Id, Limit
 from app.http.services import UseServices
 from app.jobs.requests import MAX_BATCH_JOBS
@@ -125,7 +125,7 @@ def get_query_rankings(
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
 
 
-trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=PolledRoute)
+trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=JsonRoute)
 
 
 @trainings_router.get("", summary="Rank trainings", responses=etag_responses(422))

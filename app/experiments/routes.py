@@ -130,7 +130,7 @@ def list_experiments(
     return listing.page(schemas.ExperimentPage, items, page.next_cursor)
 
 
-@polled_router.get("/{experiment_id}", summary="Show an experiment", responses=etag_responses(404))
+@router.get("/{experiment_id}", summary="Show an experiment", responses=etag_responses(404))
 def get_experiment(experiment_id: str, services: UseServices) -> schemas.Experiment:
     """Show the progress of an experiment, with its report after each complete table and at the end."""
     with services.store.read() as tx:
