@@ -19,16 +19,10 @@ from app.http.services import Services, UseServices
 from app.jobs.cancellation import delete_artifacts_of
 from core.errors import NotFound, WrongState
 from core.experiments import PAPERS, Table, papers
-from core.experiments import Paper as PaperOfCore
 from core.experiments.render import to_csv, to_latex, to_markdown
 from core.store import Experiment as ExperimentRow
 from core.store import Transaction
 from core.store.repositories.experiments import Experiments
-
-
-def paper_response(paper: PaperOfCore) -> schemas.Paper:
-    """Return a paper with its tables, methods, claims and printed numbers."""
-    return schemas.Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
 
 
 def _table(table: Table) -> schemas.PaperTable:
@@ -77,7 +71,8 @@ def get_paper(name: str) -> schemas.Paper:
     """Show a paper's tables with methods, claims and printed numbers, and deviations from its set-up."""
     if name not in PAPERS:
         raise NotFound("paper", name)
-    return paper_response(PAPERS[name])
+    paper = PAPERS[name]
+    return schemas.Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
 
 
 @router.post(
