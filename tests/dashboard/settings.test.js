@@ -41,6 +41,8 @@ test("an entry of the audit log describes the change", () => {
   assert.equal(sentence("POST", "/v1/evaluations/delete"), "Delete an evaluation");
   assert.equal(sentence("PATCH", "/v1/studies/std_1"), "Change the study std_1");
   assert.equal(sentence("POST", "/v1/click-logs"), "Add a click log");
+  assert.equal(sentence("RETENTION", "/v1/jobs/job_1"), "Delete by retention the job job_1");
+  assert.equal(changeOf({ method: "PURGE", path: "/v1/jobs/job_1" }).href, null);
   assert.equal(sentence("DELETE", "/v1/keys/key_%zz"), "Delete the key key_%zz");
 });
 

@@ -67,8 +67,17 @@ function span(seconds) {
   synthetic: "Generate",
   test: "Test",
 };
-/** @type {Record<string, string>} */
-const METHODS = { POST: "Add", PUT: "Set", PATCH: "Change", DELETE: "Delete" };
+/** Verbs for methods, and for the entries of single objects of a bulk operation. */
+/** @type {Record<string, string>} */ const METHODS = {
+  POST: "Add",
+  PUT: "Set",
+  PATCH: "Change",
+  DELETE: "Delete",
+  RESTORE: "Restore",
+  PURGE: "Purge",
+  RETENTION: "Delete by retention",
+};
+const GONE = /^(DELETE|PURGE|RETENTION)$/;
 /** @type {Record<string, string>} irregular plurals */
 const NOUNS = { aliases: "alias", studies: "study", trash: "trash" };
 /** Kinds that have pages. */
@@ -91,7 +100,7 @@ export function changeOf({ method, path }) {
   const [what, id] = pairs.at(-1) ?? ["", null];
   const owners = pairs.slice(0, -1).map(([kind, of]) => ` of the ${kind} ${of}`);
   const article = id || owners.length ? "the" : /^[aeiou]/.test(what ?? "") ? "an" : "a";
-  const gone = method === "DELETE" || action === ACTIONS.delete;
+  const gone = GONE.test(method) || action === ACTIONS.delete;
   const page = pairs.length === 1 && id && !gone && PAGES.test(objects[0]);
   return {
     verb: `${action ?? METHODS[method] ?? method} ${article} ${what}`,
