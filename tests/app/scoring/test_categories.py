@@ -142,8 +142,8 @@ def test_short_numbers_among_long_ones_are_values(
         assert answer.json()["outputs"][0]["data"] == expected
     table = pa.table(dict(zip(FEATURE_NAMES, map(pa.array, zip(*DOCUMENTS, strict=True)), strict=True)))
     table = table.set_column(2, SHOP, table.column(SHOP).cast(pa.float64()))
-    with pa.ipc.open_stream(rank_stream(client, arrow_stream(table)).content) as answer:
-        assert answer.read_all().sort_by("row").column("score").to_pylist() == expected
+    with pa.ipc.open_stream(rank_stream(client, arrow_stream(table)).content) as ranked:
+        assert ranked.read_all().sort_by("row").column("score").to_pylist() == expected
 
 
 def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:

@@ -49,7 +49,7 @@ def test_a_full_disk_under_the_output_is_reported_in_one_sentence() -> None:
 
 def test_the_error_that_ends_a_service_is_critical_in_its_log(tmp_path: Path) -> None:
     """Alerts on the level of messages find it; other printed lines are warnings."""
-    command = [sys.executable, "-P", "-m", "rankery", "api", "--data-dir", tmp_path]
+    command = [sys.executable, "-P", "-m", "rankery", "api", "--data-dir", str(tmp_path)]
     variables = {"RANKERY_LOG_FORMAT": "json", "RANKERY_ENCRYPTION_KEYS": "short"}
     ended = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
     (line,) = map(json.loads, ended.stderr.splitlines())
