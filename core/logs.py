@@ -98,9 +98,14 @@ class _ThreadState(threading.local):
 
 
 class _LoggedLines(io.TextIOBase):
-    """A stream whose lines are log messages."""
+    """A stream whose lines are log messages.
+
+    Attributes:
+        is_log: Distinguishes these streams for modules that do not import this one.
+    """
 
     encoding = "utf-8"
+    is_log = True
 
     def __init__(self, original: TextIO, logger: logging.Logger, level: int) -> None:
         self.original = original

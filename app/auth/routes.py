@@ -11,7 +11,7 @@ from app.auth.schemas import AuditPage, Key, KeyPage, KeyRequest, NewKey
 from app.http.caller import UseCaller
 from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.schemas import Cursor, Id, Limit
 from app.http.services import UseServices
 from core.errors import InvalidInput
 
@@ -21,9 +21,7 @@ audit_router = Router(prefix="/v1/audit", tags=["keys"], route_class=JsonRoute)
 @audit_router.get("", summary="List the audit log", responses=etag_responses(422))
 def list_audit(
     services: UseServices,
-    key_id: Annotated[
-        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only requests with this API key")
-    ] = None,
+    key_id: Annotated[Id | None, Query(description="Only requests with this API key")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> AuditPage:

@@ -1,12 +1,12 @@
 """Requests and responses of API keys and the audit log."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BeforeValidator, Field
+from pydantic import Field
 
 from app.http.labels import ProjectName
-from app.http.schemas import PageModel, RequestModel, ResponseModel, VisibleText, distinct, example, rfc3339
+from app.http.schemas import Moment, PageModel, RequestModel, ResponseModel, VisibleText, distinct, example
 
 
 class AuditEntry(ResponseModel):
@@ -45,7 +45,6 @@ class AuditPage(PageModel):
 
 KeyScope = Literal["read", "score", "write", "admin"]
 
-_LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC)  # a valid datetime in every time zone
 _KEY_EXAMPLE: dict[str, Any] = {
     "id": "key_01k9x2m4q7c8v5n3b6r1",
     "name": "nightly training",
@@ -74,9 +73,9 @@ class KeyRequest(RequestModel):
         " everything",
         json_schema_extra={"uniqueItems": True},
     )
-    expires_at: (
-        Annotated[AwareDatetime, Field(strict=False, lt=_LAST_MOMENT), BeforeValidator(rfc3339)] | None
-    ) = Field(None, description="Time of expiry; null for a key that is valid until it is revoked")
+    expires_at: Moment | None = Field(
+        None, description="Time of expiry; null for a key that is valid until it is revoked"
+    )
     max_active_jobs: int | None = Field(
         None,
         ge=0,

@@ -11,7 +11,6 @@ from app.http.openapi import body_problems, etag_responses
 from app.http.route import JsonRoute, Router
 from app.http.schemas import DisplayName
 from app.http.services import UseServices
-from core.errors import InvalidInput
 from core.store.repositories.datasets import ClickLogs, DataStatus
 
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
@@ -53,11 +52,7 @@ def change_click_log(
     services: UseServices,
 ) -> ClickLog:
     """Change a click log's name and project; the job that read it moves with it."""
-    if "name" in body.model_fields_set and body.name is None:
-        raise InvalidInput.at("/name", "must not be null")
     with services.store.begin() as tx:
         log = tx.click_logs.get(log_id)
-        log.name = body.name or log.name
-        if "project" in body.model_fields_set:
-            tx.projects.move_data(log, body.project)
+        body.apply(tx, log)
     return ClickLog.model_validate(log)

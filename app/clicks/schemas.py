@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.datasets.schemas import CredentialsName, Finding, SourceUrl
-from app.http.labels import NewProject, ProjectName, ShownProject
+from app.datasets.schemas import CredentialsName, DatasetChanges, Finding, SourceUrl
+from app.http.labels import NewProject, ShownProject
 from app.http.schemas import (
     DisplayName,
     FailureReason,
@@ -76,13 +76,10 @@ class ClickLogPage(PageModel):
     items: list[ClickLog]
 
 
-class ClickLogChanges(RequestModel):
+class ClickLogChanges(DatasetChanges):
     """Changes of a click log's name and project; omitted fields stay."""
 
     name: DisplayName | None = Field(None, examples=["clicks of May"])
-    project: ProjectName | None = Field(
-        None, description="Name of a project; null for no project", examples=["web"]
-    )
 
 
 COLUMNS = f"Column names of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"

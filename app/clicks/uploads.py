@@ -17,6 +17,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
+from app.http.pointers import problems_of
 from app.http.route import ACCEPTED, JsonRoute, Router, accepted
 from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
@@ -122,10 +123,7 @@ class LogUpload:
         """
         options, problems = received.options(("columns", "actions", "rank_base"))
         problems = [*missing_file(received.files, "click log"), *project_problems(received.fields), *problems]
-        try:
-            log_options(options)
-        except InvalidInput as invalid:
-            problems += invalid.problems
+        problems += problems_of(lambda: log_options(options))
         if problems:
             raise InvalidInput(*problems)
         upload = cls(received, options, str(options.pop("format", "auto")))

@@ -231,12 +231,7 @@ def _number(value: Any) -> browsing_schemas.Value:
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """Title and URL of a document.
-
-    Attributes:
-        document_title: None if the document has none.
-        document_url: None if the document has none.
-    """
+    """Title and URL of a document, None if it has none."""
 
     document_title: str | None = None
     document_url: str | None = None

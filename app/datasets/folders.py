@@ -7,6 +7,7 @@ from pydantic import Field
 from app.datasets import schemas
 from app.datasets.ingestion import queue_ingestion
 from app.http.labels import NewProject
+from app.http.pointers import validated
 from app.http.schemas import DisplayName, RequestModel
 from app.settings import ApiSettings
 from core.data.folders import MAX_FOLDER_LENGTH, MAX_PATTERN_LENGTH, DataRoots, JudgedFolder
@@ -222,9 +223,8 @@ def add_folder(
         ByteQuotaExceeded: The key exceeds its quota of bytes.
         JobQuotaExceeded: The key exceeds its quota of jobs.
     """
-    requested = FolderDatasets(
-        DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder, project=project)
-    )
+    body = validated(FolderDatasetRequest, {"folder": folder, "project": project})
+    requested = FolderDatasets(DataRoots(settings.data_roots), body)
     if existing := requested.existing(tx):
         jobs = [None if each.status == "ready" else tx.jobs.get(each.job_id or "") for each in existing]
         return dict(zip(requested.parts, zip(existing, jobs, strict=True), strict=True))

@@ -68,7 +68,9 @@ class FoldColumn(RequestModel):
 _HOLD_OUT_FORMS = {"fraction": "held-out-fraction", "folds": "held-out-fold", "column": "held-out-column"}
 
 
-def _form_discriminator(forms: dict[str, str]) -> Any:
+def tag_by_field(forms: dict[str, str]) -> Any:
+    """Return the function that maps a request to the tag of the first field that it has."""
+
     def discriminate(value: Any) -> str | None:
         for name, form in forms.items():
             if (isinstance(value, dict) and name in value) or hasattr(value, name):
@@ -87,7 +89,7 @@ _HOLD_OUT_MESSAGE = '{"fraction": 0.2}, {"folds": 5, "fold": 1} or {"column": "s
 HoldOut = Annotated[
     _HoldOutForms,
     Discriminator(
-        _form_discriminator(_HOLD_OUT_FORMS),
+        tag_by_field(_HOLD_OUT_FORMS),
         custom_error_type="hold_out_form",
         custom_error_message=f"must be {_HOLD_OUT_MESSAGE}",
     ),
@@ -105,7 +107,7 @@ _WITHIN_DATASET_MESSAGE = f'{{"folds": 5}}, {{"fold_column": "fold"}}, {_HOLD_OU
 Validation = Annotated[
     Annotated[HeldOutDataset, Tag("held-out-dataset")] | _WithinDatasetForms,
     Discriminator(
-        _form_discriminator({"dataset_id": "held-out-dataset", **_WITHIN_DATASET_FORMS}),
+        tag_by_field({"dataset_id": "held-out-dataset", **_WITHIN_DATASET_FORMS}),
         custom_error_type="validation_form",
         custom_error_message=f'must be {{"dataset_id": "ds_…"}}, {_WITHIN_DATASET_MESSAGE}',
     ),
@@ -113,7 +115,7 @@ Validation = Annotated[
 NamedValidation = Annotated[
     Annotated[NamedDataset, Tag("named-dataset")] | _WithinDatasetForms,
     Discriminator(
-        _form_discriminator({"dataset": "named-dataset", **_WITHIN_DATASET_FORMS}),
+        tag_by_field({"dataset": "named-dataset", **_WITHIN_DATASET_FORMS}),
         custom_error_type="named_validation_form",
         custom_error_message=f'must be {{"dataset": "name"}}, {_WITHIN_DATASET_MESSAGE}',
     ),

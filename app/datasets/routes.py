@@ -21,7 +21,6 @@ from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import QUERY_ID, JsonRoute, Router, any_text
 from app.http.schemas import Cursor, DisplayName, Limit, ModelReference
 from app.http.services import UseServices
-from core.errors import InvalidInput
 from core.store.repositories.datasets import Datasets, DataStatus
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
@@ -101,13 +100,9 @@ def change_dataset(
     services: UseServices,
 ) -> Dataset:
     """Change a dataset's name and project; the job that read it moves with it."""
-    if "name" in body.model_fields_set and body.name is None:
-        raise InvalidInput.at("/name", "must not be null")
     with services.store.begin() as tx:
         dataset = tx.datasets.get(dataset_id)
-        dataset.name = body.name or dataset.name
-        if "project" in body.model_fields_set:
-            tx.projects.move_data(dataset, body.project)
+        body.apply(tx, dataset)
     return Dataset.model_validate(dataset)
 
 

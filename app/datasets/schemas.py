@@ -17,7 +17,11 @@ from app.http.schemas import (
     ResponseModel,
     example,
 )
+from core.errors import InvalidInput
 from core.outbound.guard import MAX_URL_LENGTH
+from core.store import ClickLog as ClickLogRow
+from core.store import Dataset as DatasetRow
+from core.store import Transaction
 from core.store.repositories.datasets import DataStatus
 from core.store.sources.credentials import NAME_PATTERN
 
@@ -212,6 +216,18 @@ class DatasetChanges(RequestModel):
     project: ProjectName | None = Field(
         None, description="Name of a project; null for no project", examples=["web"]
     )
+
+    def apply(self, tx: Transaction, row: DatasetRow | ClickLogRow) -> None:
+        """Change the row of a dataset or a click log.
+
+        Raises:
+            InvalidInput: The name is null, or the project is refused.
+        """
+        if "name" in self.model_fields_set and self.name is None:
+            raise InvalidInput.at("/name", "must not be null")
+        row.name = self.name or row.name
+        if "project" in self.model_fields_set:
+            tx.projects.move_data(row, self.project)
 
 
 _NAME: TypeAdapter[str] = TypeAdapter(DisplayName)

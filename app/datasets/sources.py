@@ -92,8 +92,11 @@ class AddressDatasetRequest(RequestModel):
         """Return the named resumable uploads by form part; empty for a request with URLs.
 
         Raises:
-            InvalidInput: A reference is malformed, or is combined with URLs or options of URLs.
+            InvalidInput: Not exactly one of source and parts is given; or a reference is malformed, or is
+                combined with URLs or options of URLs.
         """
+        if (self.source is None) == (self.parts is None):
+            raise InvalidInput.at("/source", "give either source or parts")
         requested = {FILE: self.source} if self.parts is None else dict(self.parts)
         texts_by_part = {
             part: [texts] if isinstance(texts, str) else texts or [] for part, texts in requested.items()
@@ -138,12 +141,10 @@ class RequestedSources:
         prefixes: Prefixes of the URLs that may be read.
 
     Raises:
-        InvalidInput: A URL is not allowed, or the request contradicts itself.
+        InvalidInput: A URL is not allowed, or the options contradict each other.
     """
 
     def __init__(self, request: AddressDatasetRequest, prefixes: list[str]) -> None:
-        if (request.source is None) == (request.parts is None):
-            raise InvalidInput.at("/source", "give either source or parts")
         self._request = request
         self._options = request.options()
         self._allowed = AllowedUrls(prefixes)

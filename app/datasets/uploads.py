@@ -17,6 +17,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
+from app.http.pointers import problems_of
 from app.http.route import ACCEPTED, JsonRoute, Router
 from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
@@ -194,10 +195,7 @@ class DatasetUpload:
         """
         options, problems = received.options(("columns", "feature_names"))
         problems = [*_contradictions(received.files), *project_problems(received.fields), *problems]
-        try:
-            reading_options(options)
-        except InvalidInput as invalid:
-            problems += invalid.problems
+        problems += problems_of(lambda: reading_options(options))
         if problems:
             raise InvalidInput(*problems)
         parts = tuple(part for part in (FILE, *PARTS) if part in received.files)

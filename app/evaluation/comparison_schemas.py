@@ -12,6 +12,7 @@ from app.http.labels import ShownProject
 from app.http.schemas import PageModel, ResponseModel, example, optional_text
 from app.jobs.contract_schemas import NamedConventions
 from core.evaluation.paired import Verdict
+from core.store import Comparison as ComparisonRow
 
 
 class ComparedSystem(ResponseModel):
@@ -185,6 +186,16 @@ class ComparisonEntry(ResponseModel):
     )
     project: ShownProject
     created_at: datetime
+
+    @classmethod
+    def of(cls, row: ComparisonRow, dataset_name: str | None) -> "ComparisonEntry":
+        """Return the entry of a stored comparison, with the name of its dataset."""
+        computed = {
+            "dataset_name": dataset_name,
+            "systems": [system["name"] for system in row.systems],
+            "verdict": row.pairs[0]["verdict"] if len(row.pairs) == 1 else None,
+        }
+        return cls.model_validate(row.column_values() | computed)
 
 
 class ComparisonPage(PageModel):

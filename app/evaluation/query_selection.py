@@ -18,6 +18,7 @@ from core.store.verified_artifacts import VerifiedArtifacts
 from core.types import Float64Array, Int64Array
 
 _BINS = 20
+_MIN_RELATIVE_WIDTH = 1e-9  # of a histogram: in narrower ones, bins would have no width
 
 Order = Annotated[
     Literal["asc", "desc"], Query(description="Ascending or descending; undefined values come last")
@@ -85,7 +86,7 @@ class Selection:
 
 
 def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) -> Histogram:
-    """Count values in 20 bins of equal width.
+    """Count values in 20 bins of equal width, which are around values that are equal except for rounding.
 
     Args:
         values: NaN where undefined.
@@ -93,13 +94,14 @@ def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) 
     """
     defined = values[np.isfinite(values)]
     low, high = (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 1.0)
+    largest = max(abs(low), abs(high))
     if around_zero:
-        high = max(abs(low), abs(high)) or 1.0
-        low = -high
+        low, high = -(largest or 1.0), largest or 1.0
     elif low >= 0.0 and high <= 1.0:
         low, high = 0.0, 1.0
-    elif low == high:
-        low, high = low - 0.5, high + 0.5
+    elif high - low <= largest * _MIN_RELATIVE_WIDTH:
+        margin = max(0.5, largest * _MIN_RELATIVE_WIDTH)
+        low, high = low - margin, high + margin
     counts, edges = np.histogram(defined, _BINS, (low, high))
     return Histogram(
         of=name, edges=edges.tolist(), counts=counts.tolist(), undefined=len(values) - len(defined)

@@ -21,7 +21,7 @@ from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import UPLOAD_PROBLEMS, etag_responses, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.route import ACCEPTED, JsonRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.schemas import Cursor, Id, Limit
 from app.http.services import UseServices
 from app.jobs.schemas import Job
 from app.uploads.form import UploadKeys, receive_form
@@ -81,9 +81,7 @@ _Listing = Annotated[ListQuery, list_query(RankingEntry, Rankings.columns)]
 def list_rankings(
     services: UseServices,
     listing: _Listing,
-    dataset_id: Annotated[
-        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only rankings of this dataset")
-    ] = None,
+    dataset_id: Annotated[Id | None, Query(description="Only rankings of this dataset")] = None,
     uploaded: Annotated[
         bool | None, Query(description="Whether to list only uploaded runs, or only rankings of models")
     ] = None,
@@ -171,20 +169,12 @@ def _ranking_page(
 ) -> Ranking:
     query_ids = [rows[0]["query_id"] for rows in queries]
     texts_of_queries, texts_of_documents = texts.of_queries(query_ids), texts.of_documents(query_ids)
-    return Ranking(
-        id=ranking.id,
-        system=ranking.system,
-        model_id=ranking.model_id,
-        dataset_id=ranking.dataset_id,
-        findings=ranking.findings,
-        project=ranking.project,
-        items=[
-            RankingItem(
-                query_id=query_id,
-                query_text=texts_of_queries.get(query_id),
-                documents=ranked_documents(rows, texts_of_documents.get(query_id, {})),
-            )
-            for query_id, rows in zip(query_ids, queries, strict=True)
-        ],
-        next_cursor=next_cursor,
-    )
+    items = [
+        RankingItem(
+            query_id=query_id,
+            query_text=texts_of_queries.get(query_id),
+            documents=ranked_documents(rows, texts_of_documents.get(query_id, {})),
+        )
+        for query_id, rows in zip(query_ids, queries, strict=True)
+    ]
+    return Ranking.model_validate({**ranking.column_values(), "items": items, "next_cursor": next_cursor})

@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from fastapi import Query
-from pydantic import Field
 
 from app.datasets.browsing import DatasetTexts
 from app.evaluation import comparison_schemas, query_selection, schemas
@@ -17,15 +16,13 @@ from app.http.lists import (
     list_query,
 )
 from app.http.openapi import etag_responses
-from app.http.route import JsonRoute, PolledRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Id, Limit
+from app.http.route import JsonRoute, Router
+from app.http.schemas import Cursor, Id, Limit
 from app.http.services import UseServices
 from app.jobs.requests import MAX_BATCH_JOBS
 from app.jobs.requests.fields import MetricName
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
 from core.store.repositories.results import Comparisons, Evaluations
-
-OptionalId = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
 comparisons_router = Router(prefix="/v1/comparisons", tags=["results"], route_class=JsonRoute)
 
@@ -43,7 +40,7 @@ _ComparisonListing = Annotated[ListQuery, list_query(comparison_schemas.Comparis
 def list_comparisons(
     services: UseServices,
     listing: _ComparisonListing,
-    dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
+    dataset_id: Annotated[Id | None, Query(description="Only results on this dataset")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> comparison_schemas.ComparisonPage | SelectedFields:
@@ -51,20 +48,7 @@ def list_comparisons(
     with services.store.read() as tx:
         page = tx.comparisons.page(**listing.paging, dataset_id=dataset_id, project=project, prefix=prefix)
         names = tx.datasets.names(row.dataset_id for row in page.items)
-    items = [
-        comparison_schemas.ComparisonEntry(
-            id=row.id,
-            job_id=row.job_id,
-            dataset_id=row.dataset_id,
-            dataset_name=names.get(row.dataset_id),
-            sentence=row.sentence,
-            systems=[system["name"] for system in row.systems],
-            verdict=row.pairs[0]["verdict"] if len(row.pairs) == 1 else None,
-            project=row.project,
-            created_at=row.created_at,
-        )
-        for row in page.items
-    ]
+    items = [comparison_schemas.ComparisonEntry.of(row, names.get(row.dataset_id)) for row in page.items]
     return listing.page(comparison_schemas.ComparisonPage, items, page.next_cursor)
 
 
@@ -141,7 +125,7 @@ def get_query_rankings(
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
 
 
-trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=PolledRoute)
+trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=JsonRoute)
 
 
 @trainings_router.get("", summary="Rank trainings", responses=etag_responses(422))
@@ -186,9 +170,9 @@ _EvaluationListing = Annotated[
 def list_evaluations(
     services: UseServices,
     listing: _EvaluationListing,
-    dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
-    model_id: Annotated[OptionalId, Query(description="Only evaluations of this model version")] = None,
-    ranking_id: Annotated[OptionalId, Query(description="Only evaluations of this ranking")] = None,
+    dataset_id: Annotated[Id | None, Query(description="Only results on this dataset")] = None,
+    model_id: Annotated[Id | None, Query(description="Only evaluations of this model version")] = None,
+    ranking_id: Annotated[Id | None, Query(description="Only evaluations of this ranking")] = None,
     project: ProjectFilter = None,
     prefix: Prefix = None,
 ) -> schemas.EvaluationPage | SelectedFields:

@@ -1,7 +1,5 @@
 """Upload runs: rankings of other systems in TREC format."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -76,20 +74,18 @@ class RunUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing or invalid.
         """
-        problems = [*missing_file(received.files, "run"), *project_problems(received.fields)]
-        if "dataset_id" not in received.fields:
+        fields = received.fields
+        problems = [*missing_file(received.files, "run"), *project_problems(fields)]
+        if "dataset_id" not in fields:
             problems.append(InputProblem("/dataset_id", "required: the dataset whose queries the run ranks"))
         if problems:
             raise InvalidInput(*problems)
         file = received.files["file"]
-        name = received.fields.get("name", file.filename[-_MAX_NAME:]).strip()
+        name = fields.get("name", file.filename[-_MAX_NAME:]).strip()
         if not name.isprintable() or not 1 <= len(name) <= _MAX_NAME:
             raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
-        content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
-        digest = hashlib.sha256(content.encode()).hexdigest()
-        return cls(
-            upload_id, digest, received.fields["dataset_id"], name, file, received.fields.get("project")
-        )
+        digest = received.request_digest
+        return cls(upload_id, digest, fields["dataset_id"], name, file, fields.get("project"))
 
     def spec(self) -> ImportRunJob:
         """Return the specification of the job that reads the run."""

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from app.evaluation.schemas import Interval
+from app.http.pointers import pointers_below
 from app.http.schemas import Json, ResponseModel
 from app.jobs.schemas import Job
-from core.errors import InvalidInput
 from core.evaluation import AgainstBest, against_best
 from core.jobs import main_metric_of
 from core.metrics import conventions, parse_metric
@@ -94,7 +94,8 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
         responses = {job.id: job for job in Job.all_of(tx, jobs)}
     missing = [job_id for job_id in job_ids if job_id not in responses]
     metric = metric or _main_metric(jobs)
-    higher_is_better = _higher_is_better(metric) if metric else True
+    with pointers_below("/metric"):
+        higher_is_better = parse_metric(metric).higher_is_better if metric else True
     trainings = [_Training(job, models.get((job.result or {}).get("model_id", "")), metric) for job in jobs]
     trainings.sort(key=lambda training: training.sort_key(higher_is_better))
     comparisons, queries = _comparisons_with_best(store, trainings, metric, higher_is_better)
@@ -209,13 +210,6 @@ def _test_description(tested: int, trainings: int, queries: int | None) -> str:
         f" {tested:,} trainings, at p < 0.05; fewer than six differing queries are no evidence."
         " The same queries chose the best one and its number of iterations, so its lead is optimistic."
     ) + (f" {left:,}{rest}" if left else "")
-
-
-def _higher_is_better(metric: str) -> bool:
-    try:
-        return parse_metric(metric).higher_is_better
-    except InvalidInput as invalid:
-        raise invalid.below("/metric") from invalid
 
 
 def _main_metric(jobs: Iterable[JobRow]) -> str | None:

@@ -65,17 +65,8 @@ class Event(ResponseModel):
     @classmethod
     def of(cls, row: StoredEvent) -> "Event":
         """Return the response of a stored event."""
-        return cls.model_validate(
-            {
-                "id": row.id,
-                "kind": row.kind,
-                "at": row.at,
-                "object": {"kind": row.object_kind, "id": row.object_id},
-                "project": row.project,
-                "key_id": row.key_id,
-                "data": row.data,
-            }
-        )
+        event_object = {"kind": row.object_kind, "id": row.object_id}
+        return cls.model_validate({**row.column_values(), "object": event_object})
 
 
 class EventPage(PageModel):

@@ -19,16 +19,10 @@ from app.http.services import Services, UseServices
 from app.jobs.cancellation import delete_artifacts_of
 from core.errors import NotFound, WrongState
 from core.experiments import PAPERS, Table, papers
-from core.experiments import Paper as PaperOfCore
 from core.experiments.render import to_csv, to_latex, to_markdown
 from core.store import Experiment as ExperimentRow
 from core.store import Transaction
 from core.store.repositories.experiments import Experiments
-
-
-def paper_response(paper: PaperOfCore) -> schemas.Paper:
-    """Return a paper with its tables, methods, claims and printed numbers."""
-    return schemas.Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
 
 
 def _table(table: Table) -> schemas.PaperTable:
@@ -77,7 +71,8 @@ def get_paper(name: str) -> schemas.Paper:
     """Show a paper's tables with methods, claims and printed numbers, and deviations from its set-up."""
     if name not in PAPERS:
         raise NotFound("paper", name)
-    return paper_response(PAPERS[name])
+    paper = PAPERS[name]
+    return schemas.Paper.model_validate({**vars(paper), "tables": [_table(table) for table in paper.tables]})
 
 
 @router.post(
@@ -100,7 +95,8 @@ def create_experiment(
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         row, jobs = submit_experiment(tx, services.settings, body, caller.key_id)
-        created = idempotency.keep(tx, accepted(_response(services, tx, row), f"/v1/experiments/{row.id}"))
+        shown = _with_report(services, row, _fields(tx, [row])[0])
+        created = idempotency.keep(tx, accepted(shown, f"/v1/experiments/{row.id}"))
     services.submitted(*jobs)
     return created
 
@@ -126,15 +122,17 @@ def list_experiments(
             project=project,
             prefix=prefix,
         )
-        items = _entries(tx, page.items)
+        items = [schemas.ExperimentEntry.model_validate(fields) for fields in _fields(tx, page.items)]
     return listing.page(schemas.ExperimentPage, items, page.next_cursor)
 
 
-@polled_router.get("/{experiment_id}", summary="Show an experiment", responses=etag_responses(404))
+@router.get("/{experiment_id}", summary="Show an experiment", responses=etag_responses(404))
 def get_experiment(experiment_id: str, services: UseServices) -> schemas.Experiment:
     """Show the progress of an experiment, with its report after each complete table and at the end."""
     with services.store.read() as tx:
-        return _response(services, tx, tx.experiments.get(experiment_id))
+        row = tx.experiments.get(experiment_id)
+        fields = _fields(tx, [row])[0]
+    return _with_report(services, row, fields)
 
 
 @polled_router.get(
@@ -201,9 +199,9 @@ def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
     """Stop an experiment and its trainings, except those that another experiment waits for."""
     with services.store.begin() as tx:
         row, jobs = tx.experiments.cancel(experiment_id)
-        view = _response(services, tx, row)
+        fields = _fields(tx, [row])[0]
     delete_artifacts_of(services.store, jobs)
-    return accepted(view, f"/v1/experiments/{experiment_id}")
+    return accepted(_with_report(services, row, fields), f"/v1/experiments/{experiment_id}")
 
 
 @router.post(
@@ -217,45 +215,29 @@ def resume_experiment(experiment_id: str, services: UseServices) -> Response:
     """Continue an experiment: queue failed and cancelled trainings again, and keep the others."""
     with services.store.begin() as tx:
         row = tx.experiments.resume(experiment_id)
-        view = _response(services, tx, row)
-    return accepted(view, f"/v1/experiments/{experiment_id}")
+        fields = _fields(tx, [row])[0]
+    return accepted(_with_report(services, row, fields), f"/v1/experiments/{experiment_id}")
 
 
-def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[schemas.ExperimentEntry]:
+def _fields(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[dict[str, Any]]:
+    """Return the fields of the responses of experiments, without their reports."""
     counts = tx.experiments.counts(row.id for row in rows)
-    return [schemas.ExperimentEntry(**_fields(row, counts[row.id])) for row in rows]
+    return [row.column_values() | _of_paper(row) | {"counts": counts[row.id]} for row in rows]
 
 
-def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
+def _of_paper(row: ExperimentRow) -> dict[str, Any]:
     paper = PAPERS.get(row.paper)  # this release may lack the paper
     return {
-        "id": row.id,
-        "paper": row.paper,
         "title": paper.title if paper else row.paper,
         "year": paper.year if paper else 0,
         "tables": row.tables or [table.name for table in (paper.tables if paper else ())],
-        "scale": row.scale,
         "data": row.source or row.data,
-        "corpus": row.corpus,
-        "folds": row.folds,
-        "dry_run": row.dry_run,
-        "status": row.status,
-        "counts": schemas.ExperimentCounts(**counts),
-        "sentence": row.sentence,
-        "problem": row.problem,
-        "report_job_id": row.report_job_id,
-        "project": row.project,
-        "created_at": row.created_at,
-        "finished_at": row.finished_at,
     }
 
 
-def _response(services: Services, tx: Transaction, row: ExperimentRow) -> schemas.Experiment:
-    counts = tx.experiments.counts([row.id])[row.id]
-    datasets = [schemas.ExperimentDataset(**each) for each in row.datasets]
-    return schemas.Experiment(
-        **_fields(row, counts), datasets=datasets, **_report_and_estimate(services, row)
-    )
+def _with_report(services: Services, row: ExperimentRow, fields: dict[str, Any]) -> schemas.Experiment:
+    """Return the response of an experiment; call it outside transactions, since the storage may be slow."""
+    return schemas.Experiment.model_validate(fields | _report_and_estimate(services, row))
 
 
 def _report_and_estimate(services: Services, row: ExperimentRow) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -13,7 +14,6 @@ from starlette.types import Message, Receive, Scope, Send
 from app.http.middleware import HttpMiddleware
 from app.http.problems import PRECONDITION_FAILED, problem
 from app.http.thread_pools import CHECKS
-from core.errors import StoreUnavailable
 from core.store import preconditions
 
 
@@ -97,7 +97,8 @@ class Preconditions(HttpMiddleware):
     """ASGI middleware that answers 412 to a change if `If-Match` has another `ETag` than GET sends.
 
     ETags are compared although they are weak: each is a hash of the body before its compression. They are
-    compared before the change and again before its commit, while no process can commit another change.
+    compared before the change and again before its commit, while no process can commit another change. A
+    change whose second comparison takes longer than `CHECK_SECONDS` gets 409.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -123,7 +124,8 @@ class Preconditions(HttpMiddleware):
                     raise _Changed
             except TimeoutError as error:
                 is_met.cancel()
-                raise StoreUnavailable("the condition of the change cannot be checked; try again") from error
+                detail = f"If-Match could not be checked within {CHECK_SECONDS:g} s; send the request again"
+                raise HTTPException(HTTPStatus.CONFLICT, detail) from error
 
         if not await self._is_met(if_match, original):
             raise _Changed

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Query
 
-from app.http.schemas import Cursor, Json, Limit, PageModel, ResponseModel
+from app.http.pointers import pointers_below
+from app.http.schemas import Cursor, Json, Limit, PageModel, ResponseModel, SearchText
 from core.errors import InvalidInput
 from core.metrics import metric_name
 
@@ -19,11 +20,8 @@ Direction = Annotated[
     ),
 ]
 Prefix = Annotated[
-    str | None,
+    SearchText | None,
     Query(
-        min_length=1,
-        max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f]+$",
         description="Only items whose name or id begins with this text, ignoring case",
         examples=["web"],
     ),
@@ -76,11 +74,7 @@ class ListQuery:
     def page(
         self, page_type: type[Page], items: Sequence[ResponseModel], next_cursor: str | None
     ) -> Page | SelectedFields:
-        """Return a page of the items, or `SelectedFields` if the request selects fields.
-
-        Raises:
-            InvalidInput: The items have no such field.
-        """
+        """Return a page of the items, or `SelectedFields` if the request selects fields."""
         if self.fields is not None:
             return selected(items, next_cursor, self.fields)
         return page_type(items=items, next_cursor=next_cursor)
@@ -135,10 +129,7 @@ def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: st
     """Return a page with some fields of its items.
 
     Args:
-        fields: As `Fields` describes them.
-
-    Raises:
-        InvalidInput: The items have no such field.
+        fields: As `Fields` describes them, checked by `check_fields`.
     """
     wanted: dict[str, set[str] | None] = {"id": None}
     for path in fields.split(","):
@@ -172,10 +163,8 @@ def check_metric(sort: str, metric: str | None) -> str:
     if (sort == "metric") != (metric is not None):
         needed = "required with sort=metric" if metric is None else "has no effect without sort=metric"
         raise InvalidInput.at("/metric", needed)
-    try:
+    with pointers_below("/metric"):
         return "" if metric is None else metric_name(metric)
-    except InvalidInput as unknown:
-        raise unknown.below("/metric") from unknown
 
 
 def _selected(item: ResponseModel, wanted: dict[str, set[str] | None]) -> Json:

@@ -12,6 +12,7 @@ from core.data.parquet import row_batches
 from core.errors import InvalidInput
 
 BATCH_ROWS = 16_384
+MAX_ROWS = 100_000  # of a page of several queries: about 20 MB of JSON
 
 
 def row_cursor(cursor: str | None, n_rows: int) -> int:
@@ -48,9 +49,10 @@ def read_rows(file: BinaryIO, cursor: str | None, limit: int) -> tuple[list[dict
 def read_queries(
     file: BinaryIO, cursor: str | None, limit: int
 ) -> tuple[list[list[dict[str, Any]]], str | None]:
-    """Return the rows of `limit` whole queries from the cursor on, query by query, and the next cursor.
+    """Return the rows of up to `limit` whole queries from the cursor on, by query, and the next cursor.
 
-    The rows of a query are contiguous in the file. Only the row groups that the page touches are read.
+    The rows of a query are contiguous in the file. Only the row groups that the page touches are read. A page
+    has fewer queries if their rows exceed `MAX_ROWS` together.
 
     Raises:
         InvalidInput: The cursor is not of this file.
@@ -62,8 +64,9 @@ def read_queries(
         batches.append(batch)
         table = pa.Table.from_batches(batches)
         ends = _query_ends(table)
-        if len(ends) > limit:
-            return _by_query(table, ends[:limit]), str(first + ends[limit - 1])
+        complete = ends[:-1][:limit]  # the last query may continue in the next batch
+        if len(complete) == limit or (complete and len(table) > MAX_ROWS):
+            return _by_query(table, complete), str(first + complete[-1])
     if not batches:
         return [], None
     return _by_query(table, ends), None

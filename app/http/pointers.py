@@ -1,13 +1,16 @@
-"""Convert pydantic's error locations to JSON pointers."""
+"""JSON pointers of invalid values: converted from pydantic's error locations, or below another pointer."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from core.errors import InputProblem, InvalidInput, pointer_of
 from core.names import did_you_mean
+
+Request = TypeVar("Request", bound=BaseModel)
 
 _PHRASES = {
     "missing": "required",
@@ -25,6 +28,24 @@ _PHRASES = {
 _SUBJECT = re.compile(r"^(Input|String|List|Dictionary|Value) should ")
 
 
+@contextmanager
+def pointers_below(pointer: str) -> Iterator[None]:
+    """Put a pointer before the pointers of an `InvalidInput` that the block raises."""
+    try:
+        yield
+    except InvalidInput as invalid:
+        raise invalid.below(pointer) from invalid
+
+
+def problems_of(check: Callable[[], object], pointer: str = "") -> Sequence[InputProblem]:
+    """Return the problems of the `InvalidInput` that a check raises, with a pointer before their pointers."""
+    try:
+        check()
+    except InvalidInput as invalid:
+        return invalid.below(pointer).problems
+    return ()
+
+
 def body_errors(error: ValidationError) -> list[dict[str, Any]]:
     """Return pydantic's errors about a parsed body with locations that begin with `body`, as FastAPI does."""
     return [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False)]
@@ -37,6 +58,18 @@ def input_problems(errors: Iterable[Mapping[str, Any]], body: Any) -> list[Input
     """
     problems = [InputProblem(_pointer(error, body), _detail(error)) for error in errors]
     return list(dict.fromkeys(problems))
+
+
+def validated(model: type[Request], body: Mapping[str, Any]) -> Request:
+    """Return the request that a body in JSON describes, for requests that are made from other requests.
+
+    Raises:
+        InvalidInput: The body is not valid.
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise InvalidInput(*input_problems(body_errors(error), body)) from error
 
 
 def name_problem(error: ValidationError) -> InvalidInput:

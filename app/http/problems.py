@@ -132,7 +132,7 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
                 HTTPStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "The path does not support the method"
             ),
             ProblemKind(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request arrives too slowly"),
-            ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The current state does not allow this"),
+            KINDS[core_errors.WrongState],
             ProblemKind(HTTPStatus.GONE, "gone", "The upload was used or has expired"),
             ProblemKind(HTTPStatus.PRECONDITION_FAILED, "unknown-version", "The version is not supported"),
             ProblemKind(

@@ -175,7 +175,8 @@ class JsonRoute(DeferredRoute):
 class PolledRoute(JsonRoute):
     """A GET route with cached responses, which depend on the URL, the caller's projects and the database.
 
-    A cached response is used until the database changes.
+    A cached response is used until the database changes. All polled routes compute one response at a time, so
+    none of them may read artifacts: a slow storage would delay the others.
     """
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -95,7 +95,7 @@ PRINTABLE = r"^[ -~]+$"
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
 
-def rfc3339(value: Any) -> Any:
+def _rfc3339(value: Any) -> Any:
     """Require a text with date, time and zone in the format of RFC 3339."""
     # pydantic alone would accept numbers, and texts of numbers, as seconds since 1970.
     if isinstance(value, str) and _MOMENT.fullmatch(value):
@@ -104,14 +104,13 @@ def rfc3339(value: Any) -> Any:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a moment in UTC, as the database stores it."""
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("must be between the years 1 and 9999, also in UTC") from error
+    """Return a moment in UTC, as the database stores it; refuse the first and the last year of `datetime`."""
+    if not MINYEAR < moment.year < MAXYEAR:
+        raise ValueError(f"must be between the years {MINYEAR + 1} and {MAXYEAR - 1}")
+    return moment.astimezone(UTC)
 
 
-Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc3339), AfterValidator(_in_utc)]
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc3339), AfterValidator(_in_utc)]
 Id = Annotated[str, Field(max_length=64, pattern=PRINTABLE)]
 ModelReference = Annotated[
     str,
@@ -181,6 +180,8 @@ class PageModel(ResponseModel):
     next_cursor: NextCursor
 
 
+# A text that names or ids are searched for.
+SearchText = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Cursor = Annotated[
     str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the previous page")
 ]

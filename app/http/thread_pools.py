@@ -71,13 +71,13 @@ LOOKUPS = ThreadPool("lookups", 8, "Lookups of known API keys, references to mod
 # Mostly Python code, each thread of which delays the event loop.
 EXPENSIVE = ThreadPool("expensive", 2, "Expensive reads, such as inspections of models and of storage")
 EXPORTS = ThreadPool("exports", 1, "Exports and parity checks, which wait for the low-priority process")
-UNKNOWN_CREDENTIALS = ThreadPool("strangers", 2, "Credentials that are not cached, mostly wrong ones")
+UNKNOWN_CREDENTIALS = ThreadPool("credentials", 2, "Credentials that are not cached, mostly wrong ones")
 CHECKS = ThreadPool("checks", 4, "Checks of `If-Match` before a commit, which other changes wait for")
 AUDIT = ThreadPool("audit", 4, "Entries of the audit log that responses wait for")
 EVENTS = ThreadPool("events", 2, "Events read for streams and lists")
 WEBHOOKS = ThreadPool("webhooks", 2, "Deliveries to webhooks: claims and outcomes")
 # Writes run one at a time anyway, and may wait long for a locked database.
-AFTER_RESPONSE = ThreadPool("notes", 1, "Writes after the response, such as the last use of a key")
+AFTER_RESPONSE = ThreadPool("after response", 1, "Writes after the response, such as the last use of a key")
 
 POOLS = (
     *(SCORING, EXPLANATIONS, MODELS, LOOKUPS, EXPENSIVE, EXPORTS),

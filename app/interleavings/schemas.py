@@ -170,17 +170,8 @@ class Interleaving(ResponseModel):
     @classmethod
     def of(cls, row: InterleavingRow) -> "Interleaving":
         """Return the response of a stored interleaving."""
-        names = ("id", "name", "rankers", "model_ids", "method", "length", "seed", "unit")
-        columns: dict[str, Any] = {name: getattr(row, name) for name in names}
         rule = SequentialRule(**row.rule).of_each_pair(len(row.rankers))
-        return cls(
-            **columns,
-            **row.rule,
-            sample_size=sample_size(rule),
-            click_window_seconds=row.click_window_seconds,
-            project=row.project,
-            created_at=row.created_at,
-        )
+        return cls.model_validate({**row.column_values(), **row.rule, "sample_size": sample_size(rule)})
 
 
 class InterleavingPage(PageModel):

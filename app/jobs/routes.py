@@ -12,7 +12,7 @@ from app.http.labels import ProjectFilter, TagFilters, tag_filters
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import body_problems, etag_responses, problems
 from app.http.route import ACCEPTED, JsonRoute, PolledRoute, Router, accepted
-from app.http.schemas import Id
+from app.http.schemas import Id, SearchText
 from app.http.services import UseServices
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all, delete_artifacts_of
 from app.jobs.candidates import AutoTrainCandidates, candidates_of
@@ -110,13 +110,8 @@ def list_jobs(
     tag: TagFilters = [],  # noqa: B006 - FastAPI copies it
     project: ProjectFilter = None,
     text: Annotated[
-        str | None,
-        Query(
-            min_length=1,
-            max_length=200,
-            pattern=r"^[^\x00-\x1f\x7f]+$",
-            description="Only jobs whose name contains this text, or whose id is this text",
-        ),
+        SearchText | None,
+        Query(description="Only jobs whose name contains this text, or whose id is this text"),
     ] = None,
     prefix: Prefix = None,
     id: Annotated[

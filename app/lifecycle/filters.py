@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import Field
 
 from app.http.labels import PROJECT_FILTER, ProjectFilterName, TagFilter, tag_filters
-from app.http.schemas import PRINTABLE, Id, ModelReference, Moment, RequestModel
+from app.http.schemas import PRINTABLE, Id, ModelReference, Moment, RequestModel, SearchText
 from app.lifecycle.schemas import MAX_IDS
 from core.errors import InvalidInput, NotFound
 from core.jobs import JobKind, JobStatus
@@ -20,7 +20,6 @@ from core.store.repositories.study_progress import StudyStatus
 from core.store.trash.kinds import KINDS, MODEL, Kind
 
 _PAGE = 200
-_Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Tags = Annotated[
     list[TagFilter], Field(max_length=8, description="`team`, or `team:search`; all must match")
 ]
@@ -39,7 +38,7 @@ class Filter(RequestModel):
         examples=["2026-01-05T10:00:00Z"],
     )
     project: ProjectFilterName | None = Field(None, description=PROJECT_FILTER)
-    prefix: _Text | None = Field(None, description="Only objects whose name or id begins with this text")
+    prefix: SearchText | None = Field(None, description="Only objects whose name or id begins with this text")
 
     # Arguments of the list query by filter, where the names differ.
     list_argument_names: ClassVar[dict[str, str]] = {}
@@ -74,7 +73,7 @@ class JobFilter(Filter):
     )
     kind: Annotated[JobKind, Field(strict=False)] | None = Field(None, description="Only jobs of this kind")
     dataset: Id | None = Field(None, description="Only jobs that read or create this dataset")
-    text: _Text | None = Field(
+    text: SearchText | None = Field(
         None, description="Only jobs whose name contains this text, or whose id is this text"
     )
     tag: _Tags | None = None

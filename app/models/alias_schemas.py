@@ -1,7 +1,7 @@
 """Requests and responses of aliases, their history and their gates."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -64,14 +64,7 @@ class Alias(ResponseModel):
     @classmethod
     def of(cls, row: ModelAlias, gated: bool) -> "Alias":
         """Return the response of a stored alias."""
-        return cls(
-            name=row.name,
-            alias=row.alias,
-            version=row.model.version,
-            model_id=row.model_id,
-            gated=gated,
-            updated_at=row.updated_at,
-        )
+        return cls.model_validate({**row.column_values(), "version": row.model.version, "gated": gated})
 
 
 class AliasList(ResponseModel):
@@ -225,7 +218,4 @@ class Gate(ResponseModel):
     @classmethod
     def of(cls, row: AliasGate) -> "Gate":
         """Return the response of a stored gate."""
-        columns: dict[str, Any] = {
-            name: getattr(row, name) for name in ("name", "alias", "dataset_id", "key_id", "updated_at")
-        }
-        return cls(**columns, **row.rule)
+        return cls.model_validate({**row.column_values(), **row.rule})

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
+from app.http.pointers import validated
 from app.http.schemas import Id, ModelName
 from app.jobs.requests.fields import DEFAULT_METRICS, MetricNames, QueuedRequest
 from app.jobs.requests.training import FeatureChoiceRequest, TrainRequest
@@ -81,7 +82,8 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
     """Build the request to train a forest with the loss `mse` on the scores of a model.
 
     Raises:
-        InvalidInput: The model was imported, and the request names no dataset.
+        InvalidInput: The model was imported, and the request names no dataset; or no training may have its
+            features.
     """
     dataset_id = body.dataset_id or teacher.dataset_id
     if dataset_id is None:
@@ -91,8 +93,9 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
     metrics = (
         body.metrics or teacher_spec.get("metrics") or [teacher_spec.get("metric") or DEFAULT_METRICS[-1]]
     )
-    features = body.features or FeatureChoiceRequest(use=list(teacher.feature_names))
-    return TrainRequest.model_validate(
+    features = body.features.model_dump() if body.features else {"use": list(teacher.feature_names)}
+    return validated(
+        TrainRequest,
         {
             **queue_fields,
             "kind": "train",
@@ -112,7 +115,7 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
             "label_map": teacher_spec.get("label_map") or {},
             "seed": teacher_spec.get("seed", _SEED),
             **_test_data(tx, teacher_spec, body, is_other_dataset=dataset_id != teacher.dataset_id),
-        }
+        },
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from app.http.pointers import pointers_below
 from app.http.schemas import Json
 from app.jobs.submission import checks
 from app.jobs.submission.clicks import checked_estimation
@@ -34,11 +35,9 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     unset = {name for name in ("better_than_baselines", "interleaving") if not getattr(request, name)}
     rule = request.model_dump(mode="json", exclude={"dataset_id", "counterfactual", *unset})
     if request.counterfactual is not None:
-        try:
+        with pointers_below("/counterfactual"):
             rule["counterfactual"] = checked_estimation(tx, request.counterfactual)
             _dataset_with_features(tx, request.counterfactual.dataset_id)
-        except InvalidInput as invalid:
-            raise invalid.below("/counterfactual") from invalid
     return {**rule, "contract": contract.to_json()}
 
 

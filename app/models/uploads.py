@@ -1,7 +1,5 @@
 """Upload models trained outside the service."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -75,10 +73,12 @@ class ModelUpload:
     """A complete upload of a model.
 
     Attributes:
+        request_digest: Digest of the form, for idempotency.
         metadata: Name, description, tags and project of the model.
     """
 
     upload_id: str
+    request_digest: str
     file: ReceivedFile
     metadata: ModelImport
 
@@ -101,15 +101,7 @@ class ModelUpload:
             problems.append(InputProblem("/tags", f"must be JSON: {error.msg}"))
         if problems:
             raise InvalidInput(*problems)
-        return cls(upload_id, received.files["file"], metadata)
-
-    @property
-    def request_digest(self) -> str:
-        """Digest of the upload's file and metadata, for idempotency."""
-        content = json.dumps(
-            [self.file.filename, self.file.sha256, self.metadata.model_dump()], sort_keys=True
-        )
-        return hashlib.sha256(content.encode()).hexdigest()
+        return cls(upload_id, received.request_digest, received.files["file"], metadata)
 
     def spec(self) -> ImportModelJob:
         """Return the specification of the job that imports the model."""

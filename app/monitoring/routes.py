@@ -12,7 +12,7 @@ from app.http.labels import ProjectFilter
 from app.http.openapi import Responses, etag_responses, problems
 from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
-from app.http.schemas import Limit, ResponseModel
+from app.http.schemas import Limit, ResponseModel, SearchText
 from app.http.services import UseServices
 from app.monitoring import schemas
 from app.monitoring.metrics import UseMetrics
@@ -192,11 +192,8 @@ def list_aliased_models(
 def search_everything(
     services: UseServices,
     text: Annotated[
-        str,
+        SearchText,
         Query(
-            min_length=1,
-            max_length=200,
-            pattern=r"^[^\x00-\x1f\x7f]+$",
             description="Beginning of an id, part of a name, or reference of a model",
             examples=["web"],
         ),

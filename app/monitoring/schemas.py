@@ -67,15 +67,8 @@ class WorkerAtWork(ResponseModel):
         worker_jobs = [
             job for job in running if (job.worker or "").startswith(f"{worker.name}/") and is_known(job.kind)
         ]
-        return cls(
-            name=worker.name,
-            lane=worker.lane,
-            processes=worker.processes,
-            compiling=worker.compiling,
-            started_at=worker.started_at,
-            seen_at=worker.seen_at,
-            jobs=[RunningJob.of(job) for job in sorted(worker_jobs, key=lambda job: job.id)],
-        )
+        jobs = [RunningJob.of(job) for job in sorted(worker_jobs, key=lambda job: job.id)]
+        return cls.model_validate({**worker.column_values(), "jobs": jobs})
 
 
 class WorkerList(ResponseModel):

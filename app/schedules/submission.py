@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TypeVar
 
-from pydantic import ValidationError
-
-from app.http.pointers import body_errors, input_problems
-from app.http.schemas import Json, RequestModel
+from app.http.pointers import pointers_below, validated
+from app.http.schemas import Json
 from app.jobs.requests.measuring import DriftRequest
 from app.jobs.requests.training import AutoTrainRequest, TrainRequest
 from app.jobs.submission.automatic import resolve_automatic_training
@@ -26,8 +23,6 @@ from core.errors import InputProblem, InvalidInput
 from core.schedules import STUDY, TRAININGS, dataset_names
 from core.store import Transaction
 from core.store.repositories.models import check_name
-
-_Request = TypeVar("_Request", bound=RequestModel)
 
 # Fields of scheduled jobs that each run replaces.
 _REPLACED_FIELDS = ("dataset", "test_dataset", "served_clicks")
@@ -73,14 +68,14 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
     """
     try:
         if requested["kind"] == "drift":
-            return resolve_drift(tx, DriftRequest.model_validate(requested)).to_json()
+            return resolve_drift(tx, validated(DriftRequest, requested)).to_json()
         body = _body(tx, requested, project)
         if requested["kind"] == STUDY:
             spec = _study(tx, body)
         elif requested["kind"] == "auto-train":
-            spec = resolve_automatic_training(tx, _validated(AutoTrainRequest, body)).to_json()
+            spec = resolve_automatic_training(tx, validated(AutoTrainRequest, body)).to_json()
         else:
-            spec = resolve_training(tx, _validated(TrainRequest, body)).to_json()
+            spec = resolve_training(tx, validated(TrainRequest, body)).to_json()
         tx.projects.claim_name(requested["model_name"], project)
         return spec
     except InvalidInput as invalid:
@@ -142,29 +137,20 @@ def _check_clicks(tx: Transaction, requested: Json) -> None:
     if served.get("model"):
         tx.models.resolve(served["model"])
     if served.get("actions"):
-        try:
+        with pointers_below("/served_clicks"):
             log_options({"actions": served["actions"]})
-        except InvalidInput as invalid:
-            raise invalid.below("/served_clicks") from invalid
 
 
 def _study(tx: Transaction, body: Json) -> Json:
     """Validate a study and return its resolved specification, with its budget."""
     requested = {name: value for name, value in body.items() if name != "kind"}
-    request = _validated(StudyRequest, requested)
+    request = validated(StudyRequest, requested)
     return {
         "kind": STUDY,
         **study_spec(tx, request),
         "budget": asdict(budget_of(request)),
         "parallel_trials": request.parallel_trials,
     }
-
-
-def _validated(model: type[_Request], body: Json) -> _Request:
-    try:
-        return model.model_validate(body)
-    except ValidationError as invalid:
-        raise InvalidInput(*input_problems(body_errors(invalid), body)) from invalid
 
 
 def _newest_ids(tx: Transaction, names: Mapping[str, str], project: str | None) -> dict[str, str]:

@@ -214,7 +214,7 @@ class ServedModels:
             cached = self._resolved.get(key)
             if cached is None or cached.changes != self._references.changes:
                 raise
-            _LOG.warning("a reference cannot be looked up; serving the cached model", reference=reference)
+            _LOG.warning("serving.cached_reference_used", reference=reference, exc_info=True)
             return
         except Exception:
             self._resolved.pop(key, None)

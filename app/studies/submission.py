@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
+from app.http.pointers import pointers_below, problems_of, validated
 from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
+from app.jobs.submission.checks import compared_metric_problems
 from app.jobs.submission.training import resolve_training
 from app.studies.requests import CloneRequest, StudyRequest
 from core.errors import InputProblem, InvalidInput
-from core.metrics import check_differences, parse_metric
+from core.metrics import parse_metric
 from core.scorers import WeightedSum
 from core.store import Transaction
 from core.store.repositories.models import check_name
-from core.studies import Budget, SearchSpace, search_space
+from core.studies import Budget, search_space
 from core.studies.sampling import sampler_limit
 from core.studies.study import check_bounds, resolved
 
@@ -33,13 +35,16 @@ def study_spec(tx: Transaction, request: StudyRequest) -> Json:
     if problems := list(_problems(request)):
         raise InvalidInput(*problems)
     base = _base(tx, requested)
-    space = _space(requested["search_space"], base)
+    with pointers_below("/search_space"):
+        space = search_space(requested["search_space"])
+        check_bounds(space, base)
+        limit = sampler_limit(request.sampler, space, base)
     return {
         **{name: requested[name] for name in _STORED_FIELDS},
         "base": base,
         "asked_base": requested["base"],
         "higher_is_better": parse_metric(request.objective.metric).higher_is_better,
-        "sampler_limit": _sampler_limit(request.sampler, space, base),
+        "sampler_limit": limit,
     }
 
 
@@ -82,7 +87,7 @@ def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> St
     }
     if "test" in changed:
         requested["test_dataset_id"] = None
-    return StudyRequest.model_validate(requested)
+    return validated(StudyRequest, requested)
 
 
 def check_parameters(spec: Json, parameters: Json) -> None:
@@ -92,11 +97,9 @@ def check_parameters(spec: Json, parameters: Json) -> None:
         InvalidInput: A parameter is refused; pointers begin with `/parameters`.
     """
     space = search_space(spec["search_space"])
-    try:
+    with pointers_below("/parameters"):
         space.check(spec["base"], parameters)
         resolved(space.applied(spec["base"], parameters))
-    except InvalidInput as invalid:
-        raise invalid.below("/parameters") from invalid
 
 
 def _problems(request: StudyRequest) -> Iterator[InputProblem]:
@@ -106,15 +109,9 @@ def _problems(request: StudyRequest) -> Iterator[InputProblem]:
     if request.test is None and request.test_dataset_id is None:
         detail = "required for the conclusion; hold queries out, or set test_dataset_id"
         yield InputProblem("/test", detail)
-    if request.alias is not None:
-        try:
-            check_name(request.alias, "/alias")
-        except InvalidInput as invalid:
-            yield from invalid.problems
-    try:
-        check_differences(request.objective.metric)
-    except InvalidInput as invalid:
-        yield InputProblem("/objective/metric", invalid.problems[0].detail)
+    if (alias := request.alias) is not None:
+        yield from problems_of(lambda: check_name(alias, "/alias"))
+    yield from compared_metric_problems("/objective/metric", request.objective.metric)
 
 
 def _base(tx: Transaction, requested: Json) -> Json:
@@ -135,7 +132,7 @@ def _base(tx: Transaction, requested: Json) -> Json:
         "seed": requested["seed"],
     }
     try:
-        job = resolve_training(tx, TrainRequest.model_validate(train)).to_json()
+        job = resolve_training(tx, validated(TrainRequest, train)).to_json()
     except InvalidInput as invalid:
         raise InvalidInput(*map(_at_study_pointer, invalid.problems)) from invalid
     # Trials vary the hyperparameters that were chosen by the size of the dataset.
@@ -164,19 +161,3 @@ def _at_study_pointer(problem: InputProblem) -> InputProblem:
     if first == "metrics":
         return InputProblem("/objective/metric", problem.detail)
     return problem
-
-
-def _space(requested: Json, base: Json) -> SearchSpace:
-    try:
-        space = search_space(requested)
-        check_bounds(space, base)
-    except InvalidInput as invalid:
-        raise invalid.below("/search_space") from invalid
-    return space
-
-
-def _sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
-    try:
-        return sampler_limit(sampler, space, base)
-    except InvalidInput as invalid:
-        raise invalid.below("/search_space") from invalid

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from app.http.bodies import parse_json, too_large
 from app.http.caller import caller_in
 from app.http.idempotency import IdempotentRequest
+from app.http.pointers import pointers_below
 from app.http.schemas import FILE_PART
 from app.http.services import Services
 from app.uploads.multipart import FormParser
@@ -176,10 +177,8 @@ class FormReceiver:
             StoreFull: The disk has too little free space.
         """
         for field, (upload_id, pointer) in self._uploads.items():
-            try:
+            with pointers_below(pointer):
                 self._copied[field] = self._copy(field, find_complete(self._store, upload_id, self._key_id))
-            except InvalidInput as invalid:
-                raise invalid.below(pointer) from invalid
 
     async def flush(self, at_least: int = 0) -> None:
         """Write the buffered bytes in a thread once they fill a block."""

@@ -1,6 +1,7 @@
 """Errors and warnings of commands, shown as one sentence or as JSON."""
 
 import errno
+import logging
 import os
 import sys
 import warnings
@@ -109,7 +110,7 @@ def _one_sentence_errors(options_of_command: Callable[[], dict[str, str] | None]
     try:
         yield
     except UserError as error:
-        say(_sentence(error, options_of_command()))
+        _show_error(_sentence(error, options_of_command()))
         raise typer.Exit(exit_code_of(error)) from None
     except Interrupted as stopped:
         say(str(stopped))
@@ -117,6 +118,14 @@ def _one_sentence_errors(options_of_command: Callable[[], dict[str, str] | None]
     except KeyboardInterrupt:
         say("stopped")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _show_error(sentence: str) -> None:
+    """Print the error that ends a command; a service whose output is a log in JSON logs it as critical."""
+    if getattr(sys.stderr, "is_log", False):
+        logging.getLogger("rankery").critical(sentence)
+    else:
+        say(sentence)
 
 
 def _sentence(error: UserError, options: dict[str, str] | None) -> str:

@@ -30,18 +30,20 @@ const sentence = (method, path) => {
 };
 
 test("an entry of the audit log describes the change", () => {
-  assert.equal(sentence("POST", "/v1/jobs"), "Added a job");
-  assert.equal(sentence("POST", "/v1/jobs/job_1/cancel"), "Cancelled the job job_1");
-  assert.equal(sentence("DELETE", "/v1/models/web%3A3"), "Deleted the model web:3");
+  assert.equal(sentence("POST", "/v1/jobs"), "Add a job");
+  assert.equal(sentence("POST", "/v1/jobs/job_1/cancel"), "Cancel the job job_1");
+  assert.equal(sentence("DELETE", "/v1/models/web%3A3"), "Delete the model web:3");
   assert.equal(sentence("PUT", "/v1/models/web/aliases/champion"), "Set the alias champion of the model web");
   assert.equal(
     sentence("PUT", "/v1/models/web/aliases/champion/gate"),
     "Set the gate of the alias champion of the model web",
   );
-  assert.equal(sentence("POST", "/v1/evaluations/delete"), "Deleted an evaluation");
-  assert.equal(sentence("PATCH", "/v1/studies/std_1"), "Changed the study std_1");
-  assert.equal(sentence("POST", "/v1/click-logs"), "Added a click log");
-  assert.equal(sentence("DELETE", "/v1/keys/key_%zz"), "Deleted the key key_%zz");
+  assert.equal(sentence("POST", "/v1/evaluations/delete"), "Delete an evaluation");
+  assert.equal(sentence("PATCH", "/v1/studies/std_1"), "Change the study std_1");
+  assert.equal(sentence("POST", "/v1/click-logs"), "Add a click log");
+  assert.equal(sentence("RETENTION", "/v1/jobs/job_1"), "Delete by retention the job job_1");
+  assert.equal(changeOf({ method: "PURGE", path: "/v1/jobs/job_1" }).href, null);
+  assert.equal(sentence("DELETE", "/v1/keys/key_%zz"), "Delete the key key_%zz");
 });
 
 test("a change links to the page of its object, unless it was deleted or has no page", () => {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Annotated, Any, BinaryIO, TypeVar
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import Depends, Request
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
@@ -17,12 +17,10 @@ from starlette.types import Receive, Scope, Send
 
 from app.http.caller import rate_limit_key
 from app.http.services import registered
-from app.http.thread_pools import EXPENSIVE, ThreadPool, retrieve_exception
+from app.http.thread_pools import EXPENSIVE, Result, ThreadPool, retrieve_exception
 from core.store.visibility import visible_projects
 
 _RETRY_SECONDS = 1
-
-Result = TypeVar("Result")
 
 
 class ExpensiveReads:

@@ -1,10 +1,10 @@
 """Requests to evaluate, rank, compare and inspect, and to detect drift."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.datasets.hold_out_schemas import LabelMap
+from app.datasets.hold_out_schemas import LabelMap, tag_by_field
 from app.http.schemas import Id, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import FeatureName, LossRequest
@@ -58,17 +58,10 @@ class RankingSystem(RequestModel):
     ranking_id: Id = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
 
 
-def _system_form(value: Any) -> str | None:
-    for name in ("model", "ranking_id"):
-        if (isinstance(value, dict) and name in value) or hasattr(value, name):
-            return name
-    return None
-
-
 SystemRequest = Annotated[
     Annotated[ModelSystem, Tag("model")] | Annotated[RankingSystem, Tag("ranking_id")],
     Discriminator(
-        _system_form,
+        tag_by_field({"model": "model", "ranking_id": "ranking_id"}),
         custom_error_type="system_form",
         custom_error_message='must be {"model": "web:3"} or {"ranking_id": "rnk_…"}',
     ),

@@ -1,7 +1,6 @@
 """Check requests for automatic trainings; the errors are those of `app.jobs.submission.submit`."""
 
-from collections.abc import Iterable
-
+from app.http.pointers import problems_of
 from app.jobs.requests.training import AutoTrainRequest
 from app.jobs.submission import checks
 from core.autotrain.portfolio import portfolio
@@ -15,7 +14,7 @@ def resolve_automatic_training(tx: Transaction, request: AutoTrainRequest) -> Au
     problems = [
         *checks.metric_problems("/metric", request.metric),
         *checks.label_map_problems(request.label_map),
-        *_candidate_problems(request),
+        *problems_of(lambda: portfolio(request.candidates)),
     ]
     contract = checks.conventions_of(request.contract, problems)
     if request.test_dataset_id == request.dataset_id:
@@ -32,14 +31,6 @@ def resolve_automatic_training(tx: Transaction, request: AutoTrainRequest) -> Au
         except InvalidInput as invalid:
             raise InvalidInput(*(_at_metric_field(problem) for problem in invalid.problems)) from invalid
     return AutoTrainJob.from_json(request.model_dump(mode="json") | {"contract": contract.to_json()})
-
-
-def _candidate_problems(request: AutoTrainRequest) -> Iterable[InputProblem]:
-    try:
-        portfolio(request.candidates)
-    except InvalidInput as invalid:
-        return invalid.problems
-    return ()
 
 
 def _check_trainable(dataset: Dataset) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from app.http.pointers import problems_of
 from app.jobs.contract_schemas import ContractRequest
 from core.data.labels import label_map
 from core.errors import InputProblem, InvalidInput, WrongState
-from core.losses import Loss, check_combination
+from core.losses import Loss
 from core.metrics import DEFAULT, Conventions, check_differences, conventions, parse_metric
 from core.store import Dataset, Transaction
 from core.training.labels import check_job_labels
@@ -20,44 +21,19 @@ def repeated_metric_problems(metrics: Sequence[str]) -> Iterable[InputProblem]:
     ]
 
 
-def metrics_problems(metrics: Sequence[str]) -> Iterable[InputProblem]:
-    """Yield the problems of unknown metrics."""
-    for i, metric in enumerate(metrics):
-        yield from metric_problems(f"/metrics/{i}", metric)
+def metric_problems(pointer: str, metric: str) -> Sequence[InputProblem]:
+    """Return the problem of a metric if it is unknown."""
+    return problems_of(lambda: parse_metric(metric), pointer)
 
 
-def metric_problems(pointer: str, metric: str) -> Iterable[InputProblem]:
-    """Yield the problem of a metric if it is unknown."""
-    try:
-        parse_metric(metric)
-    except InvalidInput as invalid:
-        yield InputProblem(pointer, invalid.problems[0].detail)
+def compared_metric_problems(pointer: str, metric: str) -> Sequence[InputProblem]:
+    """Return the problem of a metric if it is unknown or has no mean difference."""
+    return problems_of(lambda: check_differences(metric), pointer)
 
 
-def compared_metric_problems(pointer: str, metric: str) -> Iterable[InputProblem]:
-    """Yield the problem of a metric if it is unknown or has no mean difference."""
-    try:
-        check_differences(metric)
-    except InvalidInput as invalid:
-        yield InputProblem(pointer, invalid.problems[0].detail)
-
-
-def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
+def label_map_problems(labels: Mapping[str, float]) -> Sequence[InputProblem]:
     """Return the problems of a label map."""
-    try:
-        label_map(labels)
-    except InvalidInput as invalid:
-        return invalid.problems
-    return ()
-
-
-def ineffective_parameter_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
-    """Return the problems of hyperparameters of a loss that have no effect."""
-    try:
-        check_combination(loss)
-    except InvalidInput as invalid:
-        return invalid.below(pointer).problems
-    return ()
+    return problems_of(lambda: label_map(labels))
 
 
 def conventions_of(requested: str | ContractRequest, problems: list[InputProblem]) -> Conventions:

@@ -3,6 +3,7 @@
 The errors are those of `app.jobs.submission.submit`.
 """
 
+from app.http.pointers import pointers_below
 from app.jobs.requests import clicks as requests
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
@@ -133,7 +134,8 @@ def resolve_counterfactual(
 
 def checked_estimation(tx: Transaction, request: requests.EstimationRequest) -> Json:
     """Check an estimate from clicks, and return its options with the examination of the named job."""
-    _check_metric(request.metric)
+    with pointers_below("/metric"):
+        rank_weights(request.metric)
     options = request.model_dump(mode="json", exclude={"propensity_job", "examination_errors"})
     errors = request.examination_errors
     if request.propensity_job is not None:
@@ -188,10 +190,3 @@ def _estimated_examination(tx: Transaction, job_id: str) -> tuple[list[float], l
             " resamples, or send examination",
         )
     return examination, relative_errors(result["lower"], result["upper"])
-
-
-def _check_metric(metric: str) -> None:
-    try:
-        rank_weights(metric)
-    except InvalidInput as invalid:
-        raise InvalidInput.at("/metric", invalid.problems[0].detail) from invalid

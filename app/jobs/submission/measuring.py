@@ -5,6 +5,7 @@ The errors are those of `app.jobs.submission.submit`.
 
 from collections.abc import Iterable, Sequence
 
+from app.http.pointers import problems_of
 from app.http.schemas import Json
 from app.jobs.requests.measuring import (
     CompareRequest,
@@ -20,7 +21,7 @@ from core.drift import smallest_p
 from core.errors import InputProblem, InvalidInput
 from core.jobs.drift import DriftJob
 from core.jobs.measuring import CompareJob, EvaluateJob, InspectJob, RankJob
-from core.losses import loss_values, make_loss, seeded
+from core.losses import check_combination, loss_values, make_loss, seeded
 from core.metrics import Conventions
 from core.store import Dataset, Transaction
 
@@ -33,7 +34,8 @@ def resolve_evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob
     if request.diagnostics is not None:
         if request.model is None:
             problems.append(InputProblem("/diagnostics", "needs a model; a ranking has no gradient"))
-        problems += _loss_problems(request.diagnostics.loss.model_dump(mode="json"))
+        requested_loss = request.diagnostics.loss.model_dump(mode="json")
+        problems += problems_of(lambda: check_combination(make_loss(**requested_loss)), "/diagnostics/loss")
     contract = _checked_contract(request, problems)
     if request.model is not None:
         system = resolve_model(tx, request.model)
@@ -57,16 +59,12 @@ def resolve_ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
 
 def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     """Check a request to compare systems, and return its job specification."""
-    problems: list[InputProblem] = []
-    contract = _checked_contract(request, problems)
-    for i, metric in enumerate(request.metrics):
-        problems += checks.compared_metric_problems(f"/metrics/{i}", metric)
+    problems = []
     if request.reference is not None and request.reference >= len(request.systems):
         problems.append(
             InputProblem("/reference", f"must be below {len(request.systems)}, the number of systems")
         )
-    if problems:
-        raise InvalidInput(*problems)
+    contract = _checked_contract(request, problems)
     systems = [
         _fold_ranking(tx, request, index, system)
         if request.pool_folds and isinstance(system, ModelSystem)
@@ -81,9 +79,11 @@ def resolve_comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
 
 def _checked_contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
     contract = checks.conventions_of(request.contract, problems)
+    is_comparison = isinstance(request, CompareRequest)
+    of_metric = checks.compared_metric_problems if is_comparison else checks.metric_problems
     problems += [
         *checks.repeated_metric_problems(request.metrics),
-        *checks.metrics_problems(request.metrics),
+        *(problem for i, name in enumerate(request.metrics) for problem in of_metric(f"/metrics/{i}", name)),
         *checks.label_map_problems(request.label_map),
     ]
     if problems:
@@ -105,14 +105,6 @@ def check_features(dataset: Dataset, systems: list[Json]) -> None:
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features; pass existing rankings instead of models"
         )
-
-
-def _loss_problems(loss: Json) -> Iterable[InputProblem]:
-    try:
-        loss_function = make_loss(**loss)
-    except InvalidInput as invalid:
-        return invalid.below("/diagnostics/loss").problems
-    return checks.ineffective_parameter_problems(loss_function, "/diagnostics/loss")
 
 
 def resolve_systems(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from app.datasets.hold_out_schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
+from app.http.pointers import pointers_below, problems_of
 from app.http.schemas import Json
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission import checks
@@ -10,7 +11,7 @@ from app.jobs.submission.clicks import with_propensities
 from core.data.feature_choice import FeatureChoice
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import TrainJob
-from core.losses import loss_values
+from core.losses import check_combination, loss_values
 from core.metrics import Conventions
 from core.scorers import Trees, WeightedSum
 from core.store import Dataset, Model, Transaction
@@ -145,7 +146,7 @@ def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         parsed = training_spec({**training_values(request), "contract": contract.to_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
-    problems += checks.ineffective_parameter_problems(parsed.loss, "/loss") if parsed.learns else ()
+    problems += problems_of(lambda: check_combination(parsed.loss), "/loss") if parsed.learns else ()
     problems += _distribution_problems(request, parsed)
     if problems:
         raise InvalidInput(*problems)
@@ -194,13 +195,11 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
             yield InputProblem(f"/{name}/fold", f"must be at most {part.folds}, the number of folds")
 
 
-def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    try:
-        if request.features is not None:
-            read_entries(FeatureChoice, request.features.model_dump())
-    except InvalidInput as invalid:
-        return invalid.below("/features").problems
-    return ()
+def _feature_problems(request: TrainRequest) -> Sequence[InputProblem]:
+    if request.features is None:
+        return ()
+    features = request.features.model_dump()
+    return problems_of(lambda: read_entries(FeatureChoice, features), "/features")
 
 
 def _check_features(request: TrainRequest, parsed: TrainingSpec, dataset: Dataset) -> None:
@@ -212,10 +211,8 @@ def _check_features(request: TrainRequest, parsed: TrainingSpec, dataset: Datase
     if feature_names is None:
         return
     if request.features is not None:
-        try:
+        with pointers_below("/features"):
             feature_names = read_entries(FeatureChoice, request.features.model_dump()).of(feature_names)
-        except InvalidInput as invalid:
-            raise invalid.below("/features") from invalid
     if isinstance(parsed.scorer, Trees):
         by_column(parsed.hyperparameters, feature_names)
     elif parsed.scorer.is_network:
@@ -282,11 +279,10 @@ def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
 def _distribution_problems(request: TrainRequest, parsed: TrainingSpec) -> Iterable[InputProblem]:
     if request.distribution is None:
         return ()
-    try:
-        read_entries(Distribution, request.distribution.model_dump(), exact=True)
-    except InvalidInput as invalid:
-        return invalid.below("/distribution").problems
-    return distribution_problems(parsed, has_folds=isinstance(request.validation, RandomFolds | FoldColumn))
+    requested = request.distribution.model_dump()
+    problems = problems_of(lambda: read_entries(Distribution, requested, exact=True), "/distribution")
+    has_folds = isinstance(request.validation, RandomFolds | FoldColumn)
+    return problems or distribution_problems(parsed, has_folds=has_folds)
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:

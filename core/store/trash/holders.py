@@ -160,8 +160,7 @@ def _held_by_status(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
     """Yield the objects whose own status prevents their deletion, such as running jobs."""
     for node in nodes:
         if node.status in node.kind.active:
-            reason = f"is {node.status}; cancel it first, or wait until it has ended"
-            yield node.id, Holder(node.kind.name, node.id, node.name, reason)
+            yield node.id, Holder(node.kind.name, node.id, node.name, f"is {node.status}")
 
 
 def _holders_of_systems(

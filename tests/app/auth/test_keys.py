@@ -1,7 +1,7 @@
 """Creating, listing and revoking API keys over HTTP, and their scopes."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,13 +82,13 @@ def test_a_secret_is_shown_only_once(client: TestClient, bearer: Bearer) -> None
 
 
 def test_a_key_records_its_creator_and_its_limits(client: TestClient, bearer: Bearer, store: Store) -> None:
-    """A key records its limits, its expiry and the id of the key that created it."""
+    """A key records its limits, its expiry in UTC and the id of the key that created it."""
     end = (utc_now() + timedelta(days=90)).replace(microsecond=0)
     created_key = create_key(
         client,
         bearer("admin"),
         scopes=["score", "write"],
-        expires_at=end.isoformat(),
+        expires_at=end.astimezone(timezone(timedelta(hours=5))).isoformat(),
         max_active_jobs=3,
         max_stored_bytes=10,
     )
@@ -97,6 +97,7 @@ def test_a_key_records_its_creator_and_its_limits(client: TestClient, bearer: Be
         creator = tx.api_keys.get(str(key.created_by))
     assert creator.scopes == ["admin"]
     assert (key.max_active_jobs, key.max_stored_bytes, key.expires_at) == (3, 10, end)
+    assert created_key["expires_at"] == f"{end:%Y-%m-%dT%H:%M:%SZ}"
 
 
 INVALID_KEYS: list[tuple[dict[str, Any], str]] = [

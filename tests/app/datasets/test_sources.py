@@ -91,6 +91,7 @@ def test_a_given_name_is_not_truncated(client: TestClient) -> None:
     [
         ({}, "/source", "give either source or parts"),
         ({"source": "s3://clicks/2026/x", "parts": {"test": "s3://clicks/2026/x"}}, "/source", "either"),
+        ({"source": "s3://clicks/2026/x", "parts": {"test": f"upload:upl_{20 * '0'}"}}, "/source", "either"),
         ({"source": "s3://clicks/2025/x"}, "/source", "below one of the prefixes of RANKERY_SOURCES"),
         ({"source": "https://data.example.org.evil.org/x"}, "/source", "RANKERY_SOURCES"),
         ({"source": "https://user:5ecret@data.example.org/x"}, "/source", "user name or password"),

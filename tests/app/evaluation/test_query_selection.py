@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from app.evaluation.query_selection import histogram_of
 from core.evaluation import Slice, write_segments
 from core.jobs import System
 from core.metrics import Conventions
@@ -157,6 +158,17 @@ def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, 
     assert histogram["edges"] == pytest.approx(np.linspace(-0.8, 0.8, 21))
     assert (sum(histogram["counts"]), histogram["undefined"]) == (6, 2)
     assert client.get(comparison, params={"sort": "b"}).json()["summary"]["histogram"]["of"] == "ndcg@5 new"
+
+
+@pytest.mark.parametrize(
+    "values", [[3.0, np.nextafter(3.0, 4.0)], [2.0**60], [2.0**60, 2.0**60 + 2.0**8], [3.0, NAN]]
+)
+def test_bins_are_around_values_that_are_equal_except_for_rounding(values: list[float]) -> None:
+    """Between them no 20 bins have a width, such as of a DCG that is the same for all queries."""
+    histogram = histogram_of("dcg@10", np.array(values))
+    assert sum(histogram.counts) == np.count_nonzero(~np.isnan(values))
+    assert np.all(np.diff(histogram.edges) > 0)
+    assert histogram.edges[0] < values[0] < histogram.edges[-1]
 
 
 @pytest.mark.parametrize(

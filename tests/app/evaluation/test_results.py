@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.http import parquet_pages
 from app.http.parquet_pages import BATCH_ROWS, ranking_batches, read_queries, read_rows
 from core.data.trec import write_run
 from core.jobs import System
@@ -172,6 +173,18 @@ def test_pages_visit_every_query_once(sizes: list[int], limit: int, row_group_si
         queries += page
         first = False
     assert [[row["score"] for row in query] for query in queries] == list(scores.values())
+
+
+def test_a_page_of_long_queries_has_fewer_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are bounded, except those of a single query, however many queries are requested."""
+    monkeypatch.setattr(parquet_pages, "MAX_ROWS", 8)
+    scores = {f"q{i}": [0.0] * size for i, size in enumerate((20, 4, 4, 4, 1))}
+    content, cursor = _parquet(scores, row_group_size=3), None
+    lengths: list[list[int]] = []
+    while not lengths or cursor is not None:
+        page, cursor = read_queries(io.BytesIO(content), cursor, 5)
+        lengths.append([len(rows) for rows in page])
+    assert lengths == [[20], [4, 4], [4, 1]]
 
 
 def test_a_page_may_span_many_batches() -> None:

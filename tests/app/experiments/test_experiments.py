@@ -1,9 +1,12 @@
 """Papers and experiments over HTTP."""
 
 import hashlib
+import io
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -87,6 +90,7 @@ class TestQuota:
         ({"data": "nowhere"}, "/data"),
         ({"data": "lacking"}, "/data"),
         ({"data": "web/Fold1", "folds": [1, 7]}, "/data"),
+        ({"data": "x" * 1_000, "folds": [1]}, "/data"),
     ],
 )
 def test_an_invalid_experiment_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
@@ -182,6 +186,34 @@ def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:
     assert client.post(f"{path}/cancel").status_code == 409
     assert client.post(f"{path}/resume").json()["status"] == "preparing"
     assert client.get("/v1/experiments/exp_none").status_code == 404
+
+
+def test_a_slow_storage_delays_no_polled_list(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Responses of polled routes are computed one at a time, so none of them may read a report."""
+    with store.begin() as tx:
+        row = tx.experiments.add(
+            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+        )
+        row.report_key = experiment_report_key(row.id, "job_1", 1)
+    is_reading, may_end = threading.Event(), threading.Event()
+
+    def read_slowly(_key: str) -> BinaryIO:
+        is_reading.set()
+        may_end.wait(30)
+        return io.BytesIO(b'{"report": null, "estimate": null}')
+
+    monkeypatch.setattr(store.verified, "open", read_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        shown = pool.submit(client.get, f"/v1/experiments/{row.id}")
+        assert is_reading.wait(30)
+        listed = pool.submit(client.get, "/v1/jobs")
+        try:
+            assert listed.result(10).status_code == 200
+        finally:
+            may_end.set()
+    assert shown.result().status_code == 200
 
 
 def test_a_report_is_verified_before_it_is_shown(client: TestClient, store: Store) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,7 +16,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import ApiSettings
+from app.http import caching
 from app.http.caching import Preconditions, matches
+from app.http.thread_pools import CHECKS
 from core.jobs import System
 from core.metrics import Conventions
 from core.store import Model, Store
@@ -316,6 +318,21 @@ def test_the_check_before_the_commit_needs_no_thread_of_requests(settings: ApiSe
     asyncio.run(run())
     with store.read() as tx:
         assert (change.status, tx.datasets.get(dataset_id).name) == (200, "1+")
+    store.close()
+
+
+def test_a_change_is_refused_if_its_check_takes_too_long(
+    settings: ApiSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No part of the service has failed: the client may send the change again."""
+    store = Store.open(settings)
+    with store.begin() as tx:
+        dataset_id = tx.datasets.add("1", {"kind": "synthetic"}).id
+    monkeypatch.setattr(caching, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(CHECKS, "submit", lambda _: Future())  # a check that does not end
+    assert Renaming(store, dataset_id, threading.Barrier(1)).change('"1"') == 409
+    with store.read() as tx:
+        assert tx.datasets.get(dataset_id).name == "1"
     store.close()
 
 

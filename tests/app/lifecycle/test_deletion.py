@@ -342,3 +342,12 @@ def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
     back = client.post("/v1/trash/restore", json={"ids": [experiment["id"]]}).json()
     assert back["restored"] == {"experiments": 1}
     assert client.get(path).json()["status"] == "cancelled"
+
+
+def test_a_refusal_has_its_remedy_once(client: TestClient, store: Store) -> None:
+    """The reason of an active object is its status alone."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {"model_name": "web"})
+    assert client.delete(f"/v1/jobs/{job.id}").json()["detail"] == (
+        f"job {job.id} is still needed: job web is queued; first cancel the job or wait for its end"
+    )

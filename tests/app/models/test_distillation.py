@@ -97,6 +97,14 @@ def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> 
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/dataset_id")
 
 
+def test_an_imported_feature_of_a_long_name_is_refused(client: TestClient, add_model: AddModel) -> None:
+    """The name is longer than a training accepts; the request may choose other features."""
+    add_model("web", feature_names=["bm25", "x" * 2_000, "age"])
+    answer = client.post("/v1/models/web/distil", json={})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/features/use/1")
+    assert client.post("/v1/models/web/distil", json={"features": {"use": ["bm25"]}}).status_code == 202
+
+
 @pytest.mark.parametrize(("field", "value"), [("leaves", 1), ("metrics", ["magic"]), ("loss", "mse")])
 def test_an_invalid_field_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
     """The error points at the field of the request."""

@@ -128,6 +128,24 @@ def test_long_whole_numbers_are_values(
     assert [shown[row] for row in range(3)] == [str(each) for each in long]
 
 
+def test_short_numbers_among_long_ones_are_values(
+    client: TestClient, add_model: Callable[..., Model]
+) -> None:
+    """Tensors and columns of floats look numbers up, too, instead of taking them as codes."""
+    ids = json.dumps([*map(str, SHOPS[:2]), str(2**60)])
+    add_model("web", text=MODEL_TEXT.replace(str(list(SHOPS)), ids))
+    expected = scores_by_row(rank_rows(client, [list(row) for row in DOCUMENTS]))
+    rows = [value for number, brand, shop in DOCUMENTS for value in (number, _code(brand), shop)]
+    whole = {"name": "x", "shape": [len(DOCUMENTS), 3], "datatype": "FP64", "data": rows}
+    for tensors in ([whole], _tensors({"data": [brand for _, brand, _ in DOCUMENTS]})):
+        answer = client.post("/v2/models/web/infer", json={"inputs": tensors})
+        assert answer.json()["outputs"][0]["data"] == expected
+    table = pa.table(dict(zip(FEATURE_NAMES, map(pa.array, zip(*DOCUMENTS, strict=True)), strict=True)))
+    table = table.set_column(2, SHOP, table.column(SHOP).cast(pa.float64()))
+    with pa.ipc.open_stream(rank_stream(client, arrow_stream(table)).content) as ranked:
+        assert ranked.read_all().sort_by("row").column("score").to_pylist() == expected
+
+
 def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:
     """Values are shown as given; categories unknown to the model are missing."""
     answer = rank_rows(client, [list(row) for row in DOCUMENTS], explain=True).json()

@@ -51,7 +51,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     expect(row).to_contain_text("revoked")
 
     page.get_by_role("navigation", name="Settings").get_by_role("link", name="Audit log").click()
-    revoked = page.get_by_role("row").filter(has_text="Deleted the key").first
+    revoked = page.get_by_role("row").filter(has_text="Delete the key").first
     expect(revoked).to_contain_text("Done")
     expect(revoked.get_by_role("rowheader")).to_have_text("admin")
     assert visit.violations() == []

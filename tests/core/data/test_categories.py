@@ -213,6 +213,10 @@ def test_long_whole_numbers_are_looked_up_if_exact() -> None:
     for codes in (ids.codes_of_numbers(np.array(floats)), list(map(ids.code_of_number, floats))):
         np.testing.assert_array_equal(codes, [2, 4, *[np.nan] * 6])
     np.testing.assert_array_equal(ids.codes_of_numbers(np.array([7, 1], np.float32)), [2, np.nan])
+    huge = Categories((*ids.values, "9" * 60))  # beyond float32
+    np.testing.assert_array_equal(
+        huge.codes_of_numbers(np.array([7, 1, np.inf], np.float32)), [2, np.nan, np.nan]
+    )
 
 
 def test_names_and_values_of_categories_are_checked() -> None:

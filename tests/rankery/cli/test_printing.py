@@ -47,6 +47,16 @@ def test_a_full_disk_under_the_output_is_reported_in_one_sentence() -> None:
     assert ended.stderr == "rankery: the output cannot be written: No space left on device\n"
 
 
+def test_the_error_that_ends_a_service_is_critical_in_its_log(tmp_path: Path) -> None:
+    """Alerts on the level of messages find it; other printed lines are warnings."""
+    command = [sys.executable, "-P", "-m", "rankery", "api", "--data-dir", str(tmp_path)]
+    variables = {"RANKERY_LOG_FORMAT": "json", "RANKERY_ENCRYPTION_KEYS": "short"}
+    ended = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+    (line,) = map(json.loads, ended.stderr.splitlines())
+    assert (ended.returncode, line["level"], line["logger"]) == (1, "critical", "rankery")
+    assert line["event"].startswith("RANKERY_ENCRYPTION_KEYS: must be keys of 32 bytes")
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_as_the_null_device(closed: str, tmp_path: Path) -> None:
     """Services and scheduled commands may start with closed streams, which Python has as None."""

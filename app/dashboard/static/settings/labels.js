@@ -48,27 +48,36 @@ function span(seconds) {
 
 /** Verbs for the last segment of a path that is an action on the object before it. */
 /** @type {Record<string, string>} */ const ACTIONS = {
-  batch: "Added",
-  cancel: "Cancelled",
-  clone: "Cloned",
-  delete: "Deleted",
-  distil: "Distilled",
-  empty: "Emptied",
-  labels: "Labelled",
-  pause: "Paused",
-  rank: "Ranked with",
-  redeliver: "Delivered again",
-  reproduce: "Reproduced",
-  restore: "Restored",
-  resume: "Resumed",
-  rollback: "Rolled back",
-  rotate: "Changed the secret of",
-  run: "Ran",
-  synthetic: "Generated",
-  test: "Tested",
+  batch: "Add",
+  cancel: "Cancel",
+  clone: "Clone",
+  delete: "Delete",
+  distil: "Distil",
+  empty: "Empty",
+  labels: "Label",
+  pause: "Pause",
+  rank: "Rank with",
+  redeliver: "Deliver again",
+  reproduce: "Reproduce",
+  restore: "Restore",
+  resume: "Resume",
+  rollback: "Roll back",
+  rotate: "Change the secret of",
+  run: "Run",
+  synthetic: "Generate",
+  test: "Test",
 };
-/** @type {Record<string, string>} */
-const METHODS = { POST: "Added", PUT: "Set", PATCH: "Changed", DELETE: "Deleted" };
+/** Verbs for methods, and for the entries of single objects of a bulk operation. */
+/** @type {Record<string, string>} */ const METHODS = {
+  POST: "Add",
+  PUT: "Set",
+  PATCH: "Change",
+  DELETE: "Delete",
+  RESTORE: "Restore",
+  PURGE: "Purge",
+  RETENTION: "Delete by retention",
+};
+const GONE = /^(DELETE|PURGE|RETENTION)$/;
 /** @type {Record<string, string>} irregular plurals */
 const NOUNS = { aliases: "alias", studies: "study", trash: "trash" };
 /** Kinds that have pages. */
@@ -91,7 +100,7 @@ export function changeOf({ method, path }) {
   const [what, id] = pairs.at(-1) ?? ["", null];
   const owners = pairs.slice(0, -1).map(([kind, of]) => ` of the ${kind} ${of}`);
   const article = id || owners.length ? "the" : /^[aeiou]/.test(what ?? "") ? "an" : "a";
-  const gone = method === "DELETE" || action === ACTIONS.delete;
+  const gone = GONE.test(method) || action === ACTIONS.delete;
   const page = pairs.length === 1 && id && !gone && PAGES.test(objects[0]);
   return {
     verb: `${action ?? METHODS[method] ?? method} ${article} ${what}`,

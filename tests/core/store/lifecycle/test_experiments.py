@@ -98,7 +98,7 @@ def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
         tx.experiments.locked(experiment_id).status = ExperimentStatus.PREPARING
     (refused,) = delete(store, "experiment", experiment_id, TO_TRASH).refused
     assert [(each.kind, each.id) for each in refused.holders] == [("experiment", experiment_id)]
-    assert "cancel it first" in refused.holders[0].reason
+    assert refused.holders[0].reason == "is preparing"
 
 
 def test_retention_deletes_an_experiment_and_keeps_its_jobs(
