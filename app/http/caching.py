@@ -98,7 +98,7 @@ class Preconditions(HttpMiddleware):
 
     ETags are compared although they are weak: each is a hash of the body before its compression. They are
     compared before the change and again before its commit, while no process can commit another change. A
-    change whose second comparison takes longer than `CHECK_SECONDS` gets 409.
+    change whose second comparison takes longer than `CHECK_SECONDS` gets 503.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +125,7 @@ class Preconditions(HttpMiddleware):
             except TimeoutError as error:
                 is_met.cancel()
                 detail = f"If-Match could not be checked within {CHECK_SECONDS:g} s; send the request again"
-                raise HTTPException(HTTPStatus.CONFLICT, detail) from error
+                raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, detail, {"Retry-After": "1"}) from error
 
         if not await self._is_met(if_match, original):
             raise _Changed
