@@ -177,7 +177,7 @@ class _NetworkTraining:
             report = self._report(epoch, loss)
             if self._history.is_last_selected:
                 self._best_weights = self._network.weights()
-            if self._schedule.record_epoch(self._cost(loss, report)):
+            if self._schedule.record_epoch(self._cost(loss, report)) and not self._history.is_complete:
                 self._network.restart(self._drawn_weights())
             if on_iteration is not None:
                 on_iteration(report, self._snapshot())
