@@ -86,7 +86,7 @@ class Grower:
     Attributes:
         iterations_done: Iterations done, including those before a resumption.
         is_exhausted: Whether the last update found no split with a gain.
-        diagnostics_values: Diagnostics of the gradient of the last tree, or None.
+        diagnostics_values: Diagnostics of the loss at the scores before the last tree, or None.
         stopwatch: Times by part.
     """
 
@@ -223,13 +223,13 @@ class Grower:
         """Return the derivatives for the next tree, as LightGBM's objective function."""
         self._sampling.reseed(self._booster, self.iterations_done)
         with self.stopwatch.timing(OBJECTIVE):
-            gradient, hessian = self._next_derivatives or self._objective(scores, self.iterations_done)
-            gradient, hessian = self._tree_derivatives(gradient, hessian, self.iterations_done)
+            loss_gradient, hessian = self._next_derivatives or self._objective(scores, self.iterations_done)
+            gradient, hessian = self._tree_derivatives(loss_gradient, hessian, self.iterations_done)
             if self._shard is not None:
                 gradient, hessian = _rounded(self._shard, gradient, hessian)
             self._update_bias()
         self._next_derivatives = None
-        self.diagnostics_values = self._diagnose(scores, gradient)
+        self.diagnostics_values = self._diagnose(scores, loss_gradient)
         return gradient, hessian
 
     def _update_bias(self) -> None:
