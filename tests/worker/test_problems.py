@@ -22,7 +22,9 @@ def test_every_rankery_error_has_a_title() -> None:
 
 def test_a_dataset_error_names_its_place() -> None:
     """The problem has the place in its detail and in fields."""
-    problem = problem_of(DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"), "ingest")
+    problem = problem_of(
+        DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"), "ingest"
+    )
     assert problem["detail"] == "file a.txt, line 3, column 5: expected a number"
     assert problem["errors"] == [
         {
