@@ -143,18 +143,12 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
 
 def tables_of(network: Network) -> dict[str, Any]:
     """Return the arrays of a network by their names in source code."""
-    inputs = network.inputs
-    tables: dict[str, Any] = {}
-    if inputs.kind == "standard":
-        tables |= {"means": inputs.means, "deviations": inputs.deviations}
-    elif inputs.kind == "rank-gauss":
-        tables |= {"knots": inputs.knots, "targets": inputs.targets}
-    if len(inputs.indicators):
-        tables["indicators"] = inputs.indicators
+    tables: dict[str, Any] = network.inputs.arrays()
+    indicators = tables.pop("indicators")
+    if len(indicators):
+        tables["indicators"] = indicators
     for index, layer in enumerate(network.layers):
-        for name in ("weights", "bias", *NORMS):
-            if (array := getattr(layer, name)) is not None:
-                tables[f"{name}_{index}"] = array
+        tables |= {f"{name}_{index}": array for name, array in layer.arrays().items()}
     return tables
 
 
@@ -164,8 +158,9 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
     Raises:
         ModelError: The sizes of tables do not match.
     """
-    n_features, none = len(features), np.empty(0)
+    n_features = len(features)
     kind = "standard" if "means" in arrays else "rank-gauss" if "knots" in arrays else "none"
+    shapes = {"means": (-1,), "deviations": (-1,), "knots": (n_features, -1), "targets": (n_features, -1)}
     indicators = np.array(arrays.get("indicators", ()), np.int64)
     layers: list[Layer] = []
     n_inputs = n_features + len(indicators)
@@ -180,26 +175,18 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
             bias = np.array(arrays[f"bias_{index}"], np.float32)
             layers.append(Layer(flat.reshape(n_inputs, len(bias)), bias, *norms))
             n_inputs = len(bias)
-        knots, targets = (
-            np.array(arrays[name], np.float64).reshape(n_features, -1) if name in arrays else np.empty((0, 0))
-            for name in ("knots", "targets")
-        )
-        transform = InputTransform(
-            kind,
-            log1p,
-            np.array(arrays.get("means", none), np.float64),
-            np.array(arrays.get("deviations", none), np.float64),
-            knots,
-            targets,
-            indicators,
-            n_features,
-        )
+        inputs = {
+            name: np.array(arrays[name], np.float64).reshape(shape)
+            for name, shape in shapes.items()
+            if name in arrays
+        }
     except (KeyError, ValueError) as error:
         raise ModelError("the tables of the export differ from the tables of the model") from error
+    description = {"kind": kind, "log1p": log1p, "n_features": n_features}
+    transform = InputTransform.restored(description, {**inputs, "indicators": indicators})
     return Network(features, transform, tuple(layers), activation)
 
 
 def layer_names(index: int, layer: Layer) -> list[str | None]:
     """Return the names of the tables of weights, bias, norm's scales and norm's shifts; None for no table."""
-    names = ("weights", "bias", *NORMS)
-    return [None if getattr(layer, name) is None else f"{name}_{index}" for name in names]
+    return [None if array is None else f"{name}_{index}" for name, array in vars(layer).items()]
