@@ -31,6 +31,12 @@ class Split(NamedTuple):
     threshold: float
     missing_go: int
 
+    @classmethod
+    def of(cls, feature: int, threshold: float, *, nan_left: bool) -> "Split":
+        """Return a split with a child for NaN, the only missing value."""
+        missing_go = MissingDirection.LEFT_IF_NAN if nan_left else MissingDirection.RIGHT_IF_NAN
+        return cls(feature, threshold, missing_go)
+
 
 class Nodes(NamedTuple):
     """The nodes of a forest, tree after tree, in preorder: split, left subtree, right subtree.

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import ModelError
-from core.export.networks.evaluation import score_in_doubles
-from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
+from core.export.networks.evaluation import engine_in_doubles
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import AnySource, Target
@@ -130,15 +130,7 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
             log1p=f"\n{self.before_log1p}{self.log1p}" in text,
             activation=names[0],
         )
-        return (
-            Engine(
-                self.reader,
-                ARITHMETIC,
-                single=False,
-                finite_only=False,
-                score=lambda rows: score_in_doubles(network, rows),
-            ),
-        )
+        return (engine_in_doubles(self.reader, network),)
 
 
 def tables_of(network: Network) -> dict[str, Any]:
