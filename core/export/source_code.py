@@ -67,11 +67,11 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         """Return the lines of the tables of nodes and of roots, by name."""
         numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
         columns = zip(
-            nodes.features.tolist(), numbers, nodes.missing_go.tolist(), nodes.right.tolist(), strict=True
+            nodes.features.tolist(), numbers, nodes.missing_side.tolist(), nodes.right.tolist(), strict=True
         )
         rows = (
-            self.row % (feature, repr(number).replace("inf", self.infinity), missing_go, right)
-            for feature, number, missing_go, right in columns
+            self.row % (feature, repr(number).replace("inf", self.infinity), missing_side, right)
+            for feature, number, missing_side, right in columns
         )
         return {
             "nodes": "\n".join(rows),
@@ -82,13 +82,13 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         """Parse the tables of the code."""
         text = content.decode()
         rows = _ROW.findall(text)
-        features, missing_go, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
+        features, missing_side, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
         numbers = np.array([float(row[1].lower().replace("infinity", "inf")) for row in rows])
         is_leaf = features < 0
         return Nodes(
             features,
             np.where(is_leaf, 0.0, numbers),
-            missing_go,
+            missing_side,
             right,
             np.where(is_leaf, numbers, 0.0),
             np.array([int(root) for root in _ROOT.findall(text)]),
