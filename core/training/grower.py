@@ -11,6 +11,7 @@ import numpy as np
 from core.clicks.binding import LossBinding, ObservingObjective
 from core.data import RankingDataset
 from core.diagnostics import diagnose
+from core.errors import InvalidInput
 from core.scoring.categories import category_lists
 from core.training.bin_edges import CATEGORICAL
 from core.training.binning import Bins
@@ -154,9 +155,18 @@ class Grower:
         """Grow the next tree; return False if no split has a gain.
 
         Return True for the very first tree of a model in any case.
+
+        Raises:
+            InvalidInput: The linear model of a leaf gives a score that is not finite.
         """
         with self.stopwatch.timing(TREE):
             self.is_exhausted = self._booster.update(fobj=self._derivatives)
+        if self._spec.hyperparameters.linear_tree and not np.isfinite(self.scores("train")).all():
+            raise InvalidInput.at(
+                "/hyperparameters/linear_tree",
+                "multiplies features, some of which are infinite or too large: scores are not finite. Correct"
+                " these features, or leave out linear_tree",
+            )
         if self.is_exhausted and (self.iterations_done or self.base_trees):
             return False  # no split has a gain: LightGBM has added no tree
         if not self.is_exhausted:

@@ -25,7 +25,7 @@ from core.training.networks.initialization import drawn_weights, gradient_factor
 from core.training.networks.linear import LinearDescent
 from core.training.sampling import derived_seed
 from core.training.spec import DiagnosticsPlan, TrainingSpec, check_numeric
-from core.types import Float32Array, Float64Array, OnProgress
+from core.types import Float32Array, Float64Array, FloatArray, OnProgress
 
 if TYPE_CHECKING:
     from core.training.networks.differentiation import Differentiation
@@ -248,11 +248,11 @@ class _NetworkTraining:
             self._require_finite(each, epoch)
         return scores
 
-    def _require_finite(self, scores: Float64Array, epoch: int) -> None:
-        if not np.isfinite(scores).all():
+    def _require_finite(self, values: FloatArray, epoch: int, name: str = "scores") -> None:
+        if not np.isfinite(values).all():
             raise InvalidInput.at(
                 "/scorer/learning_rate",
-                f"{self._schedule.learning_rate:g} is too high: scores were not finite in epoch {epoch}."
+                f"{self._schedule.learning_rate:g} is too high: {name} were not finite in epoch {epoch}."
                 " Decrease it, or set gradient_clip",
             )
 
@@ -310,10 +310,14 @@ class _NetworkTraining:
 
     def _as_network(self, weights: Weights) -> Network:
         activation = self._scorer.activation if isinstance(self._scorer, Mlp) else "relu"
-        layers = tuple(
-            Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()})
-            for layer in weights
-        )
+        with np.errstate(over="ignore"):  # weights in float64 may be too large
+            layers = tuple(
+                Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()})
+                for layer in weights
+            )
+        for layer in layers:
+            for array in layer.arrays().values():
+                self._require_finite(array, self._history.kept_iterations, "weights")
         return Network(self._dataset.feature_names, self._transform, layers, activation)
 
 
