@@ -90,6 +90,7 @@ def run_lane(settings: WorkerSettings, lane: str) -> None:
         without_heartbeat=True,
     )
     worker.start()
+    _LOG.info("worker.stopped", lane=lane)
 
 
 class _LaneWorker(Worker):  # type: ignore[misc]

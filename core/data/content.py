@@ -184,7 +184,10 @@ def _markup_name(lines: list[bytes]) -> str | None:
 
 def _run_description(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) >= 6 and row[1] == b"Q0" for row in tokens):
-        return "a TREC run, which has scores but no labels; upload it as a ranking with POST /v1/rankings"
+        return (
+            "a TREC run, which has scores but no labels; upload it as a ranking, or evaluate it by rankery"
+            " evaluate --run"
+        )
     return None
 
 

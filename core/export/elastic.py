@@ -9,7 +9,6 @@ from core.errors import InvalidInput
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
-from core.scoring.descent import MissingDirection
 
 
 class Elastic(TreeTarget):
@@ -94,10 +93,8 @@ class Elastic(TreeTarget):
             written = structure[index]
             if "leaf_value" in written:
                 return float(written["leaf_value"])
-            missing_go = (
-                MissingDirection.LEFT_IF_NAN if written["default_left"] else MissingDirection.RIGHT_IF_NAN
-            )
-            split = Split(written["split_feature"], float(written["threshold"]), missing_go)
+            threshold, nan_left = float(written["threshold"]), written["default_left"]
+            split = Split.of(written["split_feature"], threshold, nan_left=nan_left)
             return split, (structure, written["left_child"]), (structure, written["right_child"])
 
         return Nodes.from_trees(((structure, 0) for structure in structures), value_or_split)

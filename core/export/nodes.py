@@ -24,12 +24,18 @@ class Split(NamedTuple):
 
     Attributes:
         feature: Position of the feature in the model's order.
-        missing_go: Child of missing values (`MissingDirection`).
+        missing_side: Child of missing values (`MissingDirection`).
     """
 
     feature: int
     threshold: float
-    missing_go: int
+    missing_side: int
+
+    @classmethod
+    def of(cls, feature: int, threshold: float, *, nan_left: bool) -> "Split":
+        """Return a split with a child for NaN, the only missing value."""
+        missing_side = MissingDirection.LEFT_IF_NAN if nan_left else MissingDirection.RIGHT_IF_NAN
+        return cls(feature, threshold, missing_side)
 
 
 class Nodes(NamedTuple):
@@ -38,7 +44,7 @@ class Nodes(NamedTuple):
     Attributes:
         features: (n_nodes,) feature of a split, -1 at a leaf.
         thresholds: (n_nodes,) 0 at a leaf.
-        missing_go: (n_nodes,) child of missing values (`MissingDirection`).
+        missing_side: (n_nodes,) child of missing values (`MissingDirection`).
         right: (n_nodes,) right child of a split, whose left child is the next node; 0 at a leaf.
         values: (n_nodes,) value of a leaf, 0 at a split.
         roots: (n_trees,) first node of each tree.
@@ -46,7 +52,7 @@ class Nodes(NamedTuple):
 
     features: Int64Array
     thresholds: Float64Array
-    missing_go: Int64Array
+    missing_side: Int64Array
     right: Int64Array
     values: Float64Array
     roots: Int64Array
@@ -112,11 +118,11 @@ class Nodes(NamedTuple):
                     nodes.append(_LEAF)
                     values.append(value)
                 right.append(0)
-        features, thresholds, missing_go = zip(*nodes, strict=True)
+        features, thresholds, missing_side = zip(*nodes, strict=True)
         return cls(
             np.array(features, np.int64),
             np.array(thresholds, np.float64),
-            np.array(missing_go, np.int64),
+            np.array(missing_side, np.int64),
             np.array(right, np.int64),
             np.array(values, np.float64),
             np.array(starts, np.int64),

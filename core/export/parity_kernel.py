@@ -14,15 +14,15 @@ _LEFT_IF_NAN = int(MissingDirection.LEFT_IF_NAN)
 
 
 @exact_inlined
-def goes_left(value: float, threshold: float, missing_go: int, strict: bool, zeros: bool) -> bool:
+def goes_left(value: float, threshold: float, missing_side: int, strict: bool, zeros: bool) -> bool:
     """Return whether a value goes left at a split; with `zeros`, values near 0 are 0 as in LightGBM."""
     if value != value:
-        if missing_go >= _LEFT_IF_NAN:
-            return missing_go == _LEFT_IF_NAN
+        if missing_side >= _LEFT_IF_NAN:
+            return missing_side == _LEFT_IF_NAN
         value = 0.0
     if zeros and -ZERO <= value <= ZERO:
-        if _LEFT_IF_ZERO <= missing_go <= _RIGHT_IF_ZERO:
-            return missing_go == _LEFT_IF_ZERO
+        if _LEFT_IF_ZERO <= missing_side <= _RIGHT_IF_ZERO:
+            return missing_side == _LEFT_IF_ZERO
         value = 0.0
     return value < threshold if strict else value <= threshold
 
@@ -31,7 +31,7 @@ def goes_left(value: float, threshold: float, missing_go: int, strict: bool, zer
 def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool) -> int:
     while nodes.features[node] >= 0:
         value = np.float64(row[nodes.features[node]])
-        left = goes_left(value, nodes.thresholds[node], nodes.missing_go[node], strict, zeros)
+        left = goes_left(value, nodes.thresholds[node], nodes.missing_side[node], strict, zeros)
         node = node + 1 if left else nodes.right[node]
     return node
 
@@ -43,8 +43,8 @@ def _last_common_node(
     """Return the leaf that model and export both reach, or the first split where they differ."""
     while model.features[node] >= 0:
         value = np.float64(row[model.features[node]])
-        left = goes_left(value, model.thresholds[node], model.missing_go[node], False, True)
-        if left != goes_left(value, loaded.thresholds[node], loaded.missing_go[node], strict, zeros):
+        left = goes_left(value, model.thresholds[node], model.missing_side[node], False, True)
+        if left != goes_left(value, loaded.thresholds[node], loaded.missing_side[node], strict, zeros):
             break
         node = node + 1 if left else model.right[node]
     return node
@@ -100,7 +100,7 @@ def score_by_both(
 def decide(
     values: Float64Array,
     thresholds: Float64Array,
-    missing_go: Int64Array,
+    missing_side: Int64Array,
     strict: bool,
     zeros: bool,
     left: BoolArray,
@@ -110,7 +110,7 @@ def decide(
     Args:
         values: (n_splits, n_values).
         thresholds: (n_splits,).
-        missing_go: (n_splits,) child of missing values (`MissingDirection`).
+        missing_side: (n_splits,) child of missing values (`MissingDirection`).
         strict: Whether `x < threshold` goes left.
         zeros: Whether values near 0 are 0 as in LightGBM.
         left: (n_splits, n_values) output, whether each value goes left.
@@ -118,4 +118,4 @@ def decide(
     for split in range(values.shape[0]):
         for column in range(values.shape[1]):
             value = values[split, column]
-            left[split, column] = goes_left(value, thresholds[split], missing_go[split], strict, zeros)
+            left[split, column] = goes_left(value, thresholds[split], missing_side[split], strict, zeros)

@@ -32,11 +32,11 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
         if not source.options.never_missing or arithmetic.missing is Missing.AS_WRITTEN:
             values = np.column_stack([values, np.full(len(batch), np.nan)])
         model_left, engine_left = np.empty(values.shape, np.bool_), np.empty(values.shape, np.bool_)
-        decide(values, nodes.thresholds[batch], nodes.missing_go[batch], False, True, model_left)
+        decide(values, nodes.thresholds[batch], nodes.missing_side[batch], False, True, model_left)
         decide(
             values,
             loaded.thresholds[batch],
-            loaded.missing_go[batch],
+            loaded.missing_side[batch],
             arithmetic.strict,
             arithmetic.tiny_is_zero,
             engine_left,

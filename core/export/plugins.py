@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.export.networks.evaluation import forward, in_blocks
+from core.export.networks.evaluation import engine_of_plugin
 from core.export.networks.target import (
     PLUGIN_ADVICE,
     PLUGIN_UNSUPPORTED,
@@ -29,8 +29,6 @@ from core.export.text import float32_text, nested_texts
 from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scorers import Layer
-from core.scoring.descent import MissingDirection
-from core.types import Float32Array, Float64Array
 
 _ELASTICSEARCH = "the Learning to Rank plugin of Elasticsearch"
 _OPENSEARCH = "the Learning to Rank plugin of OpenSearch"
@@ -111,10 +109,8 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
         def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "leaf" in node:
                 return float(node["leaf"])
-            goes_left = node["missing"] == node["yes"]
-            missing_go = MissingDirection.LEFT_IF_NAN if goes_left else MissingDirection.RIGHT_IF_NAN
-            yes, no = node["children"]
-            return Split(columns[node["split"]], float(node["split_condition"]), missing_go), yes, no
+            feature, threshold = columns[node["split"]], float(node["split_condition"])
+            return Split.of(feature, threshold, nan_left=node["missing"] == node["yes"]), *node["children"]
 
         return Nodes.from_trees(
             json.loads(json.loads(content)["model"]["model"]["definition"]), value_or_split
@@ -231,22 +227,9 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         )
         column = np.array([weights[name] for name in source.features], np.float32)[:, np.newaxis]
         layers = (Layer(column, np.zeros(1, np.float32)),)
-
-        def score(rows: Float32Array) -> Float64Array:
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                values = (np.where(np.isnan(rows), np.float32(0.0), rows) - means) / deviations
-                return forward(values, layers, "relu")
-
         arithmetic = "finite features, missing ones as 0; scaled and added in float32"
-        return (
-            Engine(
-                self.reader,
-                arithmetic,
-                single=True,
-                finite_only=True,
-                score=lambda rows: in_blocks(score, rows),
-            ),
-        )
+        normalizers = np.zeros_like(means), means, deviations
+        return (engine_of_plugin(self.reader, arithmetic, normalizers, layers, "relu"),)
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
         """Return notes on the omitted bias and the option never_missing."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import ModelError
-from core.export.networks.evaluation import forward, in_blocks
+from core.export.networks.evaluation import engine_of_plugin
 from core.export.networks.target import (
     PLUGIN_ADVICE,
     PLUGIN_UNSUPPORTED,
@@ -35,8 +35,7 @@ from core.export.text import decimal, float32_text, java_float, nested_texts
 from core.export.thresholds import before_slack
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scorers import Layer
-from core.scoring.descent import MissingDirection
-from core.types import Float32Array, Float64Array
+from core.types import Float32Array
 
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less the rest of Solr's managed resource
 _LTR = "org.apache.solr.ltr"
@@ -187,16 +186,9 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "value" in node:
                 return float(node["value"])
-            missing_go = (
-                MissingDirection.LEFT_IF_NAN
-                if node.get("missing") == "left"
-                else MissingDirection.RIGHT_IF_NAN
-            )
-            return (
-                Split(columns[node["feature"]], float(node["threshold"]), missing_go),
-                node["left"],
-                node["right"],
-            )
+            feature, threshold = columns[node["feature"]], float(node["threshold"])
+            split = Split.of(feature, threshold, nan_left=node.get("missing") == "left")
+            return split, node["left"], node["right"]
 
         trees = json.loads(content)["params"]["trees"]
         return Nodes.from_trees((tree["root"] for tree in trees), value_or_split)
@@ -272,18 +264,8 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
             for feature in json.loads(self.companions(source, content)["features.json"])
         }
         default = np.array([defaults[feature["name"]] for feature in model["features"]], np.float32)
-
-        def score(rows: Float32Array) -> Float64Array:
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                values = (np.where(np.isnan(rows), default, rows) - means) / deviations
-                return forward(values, layers, activation)
-
         arithmetic = "finite features, missing ones as their defaultValue; scaled and added in float32"
-        return (
-            Engine(
-                "Solr", arithmetic, single=True, finite_only=True, score=lambda rows: in_blocks(score, rows)
-            ),
-        )
+        return (engine_of_plugin("Solr", arithmetic, (default, means, deviations), layers, activation),)
 
 
 class SolrLinear(_SolrNetwork):

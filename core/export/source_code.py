@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import ModelError
-from core.export.networks.evaluation import score_in_doubles
-from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
+from core.export.networks.evaluation import engine_in_doubles
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import AnySource, Target
@@ -67,11 +67,11 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         """Return the lines of the tables of nodes and of roots, by name."""
         numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
         columns = zip(
-            nodes.features.tolist(), numbers, nodes.missing_go.tolist(), nodes.right.tolist(), strict=True
+            nodes.features.tolist(), numbers, nodes.missing_side.tolist(), nodes.right.tolist(), strict=True
         )
         rows = (
-            self.row % (feature, repr(number).replace("inf", self.infinity), missing_go, right)
-            for feature, number, missing_go, right in columns
+            self.row % (feature, repr(number).replace("inf", self.infinity), missing_side, right)
+            for feature, number, missing_side, right in columns
         )
         return {
             "nodes": "\n".join(rows),
@@ -82,13 +82,13 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         """Parse the tables of the code."""
         text = content.decode()
         rows = _ROW.findall(text)
-        features, missing_go, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
+        features, missing_side, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
         numbers = np.array([float(row[1].lower().replace("infinity", "inf")) for row in rows])
         is_leaf = features < 0
         return Nodes(
             features,
             np.where(is_leaf, 0.0, numbers),
-            missing_go,
+            missing_side,
             right,
             np.where(is_leaf, numbers, 0.0),
             np.array([int(root) for root in _ROOT.findall(text)]),
@@ -130,31 +130,17 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
             log1p=f"\n{self.before_log1p}{self.log1p}" in text,
             activation=names[0],
         )
-        return (
-            Engine(
-                self.reader,
-                ARITHMETIC,
-                single=False,
-                finite_only=False,
-                score=lambda rows: score_in_doubles(network, rows),
-            ),
-        )
+        return (engine_in_doubles(self.reader, network),)
 
 
 def tables_of(network: Network) -> dict[str, Any]:
     """Return the arrays of a network by their names in source code."""
-    inputs = network.inputs
-    tables: dict[str, Any] = {}
-    if inputs.kind == "standard":
-        tables |= {"means": inputs.means, "deviations": inputs.deviations}
-    elif inputs.kind == "rank-gauss":
-        tables |= {"knots": inputs.knots, "targets": inputs.targets}
-    if len(inputs.indicators):
-        tables["indicators"] = inputs.indicators
+    tables: dict[str, Any] = network.inputs.arrays()
+    indicators = tables.pop("indicators")
+    if len(indicators):
+        tables["indicators"] = indicators
     for index, layer in enumerate(network.layers):
-        for name in ("weights", "bias", *NORMS):
-            if (array := getattr(layer, name)) is not None:
-                tables[f"{name}_{index}"] = array
+        tables |= {f"{name}_{index}": array for name, array in layer.arrays().items()}
     return tables
 
 
@@ -164,8 +150,9 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
     Raises:
         ModelError: The sizes of tables do not match.
     """
-    n_features, none = len(features), np.empty(0)
+    n_features = len(features)
     kind = "standard" if "means" in arrays else "rank-gauss" if "knots" in arrays else "none"
+    shapes = {"means": (-1,), "deviations": (-1,), "knots": (n_features, -1), "targets": (n_features, -1)}
     indicators = np.array(arrays.get("indicators", ()), np.int64)
     layers: list[Layer] = []
     n_inputs = n_features + len(indicators)
@@ -180,26 +167,18 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
             bias = np.array(arrays[f"bias_{index}"], np.float32)
             layers.append(Layer(flat.reshape(n_inputs, len(bias)), bias, *norms))
             n_inputs = len(bias)
-        knots, targets = (
-            np.array(arrays[name], np.float64).reshape(n_features, -1) if name in arrays else np.empty((0, 0))
-            for name in ("knots", "targets")
-        )
-        transform = InputTransform(
-            kind,
-            log1p,
-            np.array(arrays.get("means", none), np.float64),
-            np.array(arrays.get("deviations", none), np.float64),
-            knots,
-            targets,
-            indicators,
-            n_features,
-        )
+        inputs = {
+            name: np.array(arrays[name], np.float64).reshape(shape)
+            for name, shape in shapes.items()
+            if name in arrays
+        }
     except (KeyError, ValueError) as error:
         raise ModelError("the tables of the export differ from the tables of the model") from error
+    description = {"kind": kind, "log1p": log1p, "n_features": n_features}
+    transform = InputTransform.restored(description, {**inputs, "indicators": indicators})
     return Network(features, transform, tuple(layers), activation)
 
 
 def layer_names(index: int, layer: Layer) -> list[str | None]:
     """Return the names of the tables of weights, bias, norm's scales and norm's shifts; None for no table."""
-    names = ("weights", "bias", *NORMS)
-    return [None if getattr(layer, name) is None else f"{name}_{index}" for name in names]
+    return [None if array is None else f"{name}_{index}" for name, array in vars(layer).items()]

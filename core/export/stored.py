@@ -1,7 +1,7 @@
 """Exports of the stored files: LightGBM's text for a forest, safetensors for all other models."""
 
-from core.export.networks.evaluation import score_in_doubles
-from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
+from core.export.networks.evaluation import engine_in_doubles
+from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.sums.target import MembersTarget, SumSource, WrittenMember
@@ -82,16 +82,7 @@ class Safetensors(NetworkTarget):
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
         """Parse the stored file, and return an engine that evaluates it by NumPy."""
-        network = read_network(content)
-        return (
-            Engine(
-                "numpy",
-                ARITHMETIC,
-                single=False,
-                finite_only=False,
-                score=lambda rows: score_in_doubles(network, rows),
-            ),
-        )
+        return (engine_in_doubles("numpy", read_network(content)),)
 
     def instructions(self, source: NetworkSource) -> str:
         """Return Python code that reads the file."""

@@ -59,7 +59,7 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
     return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 
 
-def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Float64Array, Int64Array]:
+def numeric_splits(thresholds: Float64Array, missing_side: Int64Array) -> tuple[Float64Array, Int64Array]:
     """Express splits by `x <= t` and the child of NaN only, which is all that most engines support.
 
     LightGBM treats values around 0 as 0, so thresholds are moved to send these values the same way as 0.
@@ -67,23 +67,24 @@ def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Fl
 
     Args:
         thresholds: LightGBM's thresholds.
-        missing_go: `MissingDirection` of each split.
+        missing_side: `MissingDirection` of each split.
 
     Returns:
         Thresholds, and 1 where NaN goes left, else 0.
     """
     zero_left = thresholds >= 0.0
-    goes_left = (missing_go == MissingDirection.LEFT_IF_ZERO) | (missing_go == MissingDirection.LEFT_IF_NAN)
+    goes_left = np.isin(missing_side, (MissingDirection.LEFT_IF_ZERO, MissingDirection.LEFT_IF_NAN))
     # Without a missing type, LightGBM reads NaN as 0.
-    nan_left = np.where(missing_go == MissingDirection.NOWHERE, zero_left, goes_left)
+    nan_left = np.where(missing_side == MissingDirection.NOWHERE, zero_left, goes_left)
     below_zero = np.nextafter(-ZERO, -np.inf)
     moved = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
     return moved, nan_left.astype(np.int64)
 
 
-def splits_that_separate_zeros(thresholds: Float64Array, missing_go: Int64Array) -> Int64Array:
+def splits_that_separate_zeros(thresholds: Float64Array, missing_side: Int64Array) -> Int64Array:
     """Return the indices of splits that send 0, as a missing value, to the other child than `x <= t` does."""
-    left, right = missing_go == MissingDirection.LEFT_IF_ZERO, missing_go == MissingDirection.RIGHT_IF_ZERO
+    left = missing_side == MissingDirection.LEFT_IF_ZERO
+    right = missing_side == MissingDirection.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 
 

@@ -77,7 +77,7 @@ class Arithmetic:
 
     def loaded(self, written: Nodes) -> Nodes:
         """Return the nodes with the numbers that the engine has after loading the file."""
-        thresholds, values, missing_go = written.thresholds, written.values, written.missing_go
+        thresholds, values, missing_side = written.thresholds, written.values, written.missing_side
         if self.single:
             with np.errstate(over="ignore", under="ignore"):
                 thresholds, values = thresholds.astype(np.float32), values.astype(np.float32)
@@ -87,11 +87,11 @@ class Arithmetic:
             everywhere = (
                 MissingDirection.NOWHERE if self.missing is Missing.ZERO else MissingDirection.RIGHT_IF_NAN
             )
-            missing_go = np.full_like(missing_go, everywhere)
+            missing_side = np.full_like(missing_side, everywhere)
         return written._replace(
             thresholds=thresholds.astype(np.float64),
             values=values.astype(np.float64),
-            missing_go=missing_go,
+            missing_side=missing_side,
         )
 
 
@@ -130,7 +130,7 @@ class TreeSource(Source):
     @cached_property
     def numeric_splits(self) -> tuple[Float64Array, Int64Array]:
         """Return the thresholds for `x <= t` of all nodes, and 1 where NaN goes left."""
-        return numeric_splits(self.nodes.thresholds, self.nodes.missing_go)
+        return numeric_splits(self.nodes.thresholds, self.nodes.missing_side)
 
     def describe_split(self, node: int) -> str:
         """Return the feature, the threshold and the tree of a split, for messages."""
@@ -198,10 +198,10 @@ class TreeTarget(Target[TreeSource]):
                     f"scores up to {largest:g} exceed the range of float32, which {self.reader} uses"
                 )
         splits = source.nodes.splits
-        thresholds, missing_go = source.nodes.thresholds[splits], source.nodes.missing_go[splits]
+        thresholds, missing_side = source.nodes.thresholds[splits], source.nodes.missing_side[splits]
         self.refuse(
             source,
-            splits[splits_that_separate_zeros(thresholds, missing_go)],
+            splits[splits_that_separate_zeros(thresholds, missing_side)],
             "sends 0, as a missing value, to a different child than the threshold does; train without"
             " zero_as_missing",
         )

@@ -27,7 +27,6 @@ from core.export.target import AnySource, Source, Target
 from core.export.text import nested_texts
 from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
-from core.scoring.descent import MissingDirection
 from core.types import Float32Array, Float64Array
 
 _NO_CATEGORIES = {"min_value": 0, "max_value": 0, "values": []}
@@ -117,10 +116,8 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
         def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "leaf_value" in node:
                 return float(node["leaf_value"])
-            missing_go = (
-                MissingDirection.LEFT_IF_NAN if node["default_left"] else MissingDirection.RIGHT_IF_NAN
-            )
-            split = Split(node["split_feature"], float(node["threshold"]), missing_go)
+            threshold, nan_left = float(node["threshold"]), node["default_left"]
+            split = Split.of(node["split_feature"], threshold, nan_left=nan_left)
             return split, node["left_child"], node["right_child"]
 
         document = json.loads(content)

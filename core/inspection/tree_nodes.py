@@ -8,6 +8,7 @@ import numpy as np
 
 from core.data.categories import Categories
 from core.errors import InvalidInput
+from core.names import counted
 from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL, Tree
 from core.types import Int64Array
@@ -93,18 +94,12 @@ def tree_nodes(
         InvalidInput: There is no such tree, or no such split.
     """
     if not 0 <= index < len(text.trees):
-        raise InvalidInput.at(
-            "/index", f"the model has {_count_text(len(text.trees), 'tree')}, counted from 0"
-        )
+        raise InvalidInput.at("/index", f"the model has {counted(len(text.trees), 'tree')}, counted from 0")
     tree = text.trees[index]
     if not 0 <= root < max(1, len(tree.left)):
-        raise InvalidInput.at("/root", f"the tree has {_count_text(len(tree.left), 'split')}, counted from 0")
+        raise InvalidInput.at("/root", f"the tree has {counted(len(tree.left), 'split')}, counted from 0")
     reader = _Reader(tree, feature_names, text.categories)
     return reader.node(root if len(tree.left) else -1, depth)
-
-
-def _count_text(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class _Reader:

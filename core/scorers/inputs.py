@@ -26,8 +26,8 @@ KNOTS = 64
 _SAMPLE_ROWS = 200_000  # sampled rows for quantiles, as many as LightGBM samples for its bins
 
 
-def _do_nothing() -> None:
-    pass
+def do_nothing() -> None:
+    """Do nothing, as a callback."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class InputTransform:
         kind: str,
         log1p: bool,
         missing_indicators: bool,
-        on_block: Callable[[], None] = _do_nothing,
+        on_block: Callable[[], None] = do_nothing,
     ) -> "InputTransform":
         """Fit a transform to the features of training data.
 
@@ -102,30 +102,22 @@ class InputTransform:
             values = _finite_or_nan(block, log1p=log1p)
             counts += np.isfinite(values).sum(axis=0)
             sums += np.nansum(values, axis=0)
-        means = sums / np.maximum(counts, 1)
-        none: Float64Array = np.empty(0)
+        indicators = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0)
+        arrays: dict[str, NDArray[Any]] = {"indicators": indicators.astype(np.int64)}
         if kind == "standard":
+            means = sums / np.maximum(counts, 1)
             for _, block in row_blocks(features):
                 on_block()
                 squares += np.nansum((_finite_or_nan(block, log1p=log1p) - means) ** 2, axis=0)
             deviations = np.sqrt(squares / np.maximum(counts, 1))
             # A constant feature has no information; rounding must not add any.
             deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1e-300)] = 1.0
-        knots, targets = np.empty((0, 0)), np.empty((0, 0))
-        if kind == "rank-gauss":
+            arrays |= {"means": means, "deviations": deviations}
+        elif kind == "rank-gauss":
             rows = np.arange(0, n_rows, max(1, -(-n_rows // _SAMPLE_ROWS)))
             knots, targets = _quantiles(_finite_or_nan(features[rows], log1p=log1p))
-        indicators = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0, np.int64)
-        return cls(
-            kind,
-            log1p,
-            means if kind == "standard" else none,
-            deviations if kind == "standard" else none,
-            knots,
-            targets,
-            indicators.astype(np.int64),
-            n_features,
-        )
+            arrays |= {"knots": knots, "targets": targets}
+        return cls.restored({"kind": kind, "log1p": log1p, "n_features": n_features}, arrays)
 
     @classmethod
     def unscaled(cls, n_features: int) -> "InputTransform":

@@ -82,9 +82,7 @@ def write_network(network: Network) -> bytes:
     """Return the file content of a network."""
     tensors = {f"inputs.{name}": array for name, array in network.inputs.arrays().items()}
     for index, layer in enumerate(network.layers):
-        for name in ("weights", "bias", *NORMS):
-            if (array := getattr(layer, name)) is not None:
-                tensors[f"layers.{index}.{name}"] = array
+        tensors |= {f"layers.{index}.{name}": array for name, array in layer.arrays().items()}
     description = {
         "kind": KIND,
         "feature_names": list(network.feature_names),
@@ -126,7 +124,7 @@ def _check_all_are_used(
 ) -> None:
     used = {f"inputs.{name}" for name in inputs.arrays()}
     for index, layer in enumerate(layers):
-        used |= {f"layers.{index}.{name}" for name, array in vars(layer).items() if array is not None}
+        used |= {f"layers.{index}.{name}" for name in layer.arrays()}
     if unknown := sorted(tensors.keys() - used):
         raise ModelError(f"the network has unknown tensors: {', '.join(unknown)[:_MAX_MESSAGE_LENGTH]}")
 

@@ -31,6 +31,10 @@ class Layer:
     norm_scales: Float32Array | None = None
     norm_shifts: Float32Array | None = None
 
+    def arrays(self) -> dict[str, Float32Array]:
+        """Return the arrays of the layer by name."""
+        return {name: array for name, array in vars(self).items() if array is not None}
+
 
 @dataclass(frozen=True, eq=False)
 class PackedNetwork:

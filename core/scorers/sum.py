@@ -100,6 +100,14 @@ class Sum:
         """Return `sum`, the kind of this scorer."""
         return KIND
 
+    def description(self) -> dict[str, Any]:
+        """Return the kind, and the references and weights of the members, for storage."""
+        return {
+            "kind": self.kind,
+            "models": [member.reference for member in self.members],
+            "weights": [member.weight for member in self.members],
+        }
+
     @property
     def size_bytes(self) -> int:
         """Return the approximate memory of the model in bytes."""

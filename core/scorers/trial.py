@@ -81,12 +81,7 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
 def _try_sum(model: Sum, max_features: int) -> TriedModel:
     for member in model.members:
         try_file(member.content, max_features)
-    scorer = {
-        "kind": model.kind,
-        "models": [member.reference for member in model.members],
-        "weights": [member.weight for member in model.members],
-    }
-    return TriedModel(model.feature_names, 0, scorer, explainability_of(model))
+    return TriedModel(model.feature_names, 0, model.description(), explainability_of(model))
 
 
 def _decoded(content: bytes) -> str:

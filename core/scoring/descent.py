@@ -106,18 +106,18 @@ def encode_block(features: FloatArray, forest: FlatForest, codes: UInt16Array) -
 
 
 @exact_inlined
-def _search_value(value: float, missing_go: int) -> float:
+def _search_value(value: float, missing_side: int) -> float:
     """Return the search value: -inf for missing values that go left, NaN for those that go right."""
     if value != value:
-        if missing_go == _LEFT_IF_NAN:
+        if missing_side == _LEFT_IF_NAN:
             return -np.inf
-        if missing_go > _LEFT_IF_NAN:
+        if missing_side > _LEFT_IF_NAN:
             return np.nan
         value = 0.0
     if -_ZERO <= value <= _ZERO:
-        if missing_go == _LEFT_IF_ZERO:
+        if missing_side == _LEFT_IF_ZERO:
             return -np.inf
-        return np.nan if missing_go == _RIGHT_IF_ZERO else 0.0
+        return np.nan if missing_side == _RIGHT_IF_ZERO else 0.0
     return value
 
 
@@ -139,17 +139,17 @@ def _encode(
     n_columns = len(columns)
     n_whole = len(features) // LANES * LANES
     for column in range(n_columns):
-        feature, missing_go, start, levels = columns[column]
+        feature, missing_side, start, levels = columns[column]
         offset = np.uint64(start)
         for first in range(0, n_whole, LANES):
-            v0 = _search_value(np.float64(features[first, feature]), missing_go)
-            v1 = _search_value(np.float64(features[first + 1, feature]), missing_go)
-            v2 = _search_value(np.float64(features[first + 2, feature]), missing_go)
-            v3 = _search_value(np.float64(features[first + 3, feature]), missing_go)
-            v4 = _search_value(np.float64(features[first + 4, feature]), missing_go)
-            v5 = _search_value(np.float64(features[first + 5, feature]), missing_go)
-            v6 = _search_value(np.float64(features[first + 6, feature]), missing_go)
-            v7 = _search_value(np.float64(features[first + 7, feature]), missing_go)
+            v0 = _search_value(np.float64(features[first, feature]), missing_side)
+            v1 = _search_value(np.float64(features[first + 1, feature]), missing_side)
+            v2 = _search_value(np.float64(features[first + 2, feature]), missing_side)
+            v3 = _search_value(np.float64(features[first + 3, feature]), missing_side)
+            v4 = _search_value(np.float64(features[first + 4, feature]), missing_side)
+            v5 = _search_value(np.float64(features[first + 5, feature]), missing_side)
+            v6 = _search_value(np.float64(features[first + 6, feature]), missing_side)
+            v7 = _search_value(np.float64(features[first + 7, feature]), missing_side)
             f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = offset
             level = np.uint64(levels)
             while level > np.uint64(0):
@@ -168,8 +168,8 @@ def _encode(
                 at += width
     for document in range(n_whole, len(features)):
         for column in range(n_columns):
-            feature, missing_go, start, levels = columns[column]
-            value = _search_value(np.float64(features[document, feature]), missing_go)
+            feature, missing_side, start, levels = columns[column]
+            value = _search_value(np.float64(features[document, feature]), missing_side)
             position, level = np.uint64(start), np.uint64(levels)
             while level > np.uint64(0):
                 level -= _ONE

@@ -166,28 +166,23 @@ def _text(parameters: Mapping[str, Any]) -> Any:
     return _BASIC._c_str(_BASIC._param_dict_to_str(dict(parameters)))
 
 
-_LIGHTGBM_BASIC: Any = basic
-
-
 def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
     """Serialize the dataset that `bin_edges` returned."""
     buffer, size = ctypes.c_void_p(), ctypes.c_int32()
-    library = _LIGHTGBM_BASIC._LIB
+    library = _BASIC._LIB
     code = library.LGBM_DatasetSerializeReferenceToBinary(
         edges._handle, ctypes.byref(buffer), ctypes.byref(size)
     )
-    _LIGHTGBM_BASIC._safe_call(code)
+    _BASIC._safe_call(code)
     try:
         content = bytearray(size.value)
         byte = ctypes.c_uint8()
         for index in range(size.value):  # the C API returns one byte per call
-            _LIGHTGBM_BASIC._safe_call(
-                library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(index), ctypes.byref(byte))
-            )
+            _BASIC._safe_call(library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(index), ctypes.byref(byte)))
             content[index] = byte.value
         return bytes(content)
     finally:
-        _LIGHTGBM_BASIC._safe_call(library.LGBM_ByteBufferFree(buffer))
+        _BASIC._safe_call(library.LGBM_ByteBufferFree(buffer))
 
 
 def edges_from_bytes(content: bytes, parameters: Mapping[str, Any]) -> lightgbm.Dataset:
@@ -198,14 +193,14 @@ def edges_from_bytes(content: bytes, parameters: Mapping[str, Any]) -> lightgbm.
     """
     edges = lightgbm.Dataset(None, params=dict(parameters))
     handle = ctypes.c_void_p()
-    code = _LIGHTGBM_BASIC._LIB.LGBM_DatasetCreateFromSerializedReference(
+    code = _BASIC._LIB.LGBM_DatasetCreateFromSerializedReference(
         content,
         ctypes.c_int32(len(content)),
         ctypes.c_int64(1),
         ctypes.c_int32(1),
-        _LIGHTGBM_BASIC._c_str(_LIGHTGBM_BASIC._param_dict_to_str(dict(parameters))),
+        _text(parameters),
         ctypes.byref(handle),
     )
-    _LIGHTGBM_BASIC._safe_call(code)
+    _BASIC._safe_call(code)
     edges._handle = handle
     return edges

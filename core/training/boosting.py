@@ -15,7 +15,7 @@ from core.training.findings import Growth
 from core.training.grower import Grower, lightgbm_parameters, portable_text
 from core.training.growth import growth_of
 from core.training.history import METRICS, History
-from core.training.measure import Measure
+from core.training.measure import Measure, check_fit
 from core.training.models import EndTraining, IterationReport, TrainingCheckpoint
 from core.training.spec import TrainingSpec
 from core.types import Float64Array, OnProgress
@@ -93,7 +93,7 @@ def train(
             a hyperparameter names an unknown feature. Also for data that LightGBM refuses, such as data
             without a feature that varies.
     """
-    _check_fit(spec, train_dataset, validation_dataset)
+    check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     with _lightgbm_errors_as_invalid_input():
         bins = bins or _binning(spec, train_dataset, threads, cached_bins, on_binning)
@@ -226,21 +226,6 @@ class _Training:
     def _checkpoint(self) -> Checkpoint:
         scores = {name: self._grower.scores(name).copy() for name in self._measures}
         return Checkpoint.after(self._history, self._grower.state_text(), scores, self._grower.bias_arrays())
-
-
-def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None) -> None:
-    if validation is None:
-        if spec.early_stopping is not None:
-            raise InvalidInput.at("/early_stopping", "needs validation data")
-    elif validation.n_features != train_dataset.n_features:
-        raise InvalidInput.at(
-            "/validation",
-            f"has {validation.n_features} features, the training data {train_dataset.n_features}",
-        )
-    elif validation.categories != train_dataset.categories:
-        raise InvalidInput.at(
-            "/validation", "has other categories than the training data; use align_features"
-        )
 
 
 def _refusal(message: str) -> InvalidInput:

@@ -56,9 +56,8 @@ class TreeDerivatives:
         if hyperparameters.query_fraction < 1.0:
             is_drawn = self._in_drawn_queries(iteration)
             gradient, hessian = gradient * is_drawn, hessian * is_drawn
-        if hyperparameters.data_sample_strategy == "goss" and iteration >= int(
-            1.0 / hyperparameters.learning_rate
-        ):
+        full_trees = 1.0 / hyperparameters.learning_rate - 1.0  # they use all documents, as in LightGBM
+        if hyperparameters.data_sample_strategy == "goss" and iteration > full_trees:
             factors = self._sampling_factors(gradient, hessian, iteration)
             gradient, hessian = gradient * factors, hessian * factors
         if hyperparameters.use_quantized_grad:

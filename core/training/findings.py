@@ -19,7 +19,8 @@ class Growth:
     Attributes:
         trees: Number of kept trees.
         single_leaf_trees: Number of kept trees with one leaf, which score all documents equally.
-        end_reason: The reason why no more trees were kept, as a sentence without a full stop.
+        end_reason: The reason why no more trees were kept, or why the first one has a single leaf, as a
+            sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
             first tree.
         is_exhausted: Whether no further tree could be grown, so that not the validation data chose the end.

@@ -11,6 +11,7 @@ import numpy as np
 from core.clicks.binding import LossBinding, ObservingObjective
 from core.data import RankingDataset
 from core.diagnostics import diagnose
+from core.errors import InvalidInput
 from core.scoring.categories import category_lists
 from core.training.bin_edges import CATEGORICAL
 from core.training.binning import Bins
@@ -86,7 +87,7 @@ class Grower:
     Attributes:
         iterations_done: Iterations done, including those before a resumption.
         is_exhausted: Whether the last update found no split with a gain.
-        diagnostics_values: Diagnostics of the gradient of the last tree, or None.
+        diagnostics_values: Diagnostics of the loss at the scores before the last tree, or None.
         stopwatch: Times by part.
     """
 
@@ -154,9 +155,18 @@ class Grower:
         """Grow the next tree; return False if no split has a gain.
 
         Return True for the very first tree of a model in any case.
+
+        Raises:
+            InvalidInput: The linear model of a leaf gives a score that is not finite.
         """
         with self.stopwatch.timing(TREE):
             self.is_exhausted = self._booster.update(fobj=self._derivatives)
+        if self._spec.hyperparameters.linear_tree and not np.isfinite(self.scores("train")).all():
+            raise InvalidInput.at(
+                "/hyperparameters/linear_tree",
+                "multiplies features, some of which are infinite or too large: scores are not finite. Correct"
+                " these features, or leave out linear_tree",
+            )
         if self.is_exhausted and (self.iterations_done or self.base_trees):
             return False  # no split has a gain: LightGBM has added no tree
         if not self.is_exhausted:
@@ -223,13 +233,13 @@ class Grower:
         """Return the derivatives for the next tree, as LightGBM's objective function."""
         self._sampling.reseed(self._booster, self.iterations_done)
         with self.stopwatch.timing(OBJECTIVE):
-            gradient, hessian = self._next_derivatives or self._objective(scores, self.iterations_done)
-            gradient, hessian = self._tree_derivatives(gradient, hessian, self.iterations_done)
+            loss_gradient, hessian = self._next_derivatives or self._objective(scores, self.iterations_done)
+            gradient, hessian = self._tree_derivatives(loss_gradient, hessian, self.iterations_done)
             if self._shard is not None:
                 gradient, hessian = _rounded(self._shard, gradient, hessian)
             self._update_bias()
         self._next_derivatives = None
-        self.diagnostics_values = self._diagnose(scores, gradient)
+        self.diagnostics_values = self._diagnose(scores, loss_gradient)
         return gradient, hessian
 
     def _update_bias(self) -> None:

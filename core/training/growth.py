@@ -52,13 +52,15 @@ def growth_of(
     if not single_leaf_trees and not is_short:
         return None
     mean_hessian_sum = training.first_hessian_sum() / n_queries
-    reason = _end_reason(spec, trees, training)
+    reason = _end_reason(spec, trees, single_leaf_trees, training)
     return Growth(trees, single_leaf_trees, total, reason, mean_hessian_sum, n_queries, training.is_exhausted)
 
 
-def _end_reason(spec: TrainingSpec, trees: int, training: FinishedTraining) -> str:
-    """Return the reason why no more trees were kept."""
+def _end_reason(spec: TrainingSpec, trees: int, single_leaf_trees: int, training: FinishedTraining) -> str:
+    """Return the reason why no more trees were kept, or why the first one has a single leaf."""
     if not training.is_exhausted:
+        if single_leaf_trees:  # later trees have splits
+            return "random choices, such as sampled features, allowed no split"
         return f"{spec.selection_metric} on the validation data was best after {trees:,}"
     if not training.has_gradient():
         return "the loss is at its minimum: the gradient is 0 for every document"

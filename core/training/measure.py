@@ -67,6 +67,26 @@ def _list_weights(spec: TrainingSpec, dataset: RankingDataset) -> Float64Array |
     return np.asarray(sums, np.float64)
 
 
+def check_fit(spec: TrainingSpec, training: RankingDataset, validation: RankingDataset | None) -> None:
+    """Refuse early stopping without validation data, and validation data with other features.
+
+    Raises:
+        InvalidInput: At `/early_stopping` or `/validation`.
+    """
+    if validation is None:
+        if spec.early_stopping is not None:
+            raise InvalidInput.at("/early_stopping", "needs validation data")
+    elif validation.n_features != training.n_features:
+        raise InvalidInput.at(
+            "/validation",
+            f"has {validation.n_features} features, the training data {training.n_features}",
+        )
+    elif validation.categories != training.categories:
+        raise InvalidInput.at(
+            "/validation", "has other categories than the training data; use align_features"
+        )
+
+
 def check_early_stopping(spec: TrainingSpec, validation: RankingDataset | None) -> None:
     """Refuse early stopping by a metric that no validation query defines: no iteration would be the best.
 

@@ -21,7 +21,7 @@ class IterationReport:
         iteration: 1-based number of the iteration.
         values: Mean metrics by dataset ("train", "validation") and spelling, None where undefined; "train"
             also has "loss", the mean loss of the training queries. Empty where the iteration is not measured.
-            "diagnostics" has diagnostics of the iteration's gradient, see `core.diagnostics`.
+            "diagnostics" has diagnostics of the loss before the iteration, see `core.diagnostics`.
         best_iteration: Best iteration so far on validation, 1 before the first value; the current one where
             validation data do not select.
         milliseconds: Wall time by part: "objective", "tree", "network", "exchange", "metrics" and

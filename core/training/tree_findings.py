@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.doctor.report import MAX_EXAMPLES, Finding
+from core.names import counted
 from core.scorers import ScoringModel, Sum, TreeModel
 from core.training.hyperparameters import Hyperparameters
 from core.training.monotonicity import Fall, falls
@@ -110,7 +111,7 @@ def _leaf_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: 
         yield Finding(
             code="small-leaves",
             severity="info",
-            title=f"The smallest leaf has {_documents(int(documents.min()))}, min_data_in_leaf is"
+            title=f"The smallest leaf has {counted(int(documents.min()), 'document')}, min_data_in_leaf is"
             f" {hyperparameters.min_data_in_leaf:,}: {small:,} of {len(documents):,} leaves are smaller",
             advice="LightGBM estimates document counts from hessians, so that the bound is approximate unless"
             " all hessians are equal. Increase min_data_in_leaf if leaves are too small.",
@@ -118,7 +119,3 @@ def _leaf_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: 
             total=len(documents),
             unit="leaves",
         )
-
-
-def _documents(count: int) -> str:
-    return f"{count:,} document{'' if count == 1 else 's'}"

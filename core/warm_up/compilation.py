@@ -62,19 +62,21 @@ def compile_kernels(
     Raises:
         KernelsNotReady: A part cannot be compiled.
     """
-    if not missing_parts(parts):
+    missing = missing_parts(parts)
+    if not missing:
         return
     if not is_writable(kernel_cache()):
         _LOG.warning("kernels.not_kept", folder=str(kernel_cache()), hint=_READ_ONLY)
         return
-    missing_parts(parts)[0].mark.parent.mkdir(parents=True, exist_ok=True)
+    missing[0].mark.parent.mkdir(parents=True, exist_ok=True)
     failure = ""
     for count in (processes or _affordable_processes(), 1):
-        failure = _run_children(parts, min(count, len(missing_parts(parts))), report, stopped)
-        if stopped() or not missing_parts(parts):
+        failure = _run_children(parts, min(count, len(missing)), report, stopped)
+        missing = missing_parts(parts)
+        if stopped() or not missing:
             return
         _LOG.warning("kernels.compilation_failed", processes=count, ending=failure)
-    raise KernelsNotReady(f"cannot be compiled ({missing_parts(parts)[0].name}): {failure}")
+    raise KernelsNotReady(f"cannot be compiled ({missing[0].name}): {failure}")
 
 
 _READ_ONLY = (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.kernel_cache import kernel_cache
-from core.warm_up import PARTS
+from core.warm_up import PARTS, compilation
 from tests.compiling import without_collections
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +132,14 @@ def test_each_part_depends_on_earlier_parts_only() -> None:
 def test_every_kernel_is_compiled_by_a_part() -> None:
     """A request that needs another kernel would wait for its compilation."""
     assert run(LOAD_ALL, kernel_cache()) == []
+
+
+def test_another_process_may_compile_the_last_part_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two services that start together compile nothing twice, and neither fails."""
+    answers = [list(PARTS[:1])]
+    monkeypatch.setattr(compilation, "missing_parts", lambda _: answers.pop() if answers else [])
+    monkeypatch.setattr(compilation, "_run_children", lambda *_: "")
+    compilation.compile_kernels(PARTS[:1])
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.jobs import LANES
 from rankery.client import Client, Hyperparameters, Job
 from rankery.client.views.study import ScheduleRunView
 from tests.integration.processes import wait_until_none
@@ -168,10 +169,12 @@ def _ended_run(client: Client, schedule_id: str, due_at: datetime) -> ScheduleRu
 
 
 def test_a_signal_ends_every_process(restart: Restart) -> None:
-    """The exit code is 0, no process is left, and the last line is `rankery: stopping`."""
+    """The exit code is 0, no process is left, and the last lines name the stop."""
     assert restart.exit_code == 0, restart.lines
     assert restart.remaining == {}
     assert restart.lines[-1] == "rankery: stopping"
+    log = (restart.data_dir / "logs" / "worker.log").read_text()
+    assert log.count("worker.stopped") == len(LANES)
 
 
 def test_the_next_service_finishes_the_job(restart: Restart) -> None:

@@ -1,9 +1,11 @@
 """Ingestion of click logs: a log becomes ready, or invalid with a problem."""
 
+import errno
 import os
 import time
 
 import numpy as np
+import pytest
 
 from core.jobs.folders import click_log_upload_folder
 from core.jobs.ingest import IngestClicksJob
@@ -15,6 +17,7 @@ from worker.job.datasets import load_click_log
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_job
+from worker.runners import ingestion
 
 TABLE = "session,query,document,rank,clicked\ns1,shoes,a,1,0\ns1,shoes,b,2,1\ns2,hats,c,1,1\n"
 
@@ -66,6 +69,21 @@ def test_folders_of_killed_processes_are_removed_after_a_day(inline_worker: Inli
         os.utime(folder / name, (time.time() - days * 86_400,) * 2)
     assert ingested(inline_worker, TABLE).status == "ready"
     assert [path.name for path in folder.iterdir()] == ["recent"]
+
+
+def test_a_full_disk_puts_the_log_off(inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log larger than the free space of the data folder is read again later, and its upload is kept."""
+
+    def fill_disk(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ingestion, "read_click_log", fill_disk)
+        log = ingested(inline_worker, TABLE)
+    assert log.status == "pending", log.problem
+    run = JobRun.claim_next(inline_worker.store, inline_worker.settings, {"ingest-clicks"}, "w1")
+    assert run is not None
+    assert run_job(run, inline_worker.settings, StopFlag()) == "succeeded"
 
 
 def test_a_log_that_cannot_be_read_is_invalid(inline_worker: InlineWorker) -> None:

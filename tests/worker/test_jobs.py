@@ -159,7 +159,7 @@ def test_a_transient_error_is_retried(store: Store, settings: WorkerSettings, cl
     """An unavailable storage costs an attempt; after the last one the job fails with the problem."""
     problem = {"title": "Storage unavailable", "detail": "away"}
     run = claim_job(attempts=2)
-    assert run.retry_later(problem) == "put_off"
+    assert run.retry_later(problem) == "retry_later"
     with store.read() as tx:
         assert tx.jobs.get(run.id).status == "queued"
     again = JobRun.claim_next(store, settings.model_copy(update={"attempts": 2}), RUNNERS, "w2")

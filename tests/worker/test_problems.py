@@ -22,7 +22,9 @@ def test_every_rankery_error_has_a_title() -> None:
 
 def test_a_dataset_error_names_its_place() -> None:
     """The problem has the place in its detail and in fields."""
-    problem = problem_of(DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"))
+    problem = problem_of(
+        DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"), "ingest"
+    )
     assert problem["detail"] == "file a.txt, line 3, column 5: expected a number"
     assert problem["errors"] == [
         {
@@ -37,19 +39,26 @@ def test_a_dataset_error_names_its_place() -> None:
     assert problem["more"] is False
 
 
+def test_an_unreadable_file_is_named_by_the_kind_of_job() -> None:
+    """A dataset and a click log are read by the same readers."""
+    error = DatasetError.at("expected a number")
+    titles = [problem_of(error, kind)["title"] for kind in ("ingest", "ingest-clicks")]
+    assert titles == ["Dataset cannot be read", "Click log cannot be read"]
+
+
 def test_further_unlisted_problems_are_reported() -> None:
     """The field `more` shows that the list of problems is not complete."""
-    problem = problem_of(DatasetError(DatasetProblem("a"), DatasetProblem("b"), more=True))
+    problem = problem_of(DatasetError(DatasetProblem("a"), DatasetProblem("b"), more=True), "ingest")
     assert [error["detail"] for error in problem["errors"]] == ["a", "b"]
     assert problem["more"] is True
 
 
 def test_an_invalid_input_names_its_pointers() -> None:
     """Each mistake in a specification has its JSON pointer."""
-    problem = problem_of(InvalidInput.at("/loss/mu", "must be at least 0"))
+    problem = problem_of(InvalidInput.at("/loss/mu", "must be at least 0"), "train")
     assert problem["errors"] == [{"pointer": "/loss/mu", "detail": "must be at least 0"}]
 
 
 def test_a_memory_error_has_a_title() -> None:
     """The title names the cause, so that the user can act."""
-    assert problem_of(MemoryError())["title"] == "Out of memory"
+    assert problem_of(MemoryError(), "train")["title"] == "Out of memory"

@@ -67,6 +67,7 @@ def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> Non
         raise InvalidInput.at("--memory", f"must be a size such as 8GiB; found {options.memory}") from error
     with dask.config.set(_CONFIGURATION):
         asyncio.run(_serve(str(settings.dask_scheduler), security, options))
+    _LOG.info("rank_worker.stopped", scheduler=settings.dask_scheduler)
 
 
 async def _serve(scheduler: str, security: "Security", options: RankWorkerOptions) -> None:

@@ -21,9 +21,10 @@ from core.data.features import SelectedFeatures, select_rows
 from core.data.folds import HoldOut
 from core.data.splits import bootstrap_queries
 from core.doctor.report import Finding
-from core.errors import NotFound
+from core.errors import NotFound, StoreFull
 from core.jobs.folders import log_claim_folder, log_claims_folders
 from core.store import Store, new_id
+from core.store.faults import DISK_FULL
 from core.store.sources.scratch import scratch_folder
 from worker.job.caches import Caches
 from worker.job.run import JobRun
@@ -144,6 +145,9 @@ def log_folder(run: JobRun) -> Iterator[Path]:
     """Provide an empty folder for the columns of a log; delete the folder after the block.
 
     Folders of killed processes are removed after a day.
+
+    Raises:
+        StoreFull: The disk becomes full within the block.
     """
     parent = run.settings.data_dir / "cache" / "click-logs"
     with scratch_folder(parent, new_id(f"{run.id}-")) as scratch:
@@ -151,6 +155,10 @@ def log_folder(run: JobRun) -> Iterator[Path]:
         folder.mkdir()
         try:
             yield folder
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            raise StoreFull("the worker's data folder has no room for the columns of the log") from error
         finally:
             shutil.rmtree(scratch)
 

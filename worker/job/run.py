@@ -20,7 +20,7 @@ from worker.settings import WorkerSettings
 
 _LOG = structlog.stdlib.get_logger(__name__)
 
-RETRY_LATER = "put_off"  # outcome of an attempt, as logged; the stored ending is `handed_back`
+RETRY_LATER = "retry_later"  # outcome of an attempt, as logged; the stored ending is `handed_back`
 
 
 class JobRun:

@@ -10,14 +10,13 @@ from core.errors import InvalidInput, ModelError
 from core.jobs.base_training import BaseTrainingJob
 from core.names import first_names
 from core.scorers import Member, Sum, TreeModel, WeightedSum, write_sum
-from core.store import Store
+from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 from core.training import IterationReport, TrainedModel, TrainingSpec
 from core.training.findings import Growth
 from core.training.measure import Measure
 from core.training.weights import FittedWeights, best_weights, fit_weights
 from worker.job.datasets import KeyedDataset
-from worker.job.reporter import Values
 from worker.job.run import JobRun
 
 
@@ -54,8 +53,7 @@ def load_base(store: Store, job: BaseTrainingJob) -> BaseModel | None:
         return None
     with store.read() as tx:
         row = tx.models.resolve(job.init_model)
-    content = store.verified.read_bytes(model_key(row.id), row.sha256)
-    member = Member(row.reference, content, tuple(row.feature_names), 1.0, row.precision)
+    member = _member(store, row, 1.0)
     try:
         return BaseModel(member, member.categories)
     except ModelError as error:
@@ -103,12 +101,14 @@ def load_members(store: Store, job: BaseTrainingJob) -> tuple[Member, ...]:
     weights = scorer.weights or (1.0,) * len(scorer.models)
     with store.read() as tx:
         rows = [tx.models.resolve(reference) for reference in scorer.models]
-    members = []
-    for row, weight in zip(rows, weights, strict=True):
-        content = store.verified.read_bytes(model_key(row.id), row.sha256)
-        members.append(Member(row.reference, content, tuple(row.feature_names), weight, row.precision))
+    members = tuple(_member(store, row, weight) for row, weight in zip(rows, weights, strict=True))
     _sum_of(members)
-    return tuple(members)
+    return members
+
+
+def _member(store: Store, row: Model, weight: float) -> Member:
+    content = store.verified.read_bytes(model_key(row.id), row.sha256)
+    return Member(row.reference, content, tuple(row.feature_names), weight, row.precision)
 
 
 def align_with_members(members: Sequence[Member], training: KeyedDataset) -> KeyedDataset:
@@ -182,15 +182,6 @@ def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
         trained.growth,
         propensities=trained.propensities,
     )
-
-
-def sum_values(model: Sum) -> Values:
-    """Return the stored description of a sum: its kind, and references and weights of its members."""
-    return {
-        "kind": model.kind,
-        "models": [member.reference for member in model.members],
-        "weights": [member.weight for member in model.members],
-    }
 
 
 def _sum_of(members: Sequence[Member]) -> Sum:

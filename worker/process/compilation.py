@@ -36,7 +36,8 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
         compile_kernels(report=report, stopped=stop.is_set)
     finally:
         report.remove()
-    _LOG.info("kernels.compiled", seconds=round(time.monotonic() - started_at, 1))
+    if not missing_parts():  # the worker is not stopping, and the cache is not read-only
+        _LOG.info("kernels.compiled", seconds=round(time.monotonic() - started_at, 1))
 
 
 class CompilationReport:

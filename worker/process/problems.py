@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from core import errors
+from core.jobs.ingest import IngestClicksJob
 
 TITLES: Mapping[type[errors.RankeryError], str] = MappingProxyType(
     {
@@ -33,14 +34,16 @@ TITLES: Mapping[type[errors.RankeryError], str] = MappingProxyType(
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def problem_of(error: Exception) -> dict[str, Any]:
-    """Return an error as a problem for the user.
+def problem_of(error: Exception, job_kind: str) -> dict[str, Any]:
+    """Return the error of a job as a problem for the user.
 
     The text of an unexpected error may be confidential: it is only logged, with a reference that the user
     can quote.
     """
     if isinstance(error, errors.RankeryError):
         title = next(TITLES[kind] for kind in type(error).__mro__ if kind in TITLES)
+        if isinstance(error, errors.DatasetError) and job_kind == IngestClicksJob.kind:
+            title = "Click log cannot be read"
         return {"title": title, "detail": str(error), **_places(error)}
     reference = secrets.token_hex(4)
     _LOG.error("job.internal_error", reference=reference, exc_info=error)

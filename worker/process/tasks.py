@@ -164,7 +164,7 @@ def _record(run: JobRun, error: Exception) -> str:
     if isinstance(error, JobCancelled):
         run.cancel()
         return "cancelled"
-    problem = error.problem if isinstance(error, LimitReached) else problem_of(error)
+    problem = error.problem if isinstance(error, LimitReached) else problem_of(error, run.kind)
     if isinstance(error, StoreUnavailable):
         return run.retry_later(problem)
     run.fail(problem)

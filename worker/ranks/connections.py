@@ -101,13 +101,19 @@ class Endpoint:
 
         async def start() -> str:
             arguments = self._security.get_listen_args("worker")
-            port = next((port for port in ports if _is_free(host, port)), None)
-            if port is None:
-                span = f"{ports[0]}-{ports[-1]}"
-                raise OSError(errno.EADDRINUSE, f"RANKERY_RANK_PORTS: no port of {span} is free")
-            self._listener = await listen(f"tls://{host}:{port}", accept, deserialize=False, **arguments)
-            address: str = self._listener.contact_address
-            return address
+            for port in ports:
+                # Checked first, since a failed `listen` leaves its socket to the garbage collector.
+                if not _is_free(host, port):
+                    continue
+                address = f"tls://{host}:{port}"
+                try:
+                    self._listener = await listen(address, accept, deserialize=False, **arguments)
+                    return str(self._listener.contact_address)
+                except OSError as error:  # another process may have taken the port meanwhile
+                    if error.errno != errno.EADDRINUSE:
+                        raise
+            span = f"{ports[0]}-{ports[-1]}"
+            raise OSError(errno.EADDRINUSE, f"RANKERY_RANK_PORTS: no port of {span} is free")
 
         return self.run(start())
 

@@ -103,8 +103,8 @@ class DistributedTraining:
 
     def _train_with(self, team: Team) -> TrainedRanker:
         history = History(self._spec, self._state, validates=self._validates)
-        self._sharing.share_out(team, partial(self._watch_over, team))
-        self._sharing.begin(team, self._state)
+        self._sharing.distribute(team, partial(self._watch_over, team))
+        self._sharing.start(team, self._state)
         self._run.reporter.phase("training", reset_count=True)
         leader = Leader(team, partial(self._watch_until_grown, team))
         while not history.is_complete and (answers := leader.grow(measures=history.is_measured_next)):

@@ -34,7 +34,7 @@ from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
 
-LEFT, LOST = 0, 3  # exit codes: after the end or loss of the driver, after the loss of another rank
+DRIVER_ENDED, PEER_LOST = 0, 3  # exit codes: after the end or loss of the driver, or of another rank
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
 
@@ -74,7 +74,7 @@ class RankProcess:
             self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
         except (OSError, Refused) as error:
             _log.warning("rank %s ends: it cannot reach its driver: %s", self._rank, error)
-            os._exit(LEFT)
+            os._exit(DRIVER_ENDED)
         hello = {"address": address, "host": socket.gethostname(), "processor": processor()[0]}
         endpoint.run(self._driver.send({"hello": hello}))
         endpoint.run_in_background(self._listen())
@@ -103,7 +103,7 @@ class RankProcess:
                     message = await self._driver.receive()
                 if "do" in message:
                     self._requests.put(message)
-        os._exit(LEFT)
+        os._exit(DRIVER_ENDED)
 
     async def _beat(self) -> None:
         """Send heartbeats with the condition of the rank to the driver."""
@@ -152,7 +152,7 @@ class RankProcess:
         def on_progress(done: int, total: int) -> None:
             self._progress = done, total
 
-        self._shard.put_into_bins(request["edges"], on_progress)
+        self._shard.bin_features(request["edges"], on_progress)
         return {}
 
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class RankProcess:
             with contextlib.suppress(OSError):
                 await self._driver.send({"lost": lost.peer})
                 await asyncio.sleep(0.1)  # until the loop has sent the message
-            os._exit(LOST)
+            os._exit(PEER_LOST)
 
     def _grow(self, request: dict[str, Any]) -> dict[str, Any]:
         self._enter("gradients")

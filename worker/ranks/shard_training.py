@@ -52,7 +52,7 @@ class ShardTraining:
         """Return the features of some of the training documents, (n, n_features)."""
         return np.asarray(self._datasets[TRAIN].features[rows], np.float32)
 
-    def put_into_bins(self, edges: bytes, on_progress: OnProgress) -> None:
+    def bin_features(self, edges: bytes, on_progress: OnProgress) -> None:
         """Read all features block by block, and bin them by edges common to all ranks.
 
         Args:

@@ -64,7 +64,7 @@ class Sharing:
             )
         return min(self._distribution.ranks.at_most, queries)
 
-    def share_out(self, team: Team, on_wait: Callable[[], None]) -> None:
+    def distribute(self, team: Team, on_wait: Callable[[], None]) -> None:
         """Send the judgments, compute the bin edges, and let the ranks read and bin all features.
 
         Args:
@@ -94,7 +94,7 @@ class Sharing:
 
         team.ask({"do": "bins", "edges": self._edges}, on_wait=counting)
 
-    def begin(self, team: Team, state: Checkpoint | None) -> None:
+    def start(self, team: Team, state: Checkpoint | None) -> None:
         """Connect the ranks with each other, and start or resume the training."""
         document_cuts = {
             name: self._datasets[name].dataset.query_boundaries[queries]

@@ -26,7 +26,6 @@ from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
 from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.job.run import JobRun
-from worker.job.sums import sum_values
 from worker.job.systems import ScoredDataset, scores_of
 from worker.job.training_data import TrainingData
 
@@ -175,7 +174,7 @@ def _store(run: JobRun, job: AutoTrainJob, search: _SearchResult) -> None:
 def _scorer(selected: Selected, model: ScoringModel) -> Values | None:
     """Return the stored description of a scorer, None for trees."""
     if isinstance(model, Sum):
-        return sum_values(model)
+        return model.description()
     ((tried, _),) = selected.members
     return None if tried.candidate.scorer is None else dict(tried.candidate.scorer)
 

@@ -10,14 +10,14 @@ from core.data import RankingDataset
 from core.errors import InvalidInput
 from core.evaluation import Evaluation, compare_systems, evaluate, slices, write_segments
 from core.jobs import System
-from core.jobs.measuring import CompareJob, Measures
+from core.jobs.measuring import CompareJob
 from core.store import new_id
 from core.store.artifacts.keys import comparison_key, comparison_segments_key
 from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.results import StoredRanking, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import ScoredDataset, ranked_queries, score_system
+from worker.job.systems import ranked_queries, score_system
 from worker.job.training_data import load_with_label_map
 
 
@@ -30,7 +30,8 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         FeaturesAbsent: The dataset lacks most features that a model uses.
     """
     run.reporter.phase("loading")
-    dataset = load_with_label_map(run, spec.dataset_id, spec.measures)
+    measures = spec.measures
+    dataset = load_with_label_map(run, spec.dataset_id, measures)
     if spec.pool_folds:
         dataset = _pooled(run, spec, dataset)
     rankings: list[tuple[System, StoredRanking | None]] = []
@@ -39,7 +40,16 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     for system in spec.systems:
         run.reporter.phase(f"scoring by {system.name}")
         ranked = score_system(run, spec, system, dataset, measured_on=spec.dataset_id)
-        evaluations.append(_evaluate(run, spec.measures, ranked))
+        evaluations.append(
+            evaluate(
+                ranked.scores,
+                ranked.judgments,
+                measures.metrics,
+                measures.contract,
+                seed=measures.seed,
+                threads=run.threads,
+            )
+        )
         stored = store_ranking(run, ranked) if system.model_id else None
         findings += ranked.findings_json or ()
         rankings.append((system, stored))
@@ -57,7 +67,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         reference=spec.reference,
         correction="none" if spec.correction == "none" else "holm",
         permutations=spec.permutations,
-        seed=spec.measures.seed,
+        seed=measures.seed,
         threads=run.threads,
     )
     run.reporter.report(findings=findings or None)
@@ -65,7 +75,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     with run.artifacts.writing(comparison_key(comparison_id)) as file:
         pq.write_table(values_table(dataset.query_ids, values), file)
     with run.artifacts.writing(comparison_segments_key(comparison_id)) as file:
-        parts = slices(dataset, spec.measures.contract.relevance_threshold)
+        parts = slices(dataset, measures.contract.relevance_threshold)
         write_segments(parts, dataset.n_queries, file)
     with run.succeeding({"comparison_id": comparison_id}) as tx:
         for system, stored in rankings:
@@ -80,10 +90,10 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
                 _system_json(system, stored, evaluation)
                 for (system, stored), evaluation in zip(rankings, evaluations, strict=True)
             ],
-            metrics=list(spec.measures.metrics),
-            contract=spec.measures.contract.to_json(),
+            metrics=list(measures.metrics),
+            contract=measures.contract.to_json(),
             permutations=spec.permutations,
-            seed=spec.measures.seed,
+            seed=measures.seed,
             pairs=[pair.to_json(dataset.query_ids) for pair in comparison.pairs],
         )
 
@@ -98,17 +108,6 @@ def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDa
     if not positions:
         raise InvalidInput.at("/systems", "the cross-validation rankings have no common query of the dataset")
     return dataset.select_queries(positions)
-
-
-def _evaluate(run: JobRun, measures: Measures, ranked: ScoredDataset) -> Evaluation:
-    return evaluate(
-        ranked.scores,
-        ranked.judgments,
-        measures.metrics,
-        measures.contract,
-        seed=measures.seed,
-        threads=run.threads,
-    )
 
 
 def values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:

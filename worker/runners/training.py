@@ -39,7 +39,7 @@ from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.seen_queries import seen_findings, test_queries, validation_queries
-from worker.job.sums import TrainedSum, sum_values
+from worker.job.sums import TrainedSum
 from worker.job.systems import ScoredDataset, scores_of
 from worker.job.training_data import TrainingData, load_and_align
 from worker.job.watch import TrainingWatch, means
@@ -229,7 +229,7 @@ def _store(
 def _scorer(spec: TrainingSpec, trained: CompletedTraining) -> dict[str, Any] | None:
     """Return the stored description of a scorer, None for trees."""
     if isinstance(trained.model, Sum):
-        return sum_values(trained.model)
+        return trained.model.description()
     return None if isinstance(spec.scorer, Trees) else scorer_values(spec.scorer)
 
 

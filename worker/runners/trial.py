@@ -248,7 +248,7 @@ def _validate_held_out(run: JobRun, sampled: SampledTrial) -> _TrialValidation:
         scores = scores_of(trained.model, "the model", dataset, run.threads)
         measures, metric = sampled.job.measures, sampled.spec.metric
         values = measure(scores, dataset, [metric], measures.contract)[metric]
-    mean = float(np.nanmean(values)) if not np.isnan(values).all() else None
+    mean = parse_metric(metric, measures.contract).mean(values)
     iterations = trained.training_result.kept_iterations
     return _TrialValidation([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
 

@@ -1,12 +1,14 @@
 """Evaluation of exported networks, independent of the service's scoring."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from core.export.networks.target import ARITHMETIC, Engine
 from core.jit import exact_bare
 from core.scorers import InputTransform, Layer, Network
 from core.scorers.kernels import EPSILON
@@ -56,13 +58,35 @@ def in_blocks(
     return np.concatenate(scores) if scores else np.empty(0)
 
 
-def score_in_doubles(network: Network, rows: Float32Array) -> Float64Array:
-    """Score documents by a network in float64, as its exports in C and Python do."""
+def engine_in_doubles(name: str, network: Network) -> Engine:
+    """Return the engine of a network that is computed in float64, as its exports in C and Python are."""
 
     def score(block: Float32Array) -> Float64Array:
         return forward(inputs_of(network.inputs, block), network.layers, network.activation)
 
-    return in_blocks(score, rows)
+    return Engine(name, ARITHMETIC, single=False, finite_only=False, score=partial(in_blocks, score))
+
+
+def engine_of_plugin(
+    name: str,
+    arithmetic: str,
+    normalizers: tuple[Float32Array, Float32Array, Float32Array],
+    layers: tuple[Layer, ...],
+    activation: str,
+) -> Engine:
+    """Return the engine of a plugin, which scales features and adds their products in float32.
+
+    Args:
+        normalizers: Values of missing features, and means and deviations, (n_features,) each.
+    """
+    defaults, means, deviations = normalizers
+
+    def score(block: Float32Array) -> Float64Array:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            values = (np.where(np.isnan(block), defaults, block) - means) / deviations
+            return forward(values, layers, activation)
+
+    return Engine(name, arithmetic, single=True, finite_only=True, score=partial(in_blocks, score))
 
 
 def inputs_of(transform: InputTransform, rows: Float32Array) -> Float64Array:

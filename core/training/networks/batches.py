@@ -11,6 +11,7 @@ from core.data import RankingDataset
 from core.data.features import Features, new_matrix, row_blocks
 from core.losses.base import Objective
 from core.scorers import InputTransform, NetworkScorer
+from core.scorers.inputs import do_nothing
 from core.training.sampling import derived_seed, uniform_numbers
 from core.types import Float32Array, Int64Array
 
@@ -19,10 +20,6 @@ _QUERIES, _ORDER = 100, 101
 _ROW_MULTIPLE = 8  # batches are padded to a multiple of this, so that JAX compiles few shapes
 _BLOCK_CELLS = 2**22  # features scaled in one block, 32 MiB in float64
 OnBlock = Callable[[], None]
-
-
-def _do_nothing() -> None:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +63,7 @@ class Batches:
         transform: InputTransform,
         max_documents: int,
         seed: int,
-        on_block: OnBlock = _do_nothing,
+        on_block: OnBlock = do_nothing,
     ) -> "Batches":
         """Partition the queries at random into batches of about equal size.
 
@@ -114,7 +111,7 @@ def inputs_of(
     features: Features,
     transform: InputTransform,
     order: Int64Array | None = None,
-    on_block: OnBlock = _do_nothing,
+    on_block: OnBlock = do_nothing,
 ) -> Float32Array:
     """Return the inputs of documents as float32, (n_documents, n_inputs).
 

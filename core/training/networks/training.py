@@ -15,8 +15,9 @@ from core.errors import InvalidInput
 from core.losses import Objective
 from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Linear, Mlp, Network, NetworkScorer, write_network
+from core.scorers.inputs import do_nothing
 from core.training.history import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, History, Stopwatch
-from core.training.measure import Measure
+from core.training.measure import Measure, check_fit
 from core.training.models import EndTraining, IterationReport
 from core.training.networks.batches import Batch, Batches, Schedule, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
@@ -24,7 +25,7 @@ from core.training.networks.initialization import drawn_weights, gradient_factor
 from core.training.networks.linear import LinearDescent
 from core.training.sampling import derived_seed
 from core.training.spec import DiagnosticsPlan, TrainingSpec, check_numeric
-from core.types import Float32Array, Float64Array, OnProgress
+from core.types import Float32Array, Float64Array, FloatArray, OnProgress
 
 if TYPE_CHECKING:
     from core.training.networks.differentiation import Differentiation
@@ -37,10 +38,6 @@ _DROPOUT = 103  # purpose of random choices, see `core.training.networks.batches
 _NOTHING_DONE = NetworkCheckpoint([], [], [], 0, -np.inf, 0.0, (), 0, [])
 _BIAS_STEP = 0.1  # learning rate of the position bias, which is updated once per epoch
 _SCORED_ROWS = 4_096  # validation documents scored in one block
-
-
-def _do_nothing() -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def train_network(
     threads: int = 1,
     resume: NetworkCheckpoint | None = None,
     on_batch: OnProgress | None = None,
-    check: Check = _do_nothing,
+    check: Check = do_nothing,
     on_scores: OnScores | None = None,
 ) -> TrainedNetwork:
     """Train a linear scorer or a network with any loss.
@@ -102,7 +99,8 @@ def train_network(
     """
     if not isinstance(spec.scorer, NetworkScorer):
         raise TypeError("the scorer is not a network")
-    _check_fit(spec, train_dataset, validation_dataset)
+    check_numeric(train_dataset.categories)
+    check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     training = _NetworkTraining(
         spec, spec.scorer, train_dataset, validation_dataset, resume, check, on_scores
@@ -177,7 +175,7 @@ class _NetworkTraining:
             report = self._report(epoch, loss)
             if self._history.is_last_selected:
                 self._best_weights = self._network.weights()
-            if self._schedule.record_epoch(self._cost(loss, report)):
+            if self._schedule.record_epoch(self._cost(loss, report)) and not self._history.is_complete:
                 self._network.restart(self._drawn_weights())
             if on_iteration is not None:
                 on_iteration(report, self._snapshot())
@@ -250,11 +248,11 @@ class _NetworkTraining:
             self._require_finite(each, epoch)
         return scores
 
-    def _require_finite(self, scores: Float64Array, epoch: int) -> None:
-        if not np.isfinite(scores).all():
+    def _require_finite(self, values: FloatArray, epoch: int, name: str = "scores") -> None:
+        if not np.isfinite(values).all():
             raise InvalidInput.at(
                 "/scorer/learning_rate",
-                f"{self._schedule.learning_rate:g} is too high: scores were not finite in epoch {epoch}."
+                f"{self._schedule.learning_rate:g} is too high: {name} were not finite in epoch {epoch}."
                 " Decrease it, or set gradient_clip",
             )
 
@@ -312,10 +310,14 @@ class _NetworkTraining:
 
     def _as_network(self, weights: Weights) -> Network:
         activation = self._scorer.activation if isinstance(self._scorer, Mlp) else "relu"
-        layers = tuple(
-            Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()})
-            for layer in weights
-        )
+        with np.errstate(over="ignore"):  # weights in float64 may be too large
+            layers = tuple(
+                Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()})
+                for layer in weights
+            )
+        for layer in layers:
+            for array in layer.arrays().values():
+                self._require_finite(array, self._history.kept_iterations, "weights")
         return Network(self._dataset.feature_names, self._transform, layers, activation)
 
 
@@ -327,15 +329,3 @@ def _descent(
     from core.training.networks.differentiation import Differentiation  # requires the extra `neural`
 
     return Differentiation(scorer, drawn, seed, factors)
-
-
-def _check_fit(spec: TrainingSpec, dataset: RankingDataset, validation: RankingDataset | None) -> None:
-    check_numeric(dataset.categories)
-    if validation is None:
-        if spec.early_stopping is not None:
-            raise InvalidInput.at("/early_stopping", "needs validation data")
-    elif validation.n_features != dataset.n_features:
-        raise InvalidInput.at(
-            "/validation",
-            f"has {validation.n_features} features, the training data {dataset.n_features}",
-        )

@@ -683,7 +683,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         b"101 Q0 d1 1 2.5 a\n",
         {},
         None,
-        "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found a TREC run, which has scores but no labels; upload it as a ranking with POST /v1/rankings",
+        "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found a TREC run, which has scores but no labels; upload it as a ranking, or evaluate it by rankery evaluate --run",
     ),
     "words": (
         b"hello world\n",

@@ -72,6 +72,17 @@ def test_the_search_for_the_bound_does_not_change_the_model(dataset: RankingData
     assert [report.iteration for report in ranker.history] == [1]
 
 
+def test_a_first_tree_without_a_split_by_chance_is_reported(dataset: RankingDataset) -> None:
+    """Sampled features allow the first tree no split, and later trees have splits; nothing is validated."""
+    chance = {"feature_fraction": 0.2, "min_gain_to_split": 3.5}
+    ranker = trained(dataset, hyperparameters=chance, seed=6)
+    assert len(ranker.history) == 12
+    assert ranker.growth is not None
+    assert growth_finding(ranker.growth).title == (
+        "A tree has one leaf: random choices, such as sampled features, allowed no split"
+    )
+
+
 def test_a_zero_gradient_is_the_reported_reason(dataset: RankingDataset) -> None:
     """A dataset with one label has no pair to learn from."""
     growth = trained(dataset.with_labels(np.zeros_like(dataset.labels))).growth

@@ -257,16 +257,21 @@ def test_diagnostics_are_measured_and_change_nothing(
     assert watched.model_text == train(small_spec(metric_interval=4), *datasets).model_text
 
 
-def test_diagnostics_see_the_gradient_that_the_tree_follows(
-    datasets: tuple[RankingDataset, RankingDataset],
+@pytest.mark.parametrize(
+    "sampling", [{}, {"query_fraction": 0.3}, {"data_sample_strategy": "goss", "learning_rate": 0.9}]
+)
+def test_diagnostics_are_those_of_the_loss(
+    datasets: tuple[RankingDataset, RankingDataset], sampling: dict[str, Any]
 ) -> None:
-    """The diagnostics of the second iteration are those at the scores of the first tree."""
+    """Those of the second iteration have the scores of the first tree, and no sampled gradient."""
     training, _ = datasets
-    ranker = train(small_spec(diagnostics={"interval": 1, "cutoff": 3}), training)
-    spec = small_spec(hyperparameters={"num_iterations": 1, "num_leaves": 7, "min_data_in_leaf": 5})
+    small = {"num_leaves": 7, "min_data_in_leaf": 5} | sampling
+    diagnostics = {"interval": 1, "cutoff": 3}
+    watched = small_spec(diagnostics=diagnostics, hyperparameters=small | {"num_iterations": 2})
+    found = train(watched, training).history[1].values["diagnostics"]
+    spec = small_spec(hyperparameters=small | {"num_iterations": 1})
     scores = Forest.parse(train(spec, training).model_text).score(training.features)
     expected = diagnose(spec.loss, scores, training.labels, training.query_boundaries, cutoff=3, iteration=1)
-    found = ranker.history[1].values["diagnostics"]
     assert found["incoherent-queries"] == pytest.approx(expected["incoherent-queries"])
     assert found["strictly-incoherent-queries"] == pytest.approx(expected["strictly-incoherent-queries"])
 

@@ -238,3 +238,13 @@ def test_linear_trees_are_refused_by_an_export_to_onnx(datasets: Datasets) -> No
     export = export_model(ranker_of(datasets, boosting="dart").model_text, "python")
     assert isinstance(export, TreeExport)
     assert export.written
+
+
+def test_infinite_features_of_linear_leaves_are_named() -> None:
+    """A linear leaf multiplies an infinite feature; the error is that of the option, not of the scores."""
+    features = np.array([[np.inf], [np.inf], [0.0]], np.float32)
+    dataset = RankingDataset.from_arrays(features, [1, 0, 4], [0, 1, 3])
+    small = {"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 1, "linear_tree": True}
+    spec = training_spec({"loss": {"name": "w-ranknet"}, "hyperparameters": small})
+    with pytest.raises(InvalidInput, match="linear_tree: multiplies features, some of which are infinite"):
+        train(spec, dataset)

@@ -88,6 +88,7 @@ def test_a_stopped_rank_worker_leaves_no_process(dask_cluster: DaskCluster, tmp_
     with running_rank_worker(dask_cluster, tmp_path / "log") as (process, mark):
         process.stop()
         assert wait_until_gone(mark, 10.0) == []
+    assert "rank_worker.stopped" in (tmp_path / "log").read_text()
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
         assert len(client.nthreads()) == len(dask_cluster.workers)
 

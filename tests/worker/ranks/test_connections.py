@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 from tests.servers.process import reserved_port
 from tests.worker.conftest import DASK_SECRETS
 from worker.dask.settings import PortSettings
-from worker.ranks import placement
+from worker.ranks import connections, placement
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.placement import Invitation, RankSubprocess, rank_environment
@@ -117,6 +118,21 @@ def test_an_endpoint_takes_the_first_port_that_is_free(identity: Identity) -> No
         finally:
             for endpoint in endpoints:
                 endpoint.close()
+
+
+# tornado does not close the socket of a failed bind.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_a_port_that_another_process_takes_meanwhile_is_skipped(
+    identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two ranks that start on one machine may both find the same port free."""
+    with reserved_port() as first, reserved_port() as second, socket.create_server((HOST, first)):
+        monkeypatch.setattr(connections, "_is_free", lambda *_: True)
+        endpoint = Endpoint(identity, 1)
+        try:
+            assert endpoint.listen(HOST, _refuse, [first, second]).endswith(f":{second}")
+        finally:
+            endpoint.close()
 
 
 async def _refuse(_: Connection) -> None:

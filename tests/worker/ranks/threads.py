@@ -61,7 +61,7 @@ def on_ranks(
             queries = slice(*cuts[rank : rank + 2].tolist())
             part = Part.from_message(Part.of(dataset, selection, path.as_uri(), queries).as_message())
             shard = ShardTraining(spec, {"train": part}, dataset.feature_names, {}, 1)
-            shard.put_into_bins(edges, lambda *_: None)
+            shard.bin_features(edges, lambda *_: None)
             results[rank] = work(shard, Collectives(rank, n_ranks, swap))
         except BaseException as error:  # noqa: BLE001 - the test shows it
             errors.append(error)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import synthetic_dataset
-from core.scorers import Linear, Mlp
+from core.scorers import Linear, Mlp, read_network
 from core.training import training_spec
 from core.training.networks import NetworkCheckpoint, train_network
 from core.training.networks.batches import Schedule
@@ -71,6 +71,18 @@ def test_a_training_follows_the_schedule(cost: str) -> None:
     fresh = drawn_weights(spec.scorer, np.ones(4, bool), spec.seed, 1)  # type: ignore[arg-type]
     for layer, drawn in zip(restarted.weights, fresh, strict=True):
         np.testing.assert_array_equal(layer["weights"], drawn["weights"])
+
+
+def test_the_last_epoch_keeps_its_weights() -> None:
+    """A model without validation data is never the new weights of an epoch that is not trained."""
+    scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 2.0, "restart_epochs": 2, "epochs": 5}
+    spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": scorer | {"batch_documents": 50}})
+    taken: list[NetworkCheckpoint] = []
+    dataset = synthetic_dataset(20, seed=3, documents_per_query=10, n_features=4)
+    trained = train_network(spec, dataset, on_iteration=lambda _, take: taken.append(take()))
+    assert taken[-1].restarts == 1, "the cost has not fallen for two epochs"
+    fresh = drawn_weights(spec.scorer, np.ones(4, bool), spec.seed, 1)  # type: ignore[arg-type]
+    assert not np.array_equal(read_network(trained.content).layers[0].weights, fresh[0]["weights"])
 
 
 def test_drawn_weights_lie_within_their_bounds() -> None:

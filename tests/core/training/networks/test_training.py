@@ -183,6 +183,17 @@ def test_diverging_weights_are_an_error_of_the_learning_rate(
     assert caught.value.problems[0].pointer == "/scorer/learning_rate"
 
 
+def test_weights_beyond_float32_are_refused() -> None:
+    """Weights in float64 may be finite, and infinite in the stored file."""
+    dataset = synthetic_dataset(20, seed=1)
+    features = np.where(dataset.features[:, :2] > 0.0, np.float32(1e30), np.float32(-1e30))
+    scorer = {"kind": "linear", "inputs": "none", "optimizer": "sgd", "learning_rate": 1.0, "epochs": 1}
+    spec = training_spec({"loss": {"name": "rankboost"}, "scorer": scorer | {"batch_documents": 2**20}})
+    huge = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
+    with pytest.raises(InvalidInput, match="1 is too high: weights were not finite in epoch 1"):
+        train_network(spec, huge)
+
+
 def test_early_stopping_needs_validation_data(data: tuple[RankingDataset, RankingDataset]) -> None:
     """Without validation data there is no metric to stop on."""
     spec = specification(early_stopping={"metric": "ndcg@5", "rounds": 3})
