@@ -14,8 +14,8 @@ import {
 } from "../page/paths.js";
 import { actionButton } from "../page/actions.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { announce, changeDetector, h, replace } from "../page/dom.js";
-import { alertText, hint, problemBox } from "../page/parts.js";
+import { announce, h, replace } from "../page/dom.js";
+import { alertText, hint, livePart, problemBox } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 
 /**
@@ -25,10 +25,9 @@ import { poll } from "../page/poll.js";
  */
 export function jobActions(changed, { page }) {
   const node = h("div.actions");
-  const hasChanged = changeDetector();
   /** @param {Job} job */
-  function update(job) {
-    if (!hasChanged([job.id, job.status, job.cancel_requested, job.result])) return;
+  const stateOf = ({ id, status, cancel_requested: cancelling, result }) => [id, status, cancelling, result];
+  return livePart(node, stateOf, (_, job) => {
     const form = trainingFormPage(job);
     replace(node, [
       job.kind === "ingest" && job.spec.dataset_id && link(datasetPage(job.spec.dataset_id), "Dataset"),
@@ -41,8 +40,7 @@ export function jobActions(changed, { page }) {
         link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule", { needs: "write" }),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     ]);
-  }
-  return { node, update };
+  });
 }
 
 /** @param {string} href @param {string} words @param {Attributes} [attributes] */

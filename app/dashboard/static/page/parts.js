@@ -1,5 +1,5 @@
 /** Parts of pages: tables, panels, lists of facts, messages and dialogs. @module */
-import { divided, h } from "./dom.js";
+import { changeDetector, divided, h } from "./dom.js";
 import { withLabels } from "./format.js";
 
 /**
@@ -117,6 +117,24 @@ export function problemBox(problem) {
 export function notLoaded() {
   const node = problemBox({ title: "A part of this page could not be loaded", detail: "Reload the page to see it." });
   return { node, update() {} };
+}
+
+/**
+ * Return a part of a page that is drawn again only when its state has changed, so that the focus and selections stay.
+ * @template {unknown[]} Given @template State @param {HTMLElement} node
+ * @param {(...given: Given) => State} stateOf returns everything that the drawing depends on
+ * @param {(state: State, ...given: Given) => unknown} draw
+ * @returns {{node: HTMLElement, update: (...given: Given) => void}}
+ */
+export function livePart(node, stateOf, draw) {
+  const hasChanged = changeDetector();
+  return {
+    node,
+    update(...given) {
+      const state = stateOf(...given);
+      if (hasChanged(state)) draw(state, ...given);
+    },
+  };
 }
 
 /** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */

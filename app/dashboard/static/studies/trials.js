@@ -3,8 +3,8 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
-import { changeDetector, h, replace } from "../page/dom.js";
-import { hint, statusBadge } from "../page/parts.js";
+import { h, replace } from "../page/dom.js";
+import { hint, livePart, statusBadge } from "../page/parts.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -50,16 +50,12 @@ export function trialsPanel(study) {
     chosen.scrollIntoView({ block: "nearest" });
   }
 
-  const hasChanged = changeDetector();
-  return {
-    node,
-    /** @param {Study} newStudy @param {Trial[]} trials */
-    update(newStudy, trials) {
-      if (!hasChanged([newStudy.best, trials])) return;
-      current = newStudy;
-      table.show(trials);
-    },
-  };
+  /** @param {Study} newStudy @param {Trial[]} trials */
+  const stateOf = ({ best }, trials) => [best, trials];
+  return livePart(node, stateOf, (_, newStudy, trials) => {
+    current = newStudy;
+    table.show(trials);
+  });
 }
 
 /** @param {Study} study @param {string} name @param {(trial: Trial) => void} choose @returns {Column<Trial>[]} */
