@@ -22,7 +22,6 @@ export function counterfactualResult(result, { spec }) {
  * Show the estimates with their verdicts, and how far the log supports them.
  * @param {CounterfactualResult} result
  * @param {(name: string) => string | null | undefined} pageOf returns the URL of the page of a model or ranking
- * @returns {Child[]}
  */
 export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {
   const named = (/** @type {string} */ name) => {

@@ -108,10 +108,7 @@ async function createUpload(field, file) {
   return { path, offset: 0 };
 }
 
-/**
- * Return the number of bytes that the API has, or null if the upload has expired or was used.
- * @param {string} path @returns {Promise<number | null>}
- */
+/** Return the number of bytes that the API has, or null if the upload has expired or was used. @param {string} path */
 async function offsetOf(path) {
   const answer = await fetchPath(path, { method: "HEAD", headers: TUS });
   if (answer.status === 401) return signIn();

@@ -28,7 +28,6 @@ export function foldsTable() {
 /**
  * @param {Fold[]} folds @param {CrossValidation | null} crossValidation
  * @param {string} word heading of the column of best iterations
- * @returns {(Node | null)[]}
  */
 function content(folds, crossValidation, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);

@@ -108,7 +108,6 @@ function everyQuery({ id, systems }, pair, metric, open) {
  * One pair of a comparison: conclusion, tests, changed queries, and the moved documents of one query.
  * @param {Comparison} comparison @param {Pair} pair @param {{metric: string, query: string}} shown
  * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} callbacks of the user's choices
- * @returns {Node[]}
  */
 function pairView(comparison, pair, { metric, query }, { choose, open }) {
   /** @type {[string, string]} */

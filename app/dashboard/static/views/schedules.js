@@ -103,7 +103,6 @@ async function offerTrainings() {
 /**
  * Return the request of a training with the names of its datasets, so that each run takes the newest ones.
  * @param {string} id of the training
- * @returns {Promise<Json>}
  */
 async function scheduledJob(id) {
   const job = await get(jobApi(id));
