@@ -86,7 +86,7 @@ function cancelButton(job, changed) {
  * @param {Job} job
  * @returns {Promise<Job>} the ended job; rejects with a Problem where the API refuses the request
  */
-export function followJob(container, job) {
+function followJob(container, job) {
   const bar = progressBar();
   const path = jobApi(job.id);
   container.hidden = false;
@@ -105,8 +105,21 @@ export function followJob(container, job) {
   });
 }
 
-/** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {Job} job */
-export function noResultNotice({ kind_label: label, status, problem }) {
-  if (status === "succeeded") return null;
-  return problem ? problemBox(problem) : hint(`${label} was cancelled.`);
+/**
+ * Show a submitted job until it has ended, then why it has no result, if so.
+ * @param {HTMLElement} container @param {Job} job
+ * @returns {Promise<Job | null>} the succeeded job, else null
+ */
+export async function succeededJob(container, job) {
+  try {
+    const ended = await followJob(container, job);
+    const { kind_label: label, status, problem } = ended;
+    container.hidden = status === "succeeded";
+    replace(container, status !== "succeeded" && (problem ? problemBox(problem) : hint(`${label} was cancelled.`)));
+    return status === "succeeded" ? ended : null;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(container, problemBox(error));
+    return null;
+  }
 }

@@ -2,7 +2,7 @@
 import { datasetName } from "../datasets/dataset.js";
 import { offerEvaluationDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
@@ -29,11 +29,7 @@ export function aliasApi(name, alias, below) {
  */
 export async function setAlias({ name, version }, alias, container) {
   const { status, body } = await request(aliasApi(name, alias), { method: "PUT", json: { version } });
-  if (status === 202) {
-    const job = await followJob(container, body);
-    replace(container, noResultNotice(job));
-    if (job.status !== "succeeded") return false;
-  }
+  if (status === 202 && !(await succeededJob(container, body))) return false;
   announce(`${name}@${alias} is version ${version}.`);
   return true;
 }

@@ -5,16 +5,16 @@ import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
 import { offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
 import { onSubmit, payloadOf, showUnread } from "../forms/forms.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/paths.js";
-import { creator, get, Problem } from "../page/api.js";
+import { creator, get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, replace } from "../page/dom.js";
-import { hint, problemBox } from "../page/parts.js";
+import { hint } from "../page/parts.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
 /** @typedef {Schemas["InspectionEntry"]} Entry */
@@ -189,18 +189,9 @@ async function inspectionForm(model, found) {
   /** Follow a job until it ends, and hide the form meanwhile. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
-    /** @type {HTMLElement | null} */ let words;
-    try {
-      const ended = await followJob(container, job);
-      words = noResultNotice(ended);
-      if (!words) found(ended.result?.inspection_id ?? "");
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      words = problemBox(problem);
-    }
+    const succeeded = await succeededJob(container, job);
     form.hidden = false;
-    container.hidden = !words;
-    replace(container, words);
+    if (succeeded) found(succeeded.result?.inspection_id ?? "");
   }
 }
 

@@ -6,7 +6,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { outcomeDetail, trainsByEpochs } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
@@ -165,8 +165,9 @@ function reproduction({ id }) {
   const container = h("div.reproduction", { hidden: true });
   const create = creator();
   const reproduce = async () => {
-    const job = await followJob(container, await create(modelApi(id, "/reproduce"), {}));
-    replace(container, noResultNotice(job) || reproductionResult(job));
+    const job = await succeededJob(container, await create(modelApi(id, "/reproduce"), {}));
+    container.hidden = false;
+    if (job) replace(container, reproductionResult(job));
   };
   const button = actionButton("Train again and compare files", "", reproduce, container, { needs: "write" });
   return h("div.rows", h("div.actions", button), container);
