@@ -71,9 +71,9 @@ export function diagnosticsCurve() {
   async function update(newHistory) {
     const values = newHistory.curves.diagnostics;
     if (newHistory === history || !values) return;
+    groups ??= grouped(await readDiagnostics(), Object.keys(values));
     history = newHistory;
     node.hidden = false;
-    groups ??= grouped(await readDiagnostics(), Object.keys(values));
     choose(groups.has(chosen) ? chosen : [...groups.keys()][0]);
   }
 

@@ -3,6 +3,7 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
+import { loadInto } from "../page/content.js";
 import { h, replace } from "../page/dom.js";
 import { hint, livePart, statusBadge } from "../page/parts.js";
 import { briefDuration, count, metric } from "../page/format.js";
@@ -36,17 +37,20 @@ export function trialsPanel(study) {
   async function choose(trial) {
     open = open === trial.number ? -1 : trial.number;
     if (open < 0) return replace(chosen);
-    const curve = learningCurve();
-    const read = historyReader(trial.job_id);
+    const body = h("div");
     replace(chosen, [
       h("div.panel-head", [
         h("h3", `Trial ${trial.number}: learning curve`),
         h("a.quiet-link", { href: jobPage(trial.job_id) }, "Job"),
       ]),
-      curve.node,
+      body,
     ]);
-    const job = await get(jobApi(trial.job_id));
-    curve.update(job, await read(job));
+    await loadInto(body, async () => {
+      const curve = learningCurve();
+      const job = await get(jobApi(trial.job_id));
+      curve.update(job, await historyReader(trial.job_id)(job));
+      return [curve.node];
+    });
     chosen.scrollIntoView({ block: "nearest" });
   }
 

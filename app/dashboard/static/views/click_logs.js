@@ -7,6 +7,7 @@ import { readStart } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { clickLogPage, datasetApi, jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
+import { latestReader } from "../page/content.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { percent } from "../page/format.js";
 import {
@@ -38,6 +39,8 @@ const HEADER_BYTES = 65_536;
 
 const form = elementById("upload", HTMLFormElement);
 const simulation = elementById("simulate-form", HTMLFormElement);
+const featureNames = elementById("feature-names");
+const readNames = latestReader(featureNames, () => replace(featureNames));
 const create = creator();
 
 showList({
@@ -60,10 +63,14 @@ onSubmit(form, send);
 /** Offer the columns of the chosen file. */
 function watchHeader() {
   const file = find(form, 'input[name="file"]', HTMLInputElement);
-  file.addEventListener("change", async () => {
+  const columns = elementById("columns");
+  const read = latestReader(columns);
+  file.addEventListener("change", () => {
     const [chosen] = file.files ?? [];
-    const text = chosen && (await readStart(chosen, HEADER_BYTES).catch(() => null));
-    offerColumns(elementById("columns"), text ?? "");
+    read(
+      async () => chosen && (await readStart(chosen, HEADER_BYTES).catch(() => null)),
+      (text) => offerColumns(columns, text ?? ""),
+    );
   });
 }
 
@@ -88,7 +95,7 @@ function payload() {
 
 async function offerSimulation() {
   const select = find(simulation, "select[data-list]", HTMLSelectElement);
-  select.addEventListener("change", () => offerFeatures(select.value).catch(() => {}));
+  select.addEventListener("change", () => offerFeatures(select.value));
   onSubmit(simulation, async () => {
     const { id } = await create("/v1/jobs", { kind: "simulate-clicks", ...payloadOf(simulation) });
     openPage(jobPage(id));
@@ -98,8 +105,10 @@ async function offerSimulation() {
   await offerFeatures(select.value);
 }
 
-/** @param {string} id of the chosen dataset, empty for none */
-async function offerFeatures(id) {
-  const names = id ? (await get(datasetApi(id, "/features"))).items.map(({ name }) => name) : [];
-  replace(elementById("feature-names"), ...names.map((name) => h("option", { value: name })));
+/** Offer the features of the chosen dataset; none if they cannot be read. @param {string} id empty for no dataset */
+function offerFeatures(id) {
+  return readNames(
+    async () => (id ? (await get(datasetApi(id, "/features"))).items : []),
+    (features) => replace(featureNames, ...features.map(({ name }) => h("option", { value: name }))),
+  );
 }

@@ -207,8 +207,7 @@ function datasetViews(dataset) {
     history.pushState(null, "", location.pathname);
     show();
   });
-  addEventListener("hashchange", show);
-  addEventListener("popstate", show);
+  showView = show;
   show();
   return [
     h("nav.views", { "aria-label": "Views of the dataset" }, ...views.map((view) => view.link)),
@@ -255,7 +254,10 @@ const read = conditionalReader();
 const readJob = conditionalReader();
 const create = creator();
 /** @type {Dataset | null} */ let shown = null;
+/** Shows the view of the URL, once the dataset is ready. */
+let showView = () => {};
 const bar = progressBar();
+for (const event of ["hashchange", "popstate"]) addEventListener(event, () => showView());
 
 const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "dataset", id, list: "/datasets" }));
 
