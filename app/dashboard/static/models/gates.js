@@ -1,16 +1,17 @@
-/** Gates of aliases, and promotion through them. @module */
+/** Gates of aliases: their form, and promotion through them. @module */
 import { datasetName } from "../datasets/dataset.js";
-import { offerEvaluationDatasets } from "../forms/choices.js";
-import { onSubmit } from "../forms/forms.js";
+import { offerEvaluationDatasets, offerReadyUnselected } from "../forms/choices.js";
+import { onSubmit, bindChoices, payloadOf } from "../forms/forms.js";
 import { succeededJob } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
+import { clickLogPage, datasetPage, modelApi, clickLogApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, find, h, replace } from "../page/dom.js";
+import { announce, find, h, replace, elementById } from "../page/dom.js";
 import { confirmed } from "../page/parts.js";
 import { short } from "../page/format.js";
-import { gateForm, gatePayload } from "./gate_form.js";
+import { estimatorOptions } from "../clicks/counterfactual.js";
+import { fillControls } from "../forms/earlier.js";
 
 /**
  * @template {string} [Below=""] @param {string} name @param {string} alias
@@ -169,4 +170,56 @@ function estimateLabel({ counterfactual: rule }) {
     h("a", { href: clickLogPage(rule.click_log_id) }, "a click log"),
     rule.margin ? `, it must not lose ${short(rule.margin)} or more.` : ", it must be significantly better.",
   ];
+}
+
+/** Return the form of the page's template with the values of a gate. @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
+function gateForm(gate, cancel) {
+  const template = elementById("gate-form", HTMLTemplateElement);
+  const form = document.importNode(find(template.content, "form", HTMLFormElement), true);
+  const select = (/** @type {string} */ pointer) => find(form, `[data-pointer="${pointer}"]`, HTMLSelectElement);
+  const log = select("/counterfactual/click_log_id");
+  const rule = gate?.counterfactual ?? null;
+  const estimation = find(form, "fieldset", HTMLFieldSetElement);
+  const showEstimation = () => {
+    estimation.hidden = estimation.disabled = !log.value;
+  };
+  log.addEventListener("change", showEstimation);
+  showEstimation();
+  replace(select("/counterfactual/estimator"), ...estimatorOptions("item_position"));
+  // Fields that are null in the gate keep the values of the template.
+  if (gate) fillControls(form, JSON.parse(JSON.stringify(gate, (_, value) => value ?? undefined)));
+  find(form, "details", HTMLDetailsElement).open = Boolean(rule || gate?.interleaving);
+  find(form, "button.quiet").addEventListener("click", cancel);
+  bindChoices(form);
+  return { form, dataset: select("/dataset_id"), offerClicks };
+
+  async function offerClicks() {
+    const { items } = await get("/v1/click-logs?status=ready&limit=200");
+    if (rule && !items.some(({ id }) => id === rule.click_log_id))
+      items.push(await get(clickLogApi(rule.click_log_id)));
+    replace(log, [
+      h("option", { value: "" }, items.length ? "None" : "There is no click log yet"),
+      ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
+    ]);
+    const features = select("/counterfactual/dataset_id");
+    await offerReadyUnselected([features], rule?.dataset_id ?? null);
+    if (rule) features.value = rule.dataset_id;
+    log.dispatchEvent(new Event("change", { bubbles: true })); // shows the fields of the estimator, too
+  }
+}
+
+/**
+ * Return the request of a form; without a dataset, it has no metric, segment limit and baselines, and without standard
+ * errors, the examination is exact.
+ * @param {HTMLFormElement} form
+ */
+function gatePayload(form) {
+  const { counterfactual, ...payload } = /** @type {Record<string, any>} */ (payloadOf(form));
+  if (counterfactual) {
+    const { examination_errors: errors, ...rule } = counterfactual;
+    payload.counterfactual = errors?.length ? counterfactual : rule;
+  }
+  if (payload.dataset_id) return payload;
+  const { metric, max_slice_drop, better_than_baselines, ...rest } = payload;
+  return rest;
 }

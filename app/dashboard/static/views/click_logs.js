@@ -1,14 +1,13 @@
 /** `/click-logs`: the list of click logs, and the forms that upload and simulate one. @module */
-import { offerColumns } from "../clicks/columns.js";
 import { logSource } from "../clicks/log.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
-import { readStart } from "../forms/text_file.js";
+import { readStart, firstRecords } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { clickLogPage, datasetApi, jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { elementById, find, h, replace } from "../page/dom.js";
+import { elementById, find, h, replace, findAll } from "../page/dom.js";
 import { percent } from "../page/format.js";
 import {
   DATA_FIELDS,
@@ -20,6 +19,32 @@ import {
   timeColumn,
 } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
+import { dataTable } from "../page/parts.js";
+
+const PREVIEW_ROWS = 5;
+
+/**
+ * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `container` if the file is
+ * not a table.
+ * @param {HTMLElement} container with a select for each role, whose `data-usual` lists the usual names of the column
+ * @param {string} text the beginning of the file
+ */
+function offerColumns(container, text) {
+  const isTable = !/^\s*[[{]/.test(text);
+  const [names = [], ...rows] = isTable ? firstRecords(text, PREVIEW_ROWS + 1) : [];
+  container.hidden = names.length < 2;
+  const detected = new Set();
+  for (const select of findAll(container, "select", HTMLSelectElement)) {
+    const usualNames = (select.dataset.usual ?? "").split(" ");
+    const matches = usualNames.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
+    const column = matches.find((each) => !detected.has(each)) ?? "";
+    detected.add(column);
+    replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));
+    select.value = column;
+  }
+  const table = dataTable("First rows of the file", names, rows, (row) => row.map((cell) => h("td", cell)));
+  replace(find(container, ".preview"), table);
+}
 
 /** Bytes that are read from a file for its header and first rows. */
 const HEADER_BYTES = 65_536;

@@ -9,8 +9,7 @@ import { labelsPanel } from "../forms/labels.js";
 import { succeededJob } from "../jobs/actions.js";
 import { outcomeDetail, trainsByEpochs } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
-import { membersOf, membersPanel } from "../models/sum.js";
+import { isTrees, kindName, networkPanel, parameterCount, membersOf, membersPanel } from "../models/network.js";
 import { modelTicks, versionTable } from "../models/versions.js";
 import {
   comparisonFormPage,

@@ -11,8 +11,7 @@ import { announce, changeDetector, elementById, find, h, replace } from "../page
 import { confirmed, disclosure, emptyState, hint, problemBox, statusBadge } from "../page/parts.js";
 import { timeElement, withLabels } from "../page/format.js";
 import { poll } from "../page/poll.js";
-import { localTime, timesBuilder } from "../schedules/builder.js";
-import { cronWords } from "../schedules/cron.js";
+import { localTime, timesBuilder, cronWords } from "../schedules/builder.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
 
