@@ -2,6 +2,7 @@
 import { comparisonFormPage, modelPage, jobPage, comparisonPage } from "../page/paths.js";
 import { h, svg, announce } from "../page/dom.js";
 import { metric, timeElement, counted } from "../page/format.js";
+import { store, stored } from "../page/storage.js";
 import { verdictChip } from "../evaluation/verdict.js";
 
 /** @typedef {NonNullable<Schemas["AliasedModel"]["trend"]>} Trend */
@@ -85,17 +86,14 @@ export function failedSince(jobs, moment) {
  * @param {() => void} dismissed
  */
 export function failureLine(jobs, more, dismissed) {
-  const failures = failedSince(jobs, dismissedUntil());
+  const failures = failedSince(jobs, stored(DISMISSED));
   if (!failures.length) return null;
   const [last] = failures;
   const many =
     more && failures.length === jobs.length ? `${failures.length} or more jobs` : counted(failures.length, "job");
   function dismiss() {
-    try {
-      localStorage.setItem(DISMISSED, endOf(last));
-    } catch {
+    if (!store(DISMISSED, endOf(last)))
       announce("This browser forbids local storage, so the failures will be shown again.");
-    }
     dismissed();
   }
   return h("p.failure-line", [
@@ -107,14 +105,6 @@ export function failureLine(jobs, more, dismissed) {
     timeElement(endOf(last)),
     h("button.quiet.small", { click: dismiss }, "Dismiss"),
   ]);
-}
-
-function dismissedUntil() {
-  try {
-    return localStorage.getItem(DISMISSED);
-  } catch {
-    return null; // storage may be forbidden
-  }
 }
 
 /** @typedef {{at: string, href: string, title: string, verdict: string | null, sentence: string}} Recent */
