@@ -6,7 +6,7 @@ import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";
 import { conditionalReader, getAll, Problem } from "../page/api.js";
 import { changeDetector, elementById, findAll, h, replace, find } from "../page/dom.js";
-import { emptyState, problemBox, scrollRegion } from "../page/parts.js";
+import { closable, emptyState, problemBox, scrollRegion } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 import { ID } from "./columns.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
@@ -317,18 +317,10 @@ function offerSkip(container) {
 /** Return the menu of columns. @param {(keys: string[]) => void} chosen called with the keys of the ticked columns */
 function columnChooser(chosen) {
   const list = h("div.column-list", { role: "group", "aria-label": "Columns" });
-  const node = h("details.column-chooser", h("summary.button.quiet.small", "Columns"), list);
+  const node = closable(h("details.column-chooser", h("summary.button.quiet.small", "Columns"), list));
   const hasChanged = changeDetector();
-  node.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !node.open) return;
-    node.open = false;
-    node.querySelector("summary")?.focus();
-  });
   // The menu is in a form whose other controls are filters.
   node.addEventListener("input", (event) => event.stopPropagation());
-  document.addEventListener("click", (event) => {
-    if (event.target instanceof Node && !node.contains(event.target)) node.open = false;
-  });
   const boxes = () => [...list.querySelectorAll("input")];
   const choose = () =>
     chosen(
