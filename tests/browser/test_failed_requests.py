@@ -276,6 +276,25 @@ def test_a_repeated_refusal_to_cancel_a_job_is_shown_once(visit: Visit, prepared
     _press_twice(page, re.compile("Cancel 1 job"))
 
 
+def test_a_repeated_refusal_to_delete_a_gate_is_shown_once(visit: Visit, prepared: Prepared) -> None:
+    """The message of a second refusal replaces that of the first."""
+    model = prepared.get(f"/v1/jobs/{_training(prepared)}")["result"]["model_id"]
+    gate = {"dataset_id": prepared.synthetic("few queries", 15), "metric": "ndcg@10"}
+    assert visit.page.request.put(f"{visit.url}/v1/models/refused/aliases/gated/gate", data=gate).ok
+    visit.refusals_expected = True
+    visit.page.route(
+        "**/gate", lambda route: _refuse(route) if route.request.method == "DELETE" else route.continue_()
+    )
+    page = visit.open(f"/models/{model}#view=aliases")
+    card = page.locator('[data-alias="gated"]')
+    for _ in range(2):
+        card.get_by_role("button", name="Delete gate").click()
+        with page.expect_response(lambda response: response.status == 503):
+            page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(card.get_by_role("button", name="Delete gate")).to_be_enabled()
+    expect(card.get_by_text("not ready")).to_have_count(1)
+
+
 def _as_running(route: Route) -> None:
     answer = route.fetch()
     if answer.status != 200:

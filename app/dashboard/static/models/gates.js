@@ -6,6 +6,7 @@ import { succeededJob } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi, clickLogApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
+import { actionButton } from "../page/actions.js";
 import { failureBox, loadInto } from "../page/content.js";
 import { announce, find, h, replace, elementById } from "../page/dom.js";
 import { confirmed } from "../page/parts.js";
@@ -39,8 +40,8 @@ export async function setAlias({ name, version }, alias, container) {
 export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div.gate");
-  /** @param {string} words @param {() => void} click @param {string} [kind] */
-  const button = (words, click, kind = "quiet small") => h("button", { class: kind, click, needs: "write" }, words);
+  /** @param {string} words @param {() => void} click */
+  const button = (words, click) => h("button.quiet.small", { click, needs: "write" }, words);
   if (gated) loadInto(node, async () => gateContents(await get(path)));
   else show(null);
   return node;
@@ -61,13 +62,15 @@ export function gatePanel(name, { alias, gated }) {
       h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
       h("div.actions", [
         button("Edit gate", () => edit(gate)),
-        button(
-          "Delete gate",
-          () => remove(gate).catch((error) => node.append(failureBox(error, () => show(gate)))),
-          "quiet small danger",
-        ),
+        actionButton("Delete gate", "quiet small danger", () => remove(gate), showRefusal, { needs: "write" }),
       ]),
     ];
+  }
+
+  /** @param {unknown} error @param {() => void} retry */
+  function showRefusal(error, retry) {
+    node.querySelector(":scope > .problem")?.remove();
+    node.append(failureBox(error, retry));
   }
 
   /** @param {Schemas["Gate"]} gate */

@@ -11,7 +11,7 @@ import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { loadInto, showMissing } from "../page/content.js";
-import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, h, missingScope, replace, setAttribute, setText } from "../page/dom.js";
 import { columnHead, dataTable, hint, metaLine, numberHeads, problemBox, statusBadge, panel } from "../page/parts.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -68,7 +68,7 @@ function problemCauses(problem, causes, begun) {
   function choose(column, isIgnored) {
     if (isIgnored) ignored.add(column);
     else ignored.delete(column);
-    button.disabled = !ignored.size;
+    button.disabled = !ignored.size || missingScope("write") !== null;
     setText(
       button,
       ignored.size > 1 ? `Ignore ${count(ignored.size)} columns and read again` : "Ignore and read again",
