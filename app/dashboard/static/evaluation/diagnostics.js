@@ -104,10 +104,7 @@ function grouped(catalogue, names) {
   return groups;
 }
 
-/**
- * Return the iterations at which a diagnostic was measured, with its values.
- * @param {LearningCurves} history @param {string} name
- */
+/** @param {LearningCurves} history @param {string} name */
 const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**

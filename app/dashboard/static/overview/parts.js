@@ -109,10 +109,7 @@ export function failureLine(jobs, more, dismissed) {
 
 /** @typedef {{at: string, href: string, title: string, verdict: string | null, sentence: string}} Recent */
 
-/**
- * Return comparisons and promotions as entries, the latest first.
- * @param {Schemas["ComparisonEntry"][]} comparisons @param {Job[]} promotions @returns {Recent[]}
- */
+/** @param {Schemas["ComparisonEntry"][]} comparisons @param {Job[]} promotions @returns {Recent[]} */
 export function recentVerdicts(comparisons, promotions) {
   const decided = promotions.filter(({ status }) => status === "succeeded" || status === "refused");
   return [

@@ -70,10 +70,7 @@ function changedTable(title, queries, names, open) {
   return h("section", h("h3", title), table);
 }
 
-/**
- * Return a button for a query that opens its two rankings.
- * @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open
- */
+/** @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open */
 function openedQuery(query, open) {
   const { query_id: id } = query;
   return queryName(query, (words) => h("button.link", { value: id, click: () => open(id) }, words));
