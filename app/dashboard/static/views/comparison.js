@@ -62,7 +62,7 @@ function changedTable(title, queries, names, open) {
   const heads = ["Query", numberHeads(...systems, "Difference")];
   const kind = title === "Most improved" ? "gained" : "lost";
   const table = dataTable(`Queries: ${title.toLowerCase()}`, heads, queries, ({ a, b, difference, ...query }) => [
-    openedQuery(query, open),
+    queryButton(query, open),
     fourDigits(a),
     fourDigits(b),
     h("td.number", { "data-kind": kind }, signed(difference)),
@@ -71,7 +71,7 @@ function changedTable(title, queries, names, open) {
 }
 
 /** @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open */
-function openedQuery(query, open) {
+function queryButton(query, open) {
   const { query_id: id } = query;
   return queryName(query, (words) => h("button.link", { value: id, click: () => open(id) }, words));
 }
@@ -97,7 +97,7 @@ function everyQuery({ id, systems }, pair, metric, open) {
     { label: systems[pair.b].name, sort: "b", higherIsBetter, value: valueAt(1) },
   ];
   const parameters = { a: String(pair.a), b: String(pair.b), metric };
-  const query = (/** @type {Schemas["ComparedQuery"]} */ row) => openedQuery(row, open);
+  const query = (/** @type {Schemas["ComparedQuery"]} */ row) => queryButton(row, open);
   return queryTable({ path: comparisonApi(id, "/queries"), parameters, query, columns });
 }
 
