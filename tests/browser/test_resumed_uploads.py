@@ -157,7 +157,7 @@ def test_one_file_for_two_parts_is_sent_for_each(visit: Visit, in_pieces: Page, 
 
 
 def test_a_large_file_is_uploaded_without_storage(visit: Visit, in_pieces: Page, judged: Path) -> None:
-    """A browser that forbids local storage sends large files, too; only the upload cannot be resumed later."""
+    """A browser that forbids local storage sends large files, too, but cannot resume them later."""
     in_pieces.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('Forbidden'); }})"
     )
