@@ -92,8 +92,8 @@ async function offerTrainings() {
     .sort((one, other) => other.created_at.localeCompare(one.created_at));
   /** @param {{id: string, title: string}} job */
   const option = ({ id, title }) => h("option", { value: id }, `${title}, ${id}`);
+  const wanted = training.value || new URLSearchParams(location.search).get("from");
   replace(training, ...items.map(option));
-  const wanted = new URLSearchParams(location.search).get("from");
   if (!wanted) return;
   if (!items.some(({ id }) => id === wanted)) training.prepend(option(await get(jobApi(wanted))));
   training.value = wanted;
