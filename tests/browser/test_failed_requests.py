@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.prepared import Prepared
+from tests.browser.prepared import Json, Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -68,6 +68,49 @@ def test_an_open_row_is_shown_without_its_script(visit: Visit, prepared: Prepare
     page.get_by_role("button", name="Details of").first.click()
     expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
     expect(page.locator(".row-details").get_by_role("link", name="Job page")).to_be_visible()
+
+
+@pytest.mark.parametrize(("view", "script"), [("exports", "export.js"), ("inside", "inspection.js")])
+def test_a_view_of_a_model_is_shown_without_its_script(
+    visit: Visit, prepared: Prepared, view: str, script: str
+) -> None:
+    """If the script of a view does not load, a note replaces the view."""
+    model = prepared.get(f"/v1/jobs/{_training(prepared)}")["result"]["model_id"]
+    visit.refusals_expected = True
+    visit.page.route(f"**/models/{script}", lambda route: route.abort())
+    page = visit.open(f"/models/{model}#view={view}")
+    expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
+
+
+def test_diagnostics_are_drawn_after_a_failed_request(visit: Visit, prepared: Prepared) -> None:
+    """If the request for the names of the diagnostics fails, the next update draws the diagnostics."""
+    job_id = _training(prepared)
+    visit.refusals_expected = True
+    visit.page.route("**/v1/metrics", _refuse, times=1)
+    page = visit.open(f"/jobs/{job_id}")
+    expect(page.locator(".diagnostics-curve .plot .drawing")).to_be_visible()
+
+
+def test_a_study_shows_which_parts_could_not_be_read(visit: Visit, prepared: Prepared) -> None:
+    """If the importance or a learning curve cannot be read, a button reads it again."""
+    study = prepared.study("unread", trials=1)
+    trials: list[Json] = []
+    while not [trial for trial in trials if trial["status"] == "succeeded"]:
+        trials = prepared.get(f"/v1/studies/{study}/trials")["items"]
+    five = [{**trials[0], "id": f"t{number}", "number": number} for number in range(5)]
+    visit.refusals_expected = True
+    visit.page.route("**/trials?*", lambda route: route.fulfill(json={"items": five, "next_cursor": None}))
+    known = {"importances": {"/hyperparameters/num_leaves": 1.0}, "trials": 5}
+    visit.page.route("**/importance", lambda route: route.fulfill(json=known))
+    visit.page.route("**/importance", _refuse, times=1)
+    visit.page.route("**/history*", _refuse, times=1)
+    page = visit.open(f"/studies/{study}")
+    importance = page.get_by_role("region", name="Importance of parameters")
+    importance.get_by_role("button", name="Try again").click()
+    expect(importance).to_contain_text("PED-ANOVA over 5 trials")
+    page.get_by_role("button", name="Learning curve of trial 2").click()
+    page.locator(".trial-curve").get_by_role("button", name="Try again").click()
+    expect(page.locator(".trial-curve .drawing").first).to_be_visible()
 
 
 def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepared: Prepared) -> None:
@@ -231,6 +274,25 @@ def test_a_repeated_refusal_to_cancel_a_job_is_shown_once(visit: Visit, prepared
     page = visit.open("/jobs?text=refused")
     page.get_by_role("checkbox").nth(1).check()
     _press_twice(page, re.compile("Cancel 1 job"))
+
+
+def test_a_repeated_refusal_to_delete_a_gate_is_shown_once(visit: Visit, prepared: Prepared) -> None:
+    """The message of a second refusal replaces that of the first."""
+    model = prepared.get(f"/v1/jobs/{_training(prepared)}")["result"]["model_id"]
+    gate = {"dataset_id": prepared.synthetic("few queries", 15), "metric": "ndcg@10"}
+    assert visit.page.request.put(f"{visit.url}/v1/models/refused/aliases/gated/gate", data=gate).ok
+    visit.refusals_expected = True
+    visit.page.route(
+        "**/gate", lambda route: _refuse(route) if route.request.method == "DELETE" else route.continue_()
+    )
+    page = visit.open(f"/models/{model}#view=aliases")
+    card = page.locator('[data-alias="gated"]')
+    for _ in range(2):
+        card.get_by_role("button", name="Delete gate").click()
+        with page.expect_response(lambda response: response.status == 503):
+            page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(card.get_by_role("button", name="Delete gate")).to_be_enabled()
+    expect(card.get_by_text("not ready")).to_have_count(1)
 
 
 def _as_running(route: Route) -> None:

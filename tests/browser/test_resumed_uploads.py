@@ -156,6 +156,18 @@ def test_one_file_for_two_parts_is_sent_for_each(visit: Visit, in_pieces: Page, 
     assert visit.page.evaluate("localStorage.length") == 0
 
 
+def test_a_large_file_is_uploaded_without_storage(visit: Visit, in_pieces: Page, judged: Path) -> None:
+    """A browser that forbids local storage sends large files, too, but cannot resume them later."""
+    in_pieces.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('Forbidden'); }})"
+    )
+    page = visit.open("/datasets#add")
+    page.locator('#upload input[name="file"]').set_input_files(judged)
+    page.locator("#upload").get_by_role("button", name="Upload").click()
+    page.wait_for_url(re.compile(r"/datasets/ds_"))
+    assert _dataset(visit)["size_bytes"] == judged.stat().st_size
+
+
 def _choose(visit: Visit, path: Path) -> Callable[..., None]:
     """Open the form, choose a file, and return a function that changes the network of the page."""
     visit.refusals_expected = True

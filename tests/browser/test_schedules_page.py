@@ -73,6 +73,27 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
     expect(page.locator("#undo")).to_contain_text("was scheduled again")
 
 
+def test_a_chosen_training_stays_chosen(visit: Visit, prepared: Prepared) -> None:
+    """The form reads the trainings again when it opens, and keeps the chosen one."""
+    for _ in range(2):
+        prepared.training(
+            model_name="chosen",
+            dataset_id=prepared.synthetic("few queries", 15),
+            loss={"name": "lambdarank"},
+            hyperparameters={"num_iterations": 2},
+        )
+    page = visit.open("/schedules#create")
+    select = page.get_by_label("Training to repeat")
+    expect(select.locator("option").nth(1)).to_be_attached()
+    select.select_option(index=1)
+    chosen = select.input_value()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    with page.expect_response(lambda response: "kind=auto-train" in response.url):
+        page.get_by_role("button", name="New schedule").click()
+    page.wait_for_timeout(200)
+    expect(select).to_have_value(chosen)
+
+
 def test_a_training_older_than_the_offered_ones_is_chosen(visit: Visit, prepared: Prepared) -> None:
     """The link of an old training opens the form with this training, not with the newest one."""
     old, new = (

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.actions import choose_files, dataset_row, send_upload, upload, wait_until_read
 from tests.browser.judged_files import broken_text, letor_text, table_text
@@ -255,6 +255,22 @@ def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
     button.click()
     expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
     expect(page.locator(".tile").filter(has_text="Features").first).to_contain_text("1")
+
+
+def test_a_read_key_ignores_no_column(visit: Visit) -> None:
+    """The button that reads a file again stays disabled for a key that may only read."""
+    page = upload(visit, file=("read only.csv", "query_id,label,bm25,price\nq1,1,2,x\nq1,0,1,3\n"))
+    wait_until_read(page, "invalid")
+
+    def with_read_key(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.text().replace("<body ", '<body data-missing-scopes="write" data-key-name="reader" ')
+        route.fulfill(response=answer, body=body)
+
+    page.route(re.compile("/datasets/ds_[a-z0-9]+$"), with_read_key, times=1)
+    page.reload()
+    page.get_by_label("Ignore price").check()
+    expect(page.get_by_role("button", name="Ignore and read again")).to_be_disabled()
 
 
 def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { membersOf } from "../../app/dashboard/static/models/sum.js";
+import { membersOf, kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
 import { Problem } from "../../app/dashboard/static/page/api.js";
-import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
 import {
   candidateOf,
   candidatesOf,

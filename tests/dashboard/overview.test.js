@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { recentVerdicts } from "../../app/dashboard/static/evaluation/recent_verdicts.js";
-import { failedSince } from "../../app/dashboard/static/jobs/failures.js";
-import { newest } from "../../app/dashboard/static/models/champions.js";
+import { recentVerdicts, failedSince, newest } from "../../app/dashboard/static/overview/parts.js";
 
 const at = (second) => `2026-01-01T00:00:0${second}.5Z`;
 

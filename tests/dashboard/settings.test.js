@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { localTime } from "../../app/dashboard/static/schedules/builder.js";
-import { choiceOf, CHOICES, cronOf, cronWords } from "../../app/dashboard/static/schedules/cron.js";
+import { localTime, choiceOf, CHOICES, cronOf, cronWords } from "../../app/dashboard/static/schedules/builder.js";
 import { changeOf, outcome, settingLabel } from "../../app/dashboard/static/settings/labels.js";
 
 test("settings have the units of their names", () => {

@@ -126,6 +126,14 @@ def test_the_job_links_to_its_evaluation_with_downloads(visit: Visit, evaluation
     """The ranking is downloaded as a TREC run, and the judgments as TREC qrels."""
     page = visit.open(f"/jobs/{evaluation['job_id']}")
     page.get_by_role("link", name="Evaluation", exact=True).click()
+    menu, files = page.locator("details.menu summary"), page.locator("details.menu .menu-items")
+    menu.click()
+    page.keyboard.press("Escape")
+    expect(files).to_be_hidden()
+    expect(menu).to_be_focused()
+    menu.click()
+    page.get_by_role("heading", level=1).click()
+    expect(files).to_be_hidden()
     page.get_by_text("Download", exact=True).click()
     visit.photograph("evaluation-downloads")
     with page.expect_download() as ranking:

@@ -30,10 +30,7 @@ import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 /** @typedef {import("./labels.js").Leaderboard} Leaderboard */
 /** @typedef {import("./labels.js").Candidate} Candidate */
 
-/**
- * Return the conclusion and the candidates of a job; `update` reads them again.
- * @param {Job} first @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
- */
+/** Return the conclusion and the candidates of a job; `update` reads them again. @param {Job} first */
 export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();

@@ -1,5 +1,4 @@
-/** The result of a counterfactual evaluation: estimates, verdicts, and support by the log. @module */
-import { estimatorName } from "./estimators.js";
+/** Counterfactual evaluations: estimators, estimates, verdicts, and support by the log. @module */
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/paths.js";
 import { h } from "../page/dom.js";
@@ -22,7 +21,6 @@ export function counterfactualResult(result, { spec }) {
  * Show the estimates with their verdicts, and how far the log supports them.
  * @param {CounterfactualResult} result
  * @param {(name: string) => string | null | undefined} pageOf returns the URL of the page of a model or ranking
- * @returns {Child[]}
  */
 export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {
   const named = (/** @type {string} */ name) => {
@@ -94,3 +92,22 @@ function supportTable(systems, named) {
     ),
   ]);
 }
+
+/** @type {Record<Schemas["CounterfactualRequest"]["estimator"] & string, string>} */
+const ESTIMATORS = {
+  examination: "weights a click by 1 / mean examination of its document",
+  item_position: "weights by 1 / logged propensity of a document at its rank",
+  reward_interaction: "weights by 1 / propensities of a document and those above it",
+  cascade_doubly_robust: "reward interaction with predicted clicks",
+  slate: "weights by 1 / propensity of the whole list",
+};
+
+/** Return an option for each estimator. @param {string} chosen */
+export function estimatorOptions(chosen) {
+  return Object.entries(ESTIMATORS).map(([name, words]) =>
+    h("option", { value: name, selected: name === chosen }, `${estimatorName(name)}: ${words}`),
+  );
+}
+
+/** @param {string} estimator */
+export const estimatorName = (estimator) => estimator.replaceAll("_", " ");

@@ -1,5 +1,5 @@
 /** The forms on the page of a click log: click models, propensities, judgments, trainings and evaluations. @module */
-import { estimatorOptions } from "./estimators.js";
+import { estimatorOptions } from "./counterfactual.js";
 import { asSystem, offerReadyUnselected, readOffered, systemOption } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { jobPage, openPage } from "../page/paths.js";

@@ -3,8 +3,8 @@ import { bars, tileList } from "../figures/marks.js";
 import { byRank, rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/paths.js";
-import { changeDetector, h, replace } from "../page/dom.js";
-import { dataTable, hint, numberHeads } from "../page/parts.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, hint, livePart, numberHeads } from "../page/parts.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -19,20 +19,16 @@ import { counterfactualResult } from "./counterfactual.js";
   counterfactual: counterfactualResult,
 };
 
-/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
+/** Return the result of a job about clicks, hidden until there is one. */
 export function clickResult() {
   const node = h("div.click-result", { hidden: true });
-  const hasChanged = changeDetector();
-  return {
-    node,
-    update(job) {
-      if (!hasChanged(job.result)) return;
-      const show = RESULTS[job.kind] ?? naiveComparison;
-      const content = job.result ? show(job.result, job) : [];
-      node.hidden = content.length === 0;
-      replace(node, ...content, logLink(job));
-    },
-  };
+  const resultOf = (/** @type {Job} */ { result }) => result;
+  return livePart(node, resultOf, (result, job) => {
+    const show = RESULTS[job.kind] ?? naiveComparison;
+    const content = result ? show(result, job) : [];
+    node.hidden = content.length === 0;
+    replace(node, ...content, logLink(job));
+  });
 }
 
 /** @param {Job} job */

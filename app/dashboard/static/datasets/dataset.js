@@ -5,6 +5,7 @@ import { trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
 import { h, setText } from "../page/dom.js";
 import { counted, filesLabel, short } from "../page/format.js";
+import { downloadMenu, fileLink } from "../page/parts.js";
 
 export const DATASET_ROLES = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
@@ -117,14 +118,10 @@ export function datasetActions(dataset) {
 
 /** @param {string} id @param {boolean} isJudgedOnly */
 function downloads(id, isJudgedOnly) {
-  /** @param {string} path @param {string} words */
-  const file = (path, words) => h("a", { href: datasetApi(id, path), download: "" }, words);
-  return h("details.menu", [
-    h("summary.button.quiet", "Download"),
-    h("div.menu-items", [
-      file("/download?format=parquet", "Parquet"),
-      !isJudgedOnly && file("/download?format=letor", "LETOR"),
-      file("/qrels", "Judgments (TREC qrels)"),
-    ]),
+  const files = h("div.menu-items", [
+    fileLink(datasetApi(id, "/download?format=parquet"), "Parquet"),
+    !isJudgedOnly && fileLink(datasetApi(id, "/download?format=letor"), "LETOR"),
+    fileLink(datasetApi(id, "/qrels"), "Judgments (TREC qrels)"),
   ]);
+  return downloadMenu(files);
 }

@@ -1,6 +1,5 @@
 /** Estimates of a model or ranking from click logs, shown next to its metrics on judgments. @module */
-import { supportLabel } from "../clicks/counterfactual.js";
-import { estimatorName } from "../clicks/estimators.js";
+import { supportLabel, estimatorName } from "../clicks/counterfactual.js";
 import { clickLogPage, jobPage } from "../page/paths.js";
 import { get, getAll } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";

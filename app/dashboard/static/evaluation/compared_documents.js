@@ -286,7 +286,6 @@ const TOP_DOCUMENTS = 20;
  * Show one query of a comparison as ranked by both systems of a pair, with a field to choose another query.
  * @param {Schemas["Comparison"]} comparison
  * @param {(queryId: string) => void} onChoose called with the entered query id
- * @returns {{node: HTMLElement, show: (queryId: string, pair: Schemas["Pair"], metric: string) => Promise<void>}}
  */
 export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
   const title = h("h3", { tabindex: "-1" }, "One query, ranked by both systems");

@@ -71,9 +71,9 @@ export function diagnosticsCurve() {
   async function update(newHistory) {
     const values = newHistory.curves.diagnostics;
     if (newHistory === history || !values) return;
+    groups ??= grouped(await readDiagnostics(), Object.keys(values));
     history = newHistory;
     node.hidden = false;
-    groups ??= grouped(await readDiagnostics(), Object.keys(values));
     choose(groups.has(chosen) ? chosen : [...groups.keys()][0]);
   }
 
@@ -104,10 +104,7 @@ function grouped(catalogue, names) {
   return groups;
 }
 
-/**
- * Return the iterations at which a diagnostic was measured, with its values.
- * @param {LearningCurves} history @param {string} name
- */
+/** @param {LearningCurves} history @param {string} name */
 const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**

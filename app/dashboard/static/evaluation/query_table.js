@@ -46,7 +46,6 @@ const BIN_EDGE_EPSILON = 1e-12;
  * @param {Column[]} options.columns
  * @param {Partial<QuerySelection>} [options.selection] initial selection; by default the worst queries by the first column
  * @param {(selection: QuerySelection) => void} [options.changed] called when the user changes the selection
- * @returns {HTMLElement[]}
  */
 export function queryTable({ path, parameters = {}, query, columns, selection: initial = {}, changed = () => {} }) {
   const selection = initialSelection(initial, columns);

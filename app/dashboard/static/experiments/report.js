@@ -3,8 +3,8 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { changeDetector, h, replace } from "../page/dom.js";
-import { dataTable, disclosure, hint, numberHeads } from "../page/parts.js";
+import { h, replace } from "../page/dom.js";
+import { dataTable, disclosure, hint, livePart, numberHeads } from "../page/parts.js";
 import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -19,22 +19,17 @@ const MIN_SERIES_COLUMNS = 4;
 /** Return the panels of a report, rebuilt when the report changes. */
 export function reportPanels() {
   const node = h("div.view");
-  const hasChanged = changeDetector();
-  return {
-    node,
-    /** @param {ExperimentReport | null} report */
-    update(report) {
-      if (!hasChanged(report)) return;
-      replace(node, [
-        report &&
-          h("div.experiment-notes", [
-            !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
-            ...report.notes.map((note) => hint(note)),
-          ]),
-        ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
-      ]);
-    },
-  };
+  const reportOf = (/** @type {ExperimentReport | null} */ report) => report;
+  return livePart(node, reportOf, (report) =>
+    replace(node, [
+      report &&
+        h("div.experiment-notes", [
+          !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
+          ...report.notes.map((note) => hint(note)),
+        ]),
+      ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
+    ]),
+  );
 }
 
 /** @param {ReportedTable} table @param {HTMLElement | null} figure */

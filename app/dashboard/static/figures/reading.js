@@ -82,7 +82,6 @@ export function nearestStop(stops, [x, y]) {
 /**
  * Return the readout of a stop: its x as the title, and the value of each series there.
  * @param {Stop} stop @param {Figure} figure @param {Frame} frame
- * @returns {{title: string, rows: {series: Series, words: string}[]}}
  */
 export function wordsOf({ points, left }, figure, frame) {
   const origin = points.find(({ position }) => position[0] === left) ?? points[0];

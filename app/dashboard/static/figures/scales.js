@@ -39,7 +39,6 @@ export function extent(values) {
  * Return a linear scale with round ends and round ticks.
  * @param {Iterable<number | null | undefined>} values that the scale must include
  * @param {number} [most] maximum number of ticks
- * @returns {Scale}
  */
 export function linearScale(values, most = 5) {
   const [smallest, largest] = extent(values) ?? [0, 1];

@@ -9,11 +9,7 @@ export const textInput = (attributes = {}) =>
 export const checkBox = (attributes, ...words) =>
   h("label.check", h("input", { type: "checkbox", ...attributes }), ...words);
 
-/**
- * Return a control within its label.
- * @param {Children} words @param {HTMLElement} control
- * @param {Child} [note] below the control
- */
+/** @param {Children} words @param {HTMLElement} control @param {Child} [note] below the control */
 export const field = (words, control, note) => h("label.field", words, control, note && h("small.below", note));
 
 /** Return a field for a search. @param {string} label @param {string} placeholder @param {Attributes} listeners */

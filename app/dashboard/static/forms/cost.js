@@ -69,10 +69,7 @@ export function scaled(plan, measured) {
 /** @param {{documents: number, features: number}} data */
 const cells = ({ documents, features }) => Math.max(1, documents) * Math.max(1, features);
 
-/**
- * Return the sentence about the cost of one or several trainings.
- * @param {Plan} plan @param {MeasuredTraining | null} measured @param {number} trainings
- */
+/** @param {Plan} plan @param {MeasuredTraining | null} measured @param {number} trainings */
 export function costLabel(plan, measured, trainings) {
   if (!measured) return "Time and memory are unknown until the service has finished a training with this scorer.";
   const { seconds, bytes, isRough } = scaled(plan, measured);

@@ -277,10 +277,7 @@ function axesOf(form) {
     .filter(({ values }) => values.length > 1);
 }
 
-/**
- * Return all combinations of one value of each axis, as pairs of pointer and value.
- * @param {Axis[]} axes @returns {[pointer: string, value: Json][][]}
- */
+/** Return all combinations of one value of each axis, as pairs of pointer and value. @param {Axis[]} axes */
 function product(axes) {
   return axes.reduce(
     (ways, { pointer, values }) => ways.flatMap((way) => values.map((value) => [...way, pair(pointer, value)])),

@@ -3,6 +3,7 @@
  * in a page that is opened later. @module
  */
 import { failure, fetchPath, signIn, transfer, Unavailable } from "../page/api.js";
+import { store, stored } from "../page/storage.js";
 
 /** Files above this size are sent in parts. */
 export const RESUMABLE_BYTES = 100e6;
@@ -48,7 +49,7 @@ export async function sendResumable(field, file, onProgress, signal) {
 
 /** Forget the upload of a field, once a request has used it. @param {string} field @param {File} file */
 export function forget(field, file) {
-  localStorage.removeItem(keyOf(field, file));
+  store(keyOf(field, file), null);
 }
 
 /**
@@ -91,7 +92,7 @@ const keyOf = (field, file) => `rankery-upload:${field}:${file.name}:${file.size
 
 /** Return the unfinished upload of a field, or null. @param {string} field @param {File} file */
 async function readUpload(field, file) {
-  const path = localStorage.getItem(keyOf(field, file));
+  const path = stored(keyOf(field, file));
   const offset = path === null ? null : await offsetOf(path);
   return path === null || offset === null ? null : { path, offset };
 }
@@ -104,14 +105,11 @@ async function createUpload(field, file) {
   if (answer.status === 401) return signIn();
   if (!answer.ok) throw failure(answer.status, await answer.text());
   const path = `/v1/uploads/${(await answer.json()).id}`;
-  localStorage.setItem(keyOf(field, file), path);
+  store(keyOf(field, file), path);
   return { path, offset: 0 };
 }
 
-/**
- * Return the number of bytes that the API has, or null if the upload has expired or was used.
- * @param {string} path @returns {Promise<number | null>}
- */
+/** Return the number of bytes that the API has, or null if the upload has expired or was used. @param {string} path */
 async function offsetOf(path) {
   const answer = await fetchPath(path, { method: "HEAD", headers: TUS });
   if (answer.status === 401) return signIn();

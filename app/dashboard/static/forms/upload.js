@@ -218,11 +218,7 @@ function withRoles(files) {
   return filesByRole;
 }
 
-/**
- * Return the dataset role that a file's name contains.
- * @param {string} name
- * @param {(role: string) => boolean} [isFree] whether no other file has the role
- */
+/** @param {string} name @param {(role: string) => boolean} [isFree] whether no other file has the role */
 function roleOf(name, isFree = () => true) {
   return [...ROLE_PATTERNS].find(([role, pattern]) => pattern.test(name) && isFree(role))?.[0];
 }

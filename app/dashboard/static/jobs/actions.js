@@ -14,8 +14,8 @@ import {
 } from "../page/paths.js";
 import { actionButton } from "../page/actions.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { announce, changeDetector, h, replace } from "../page/dom.js";
-import { alertText, hint, problemBox } from "../page/parts.js";
+import { announce, h, replace } from "../page/dom.js";
+import { alertText, hint, livePart, problemBox } from "../page/parts.js";
 import { poll } from "../page/poll.js";
 
 /**
@@ -25,10 +25,9 @@ import { poll } from "../page/poll.js";
  */
 export function jobActions(changed, { page }) {
   const node = h("div.actions");
-  const hasChanged = changeDetector();
   /** @param {Job} job */
-  function update(job) {
-    if (!hasChanged([job.id, job.status, job.cancel_requested, job.result])) return;
+  const stateOf = ({ id, status, cancel_requested: cancelling, result }) => [id, status, cancelling, result];
+  return livePart(node, stateOf, (_, job) => {
     const form = trainingFormPage(job);
     replace(node, [
       job.kind === "ingest" && job.spec.dataset_id && link(datasetPage(job.spec.dataset_id), "Dataset"),
@@ -41,8 +40,7 @@ export function jobActions(changed, { page }) {
         link(`/schedules?from=${encodeURIComponent(job.id)}`, "Schedule", { needs: "write" }),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     ]);
-  }
-  return { node, update };
+  });
 }
 
 /** @param {string} href @param {string} words @param {Attributes} [attributes] */
@@ -88,7 +86,7 @@ function cancelButton(job, changed) {
  * @param {Job} job
  * @returns {Promise<Job>} the ended job; rejects with a Problem where the API refuses the request
  */
-export function followJob(container, job) {
+function followJob(container, job) {
   const bar = progressBar();
   const path = jobApi(job.id);
   container.hidden = false;
@@ -107,8 +105,21 @@ export function followJob(container, job) {
   });
 }
 
-/** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {Job} job */
-export function noResultNotice({ kind_label: label, status, problem }) {
-  if (status === "succeeded") return null;
-  return problem ? problemBox(problem) : hint(`${label} was cancelled.`);
+/**
+ * Show a submitted job until it has ended, then why it has no result, if so.
+ * @param {HTMLElement} container @param {Job} job
+ * @returns {Promise<Job | null>} the succeeded job, else null
+ */
+export async function succeededJob(container, job) {
+  try {
+    const ended = await followJob(container, job);
+    const { kind_label: label, status, problem } = ended;
+    container.hidden = status === "succeeded";
+    replace(container, status !== "succeeded" && (problem ? problemBox(problem) : hint(`${label} was cancelled.`)));
+    return status === "succeeded" ? ended : null;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(container, problemBox(error));
+    return null;
+  }
 }

@@ -6,7 +6,7 @@ import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, isFinal } from "../page/api.js";
 import { changeDetector, h, replace } from "../page/dom.js";
-import { dataTable, hint, notLoaded, numberHeads, problemBox } from "../page/parts.js";
+import { dataTable, hint, livePart, notLoaded, numberHeads, problemBox } from "../page/parts.js";
 import { count, counted, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 /**
@@ -93,19 +93,13 @@ function segment({ name, time }) {
   ["test", "Test"],
 ];
 
-/** @returns {{node: HTMLElement, update: (job: Job, evaluation: Evaluation | null) => void}} */
+/** Return the table of metrics, with the intervals of the evaluation once it is read. */
 function metricsTable() {
   const body = h("div", hint("Reading the metrics…"));
   const node = h("section.metrics", { "aria-label": "Metrics" }, h("h3", "Metrics"), body);
-  const hasChanged = changeDetector();
-  return {
-    node,
-    /** @param {Job} job */
-    update(job, evaluation) {
-      if (!hasChanged([job.metrics, evaluation?.id, job.status])) return;
-      replace(body, ...content(job, evaluation));
-    },
-  };
+  /** @param {Job} job @param {Evaluation | null} evaluation */
+  const stateOf = ({ metrics, status }, evaluation) => [metrics, evaluation?.id, status];
+  return livePart(node, stateOf, (_, job, evaluation) => replace(body, ...content(job, evaluation)));
 }
 
 /** @param {Job} job @param {Evaluation | null} evaluation */

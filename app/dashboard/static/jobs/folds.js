@@ -3,35 +3,31 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/paths.js";
-import { changeDetector, h, replace } from "../page/dom.js";
-import { bodyRows, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
+import { h, replace } from "../page/dom.js";
+import { bodyRows, hint, livePart, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{fold: string, queries?: number, best_iteration?: number, metrics: Metrics}} Fold */
 
-/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */
+/** Return the table of folds, hidden while no fold was measured. */
 export function foldsTable() {
   const body = h("div");
   const node = h("section.folds", { "aria-label": "Folds", hidden: true }, h("h3", "Folds"), body);
-  const hasChanged = changeDetector();
-
-  /** @param {Job} job */
-  function update(job) {
-    const crossValidation = job.result?.cross_validation ?? null;
-    const latest = job.metrics ?? {};
+  const stateOf = (/** @type {Job} */ { result, metrics }) => {
+    const crossValidation = result?.cross_validation ?? null;
+    const latest = metrics ?? {};
     const measuredSoFar = foldsOf(latest).map((fold) => ({ fold, metrics: latest[fold] }));
-    const folds = crossValidation?.cross_validation.folds ?? measuredSoFar;
-    if (!hasChanged([folds, crossValidation])) return;
+    return { folds: crossValidation?.cross_validation.folds ?? measuredSoFar, crossValidation };
+  };
+  return livePart(node, stateOf, ({ folds, crossValidation }, job) => {
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, crossValidation, iterationsHeading(job)));
-  }
-  return { node, update };
+  });
 }
 
 /**
  * @param {Fold[]} folds @param {CrossValidation | null} crossValidation
  * @param {string} word heading of the column of best iterations
- * @returns {(Node | null)[]}
  */
 function content(folds, crossValidation, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);

@@ -34,10 +34,7 @@ function inspectionPage(id, { spec }) {
   return `${modelPage(spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(id)}`;
 }
 
-/**
- * Return the link to the result of a job, null while there is none.
- * @param {Job} job @returns {{href: string, label: string} | null}
- */
+/** Return the link to the result of a job, null while there is none. @param {Job} job */
 export function resultLink(job) {
   const links = RESULTS.map(([field, label, page]) => {
     const id = job.result?.[field];

@@ -1,10 +1,10 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import { changeDetector, h, replace, setText } from "../page/dom.js";
-import { bodyRows, columnHead, hint, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
+import { h, replace, setText } from "../page/dom.js";
+import { bodyRows, columnHead, hint, livePart, numberHeads, scrollRegion, tableHead } from "../page/parts.js";
 import { count, percent, size, joined } from "../page/format.js";
 
-/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
+/** Return the table of ranks, hidden for trainings by one process. */
 export function ranksPanel() {
   const words = hint();
   const rows = h("tbody");
@@ -19,17 +19,14 @@ export function ranksPanel() {
     words,
     scrollRegion("Work of each rank", h("table", tableHead(...heads), rows)),
   ]);
-  const hasChanged = changeDetector();
-
-  /** @param {Job} job */
-  function update(job) {
-    const ranks = job.progress?.ranks ?? [];
+  const stateOf = (/** @type {Job} */ { progress, status }) => {
+    return { ranks: progress?.ranks ?? [], restarts: progress?.restarts, status };
+  };
+  return livePart(node, stateOf, ({ ranks }, job) => {
     node.hidden = ranks.length === 0;
-    if (node.hidden || !hasChanged([ranks, job.progress?.restarts, job.status])) return;
     setText(words, ranksLabel(job));
     replace(rows, ...bodyRows(heads, ranks, (rank) => cells(rank, isActive(job))));
-  }
-  return { node, update };
+  });
 }
 
 /** "All ranks were restarted once after a rank was lost." @param {Job} job */

@@ -212,10 +212,7 @@ export function flatten(value, prefix = "") {
   });
 }
 
-/**
- * Return the defaults by the names that `flatten` returns.
- * @param {JobSpecification} spec @returns {Promise<Map<string, unknown>>}
- */
+/** Return the defaults by the names that `flatten` returns. @param {JobSpecification} spec */
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();
   const [{ schemas }, { items }, { items: scorers }] = await Promise.all([

@@ -4,6 +4,7 @@ import { messageOf, request } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
+import { store, stored } from "../page/storage.js";
 
 /**
  * A deletion: `words` such as "3 jobs deleted.", and the ids of the objects in the trash, empty if they are not
@@ -58,22 +59,13 @@ async function restored(ids) {
 
 /** Open a page that announces a deletion. @param {string} path @param {Deleted} deleted */
 export function openAfterDeletion(path, deleted) {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(deleted));
-  } catch {
-    // Without storage, objects can be restored on the page of the trash.
-  }
+  store(KEY, JSON.stringify(deleted), "sessionStorage"); // without storage, the page of the trash restores objects
   openPage(path);
 }
 
 /** Offer to undo a deletion that was made on the previous page. */
 export function offerPendingUndo() {
-  let pending = null;
-  try {
-    pending = sessionStorage.getItem(KEY);
-    sessionStorage.removeItem(KEY);
-  } catch {
-    // Storage is forbidden, so there is nothing to undo.
-  }
+  const pending = stored(KEY, "sessionStorage");
+  store(KEY, null, "sessionStorage");
   if (pending) offerUndo(JSON.parse(pending));
 }

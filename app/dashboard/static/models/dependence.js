@@ -182,6 +182,7 @@ export function dependencePanel(node, wanted, remember) {
     show,
     /** Show an error with a button to retry. @param {unknown} error @param {() => void} retry */
     fail(error, retry) {
+      showNothing("");
       replace(note, failureBox(error, retry));
     },
   };

@@ -2,7 +2,7 @@
 import { field, textInput } from "../forms/controls.js";
 import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { driftPage } from "../page/paths.js";
 import { creator } from "../page/api.js";
 import { h, replace } from "../page/dom.js";
@@ -57,7 +57,7 @@ function driftForm(model, done) {
   ]);
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });
-    replace(container, noResultNotice(await followJob(container, job)));
+    await succeededJob(container, job);
     done();
   });
   return h("section.panel", h("h2", "Look for drift"), form, container);

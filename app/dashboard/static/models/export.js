@@ -217,6 +217,7 @@ export async function exportView(model) {
       const requested = payloadOf(form);
       try {
         const parity = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
+        if (requested.format !== format.value) return; // the user has chosen another format meanwhile
         replace(report, [
           parityReport(
             parity,

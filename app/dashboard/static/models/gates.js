@@ -1,16 +1,18 @@
-/** Gates of aliases, and promotion through them. @module */
+/** Gates of aliases: their form, and promotion through them. @module */
 import { datasetName } from "../datasets/dataset.js";
-import { offerEvaluationDatasets } from "../forms/choices.js";
-import { onSubmit } from "../forms/forms.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { offerEvaluationDatasets, offerReadyUnselected } from "../forms/choices.js";
+import { onSubmit, bindChoices, payloadOf } from "../forms/forms.js";
+import { succeededJob } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { clickLogPage, datasetPage, modelApi } from "../page/paths.js";
+import { clickLogPage, datasetPage, modelApi, clickLogApi } from "../page/paths.js";
 import { get, request } from "../page/api.js";
+import { actionButton } from "../page/actions.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, find, h, replace } from "../page/dom.js";
+import { announce, find, h, replace, elementById } from "../page/dom.js";
 import { confirmed } from "../page/parts.js";
 import { short } from "../page/format.js";
-import { gateForm, gatePayload } from "./gate_form.js";
+import { estimatorOptions } from "../clicks/counterfactual.js";
+import { fillControls } from "../forms/earlier.js";
 
 /**
  * @template {string} [Below=""] @param {string} name @param {string} alias
@@ -29,11 +31,7 @@ export function aliasApi(name, alias, below) {
  */
 export async function setAlias({ name, version }, alias, container) {
   const { status, body } = await request(aliasApi(name, alias), { method: "PUT", json: { version } });
-  if (status === 202) {
-    const job = await followJob(container, body);
-    replace(container, noResultNotice(job));
-    if (job.status !== "succeeded") return false;
-  }
+  if (status === 202 && !(await succeededJob(container, body))) return false;
   announce(`${name}@${alias} is version ${version}.`);
   return true;
 }
@@ -42,8 +40,8 @@ export async function setAlias({ name, version }, alias, container) {
 export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div.gate");
-  /** @param {string} words @param {() => void} click @param {string} [kind] */
-  const button = (words, click, kind = "quiet small") => h("button", { class: kind, click, needs: "write" }, words);
+  /** @param {string} words @param {() => void} click */
+  const button = (words, click) => h("button.quiet.small", { click, needs: "write" }, words);
   if (gated) loadInto(node, async () => gateContents(await get(path)));
   else show(null);
   return node;
@@ -64,13 +62,15 @@ export function gatePanel(name, { alias, gated }) {
       h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
       h("div.actions", [
         button("Edit gate", () => edit(gate)),
-        button(
-          "Delete gate",
-          () => remove(gate).catch((error) => node.append(failureBox(error, () => show(gate)))),
-          "quiet small danger",
-        ),
+        actionButton("Delete gate", "quiet small danger", () => remove(gate), showRefusal, { needs: "write" }),
       ]),
     ];
+  }
+
+  /** @param {unknown} error @param {() => void} retry */
+  function showRefusal(error, retry) {
+    node.querySelector(":scope > .problem")?.remove();
+    node.append(failureBox(error, retry));
   }
 
   /** @param {Schemas["Gate"]} gate */
@@ -173,4 +173,56 @@ function estimateLabel({ counterfactual: rule }) {
     h("a", { href: clickLogPage(rule.click_log_id) }, "a click log"),
     rule.margin ? `, it must not lose ${short(rule.margin)} or more.` : ", it must be significantly better.",
   ];
+}
+
+/** Return the form of the page's template with the values of a gate. @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
+function gateForm(gate, cancel) {
+  const template = elementById("gate-form", HTMLTemplateElement);
+  const form = document.importNode(find(template.content, "form", HTMLFormElement), true);
+  const select = (/** @type {string} */ pointer) => find(form, `[data-pointer="${pointer}"]`, HTMLSelectElement);
+  const log = select("/counterfactual/click_log_id");
+  const rule = gate?.counterfactual ?? null;
+  const estimation = find(form, "fieldset", HTMLFieldSetElement);
+  const showEstimation = () => {
+    estimation.hidden = estimation.disabled = !log.value;
+  };
+  log.addEventListener("change", showEstimation);
+  showEstimation();
+  replace(select("/counterfactual/estimator"), ...estimatorOptions("item_position"));
+  // Fields that are null in the gate keep the values of the template.
+  if (gate) fillControls(form, JSON.parse(JSON.stringify(gate, (_, value) => value ?? undefined)));
+  find(form, "details", HTMLDetailsElement).open = Boolean(rule || gate?.interleaving);
+  find(form, "button.quiet").addEventListener("click", cancel);
+  bindChoices(form);
+  return { form, dataset: select("/dataset_id"), offerClicks };
+
+  async function offerClicks() {
+    const { items } = await get("/v1/click-logs?status=ready&limit=200");
+    if (rule && !items.some(({ id }) => id === rule.click_log_id))
+      items.push(await get(clickLogApi(rule.click_log_id)));
+    replace(log, [
+      h("option", { value: "" }, items.length ? "None" : "There is no click log yet"),
+      ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
+    ]);
+    const features = select("/counterfactual/dataset_id");
+    await offerReadyUnselected([features], rule?.dataset_id ?? null);
+    if (rule) features.value = rule.dataset_id;
+    log.dispatchEvent(new Event("change", { bubbles: true })); // shows the fields of the estimator, too
+  }
+}
+
+/**
+ * Return the request of a form; without a dataset, it has no metric, segment limit and baselines, and without standard
+ * errors, the examination is exact.
+ * @param {HTMLFormElement} form
+ */
+function gatePayload(form) {
+  const { counterfactual, ...payload } = /** @type {Record<string, any>} */ (payloadOf(form));
+  if (counterfactual) {
+    const { examination_errors: errors, ...rule } = counterfactual;
+    payload.counterfactual = errors?.length ? counterfactual : rule;
+  }
+  if (payload.dataset_id) return payload;
+  const { metric, max_slice_drop, better_than_baselines, ...rest } = payload;
+  return rest;
 }

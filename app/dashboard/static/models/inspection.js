@@ -5,16 +5,16 @@ import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
 import { offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
 import { onSubmit, payloadOf, showUnread } from "../forms/forms.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/paths.js";
-import { creator, get, Problem } from "../page/api.js";
-import { failureBox } from "../page/content.js";
+import { creator, get } from "../page/api.js";
+import { failureBox, latestReader } from "../page/content.js";
 import { elementById, find, h, replace } from "../page/dom.js";
-import { hint, problemBox } from "../page/parts.js";
+import { hint } from "../page/parts.js";
 import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
 /** @typedef {Schemas["InspectionEntry"]} Entry */
@@ -189,18 +189,9 @@ async function inspectionForm(model, found) {
   /** Follow a job until it ends, and hide the form meanwhile. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
-    /** @type {HTMLElement | null} */ let words;
-    try {
-      const ended = await followJob(container, job);
-      words = noResultNotice(ended);
-      if (!words) found(ended.result?.inspection_id ?? "");
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      words = problemBox(problem);
-    }
+    const succeeded = await succeededJob(container, job);
     form.hidden = false;
-    container.hidden = !words;
-    replace(container, words);
+    if (succeeded) found(succeeded.result?.inspection_id ?? "");
   }
 }
 
@@ -215,30 +206,26 @@ async function offerChoices(form, reference) {
   form.removeAttribute("aria-busy");
 }
 
-/** @param {Schemas["Model"]} model @param {HTMLElement} view element with the empty panels */
+/**
+ * Fill the panels of the view.
+ * @param {Schemas["Model"]} model @param {HTMLElement} view element with the empty panels
+ * @returns {Promise<Child[]>} the problem if the panels cannot be filled
+ */
 export async function insideView(model, view) {
-  view.setAttribute("aria-busy", "true");
-  try {
-    await fillInside(model, view);
-  } finally {
-    view.removeAttribute("aria-busy");
-  }
-}
-
-/** @param {Schemas["Model"]} model @param {HTMLElement} view */
-async function fillInside(model, view) {
   /** @param {Record<string, string | number>} changed */
   const remember = (changed) => setHashValues({ view: "inside", ...changed });
   /** @type {Schemas["ModelImportance"] | null} */ let importance;
   /** @type {Entry[]} */ let items;
+  view.setAttribute("aria-busy", "true");
   try {
     [importance, { items }] = await Promise.all([
       isTrees(model) ? get(modelApi(model.id, "/importance")) : null,
       get(modelApi(model.id, "/inspections")),
     ]);
   } catch (error) {
-    view.prepend(failureBox(error, () => location.reload()));
-    return;
+    return [failureBox(error, () => location.reload())];
+  } finally {
+    view.removeAttribute("aria-busy");
   }
   const importances = importancePanel(elementById("importance"), importance, { by: hashValue("by"), choose, remember });
   const dependence = dependencePanel(elementById("dependence"), hashValue("feature"), remember);
@@ -246,7 +233,9 @@ async function fillInside(model, view) {
   if (importance) treePanel(elementById("trees"), model.id, importance.trees, hashValue("tree"), remember);
   inspectionForm(model, (id) => show(id, true));
   const requested = hashValue("inspection");
+  const read = latestReader(view, dependence.fail);
   if (items.length) await show(items.find(({ id }) => id === requested)?.id ?? items[0].id, false);
+  return [];
 
   /** Show another inspection. @param {string} id */
   function choose(id) {
@@ -255,17 +244,14 @@ async function fillInside(model, view) {
   }
 
   /** @param {string} id @param {boolean} fresh whether the inspection has just been made */
-  async function show(id, fresh) {
-    try {
-      const [inspection, page] = await Promise.all([
-        get(`/v1/inspections/${encodeURIComponent(id)}`),
-        get(modelApi(model.id, "/inspections")),
-      ]);
-      if (fresh) remember({ by: "permutation", inspection: id });
-      importances.show(inspection, page.items, fresh);
-      dependence.show(inspection);
-    } catch (error) {
-      dependence.fail(error, () => show(id, fresh));
-    }
+  function show(id, fresh) {
+    return read(
+      () => Promise.all([get(`/v1/inspections/${encodeURIComponent(id)}`), get(modelApi(model.id, "/inspections"))]),
+      ([inspection, page]) => {
+        if (fresh) remember({ by: "permutation", inspection: id });
+        importances.show(inspection, page.items, fresh);
+        dependence.show(inspection);
+      },
+    );
   }
 }

@@ -1,7 +1,8 @@
-/** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
+/** Structure of scorers other than trees: layers of networks, inputs and parameters, members of sums. @module */
 import { h, svg } from "../page/dom.js";
-import { factList } from "../page/parts.js";
-import { count, counted, joined } from "../page/format.js";
+import { factList, dataTable, hint, numberHeads } from "../page/parts.js";
+import { count, counted, joined, short } from "../page/format.js";
+import { modelPage } from "../page/paths.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
@@ -91,5 +92,38 @@ function picture(sizes) {
   return svg("svg.layers", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, [
     ...bands,
     ...bars.map(({ x, top, height }) => svg("rect", { x, y: top, width: BAR, height, rx: 3 })),
+  ]);
+}
+
+/**
+ * @typedef {{name: string, weight: number | null, id: string | null}} Member
+ *   id: null for a model outside the registry
+ */
+
+/**
+ * Return the members of a sum. Members that an automatic training made are not in the registry and have no id.
+ * @param {Pick<Model, "scorer" | "lineage">} model @returns {Member[]}
+ */
+export function membersOf({ scorer, lineage }) {
+  const names = Array.isArray(scorer?.models) ? scorer.models.map(String) : [];
+  const weights = Array.isArray(scorer?.weights) ? scorer.weights : [];
+  return names.map((name, index) => ({
+    name,
+    weight: typeof weights[index] === "number" ? weights[index] : null,
+    id: lineage?.members?.[index]?.id ?? null,
+  }));
+}
+
+/** @param {Model} model a sum */
+export function membersPanel(model) {
+  return h("section.panel.members", { "aria-labelledby": "members-title" }, [
+    h("h2", { id: "members-title" }, "Members"),
+    dataTable("Members", ["Model", numberHeads("Weight")], membersOf(model), ({ name, weight, id }) => [
+      id ? h("a.name", { href: modelPage(id) }, name) : name,
+      short(weight),
+    ]),
+    hint(
+      "The score is the sum of the members' raw scores, each times its weight. Their scales differ, so weights are no shares.",
+    ),
   ]);
 }

@@ -108,7 +108,6 @@ const keyOf = (node) => (node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${n
  * @param {TreeNode} root
  * @param {Set<string>} open keys of the splits whose children are shown
  * @param {boolean} narrow whether there is no room for levels side by side
- * @returns {Layout}
  */
 export function treeLayout(root, open, narrow) {
   /** @type {Placed[]} */ const nodes = [];
@@ -172,7 +171,6 @@ const MAX_EDGE_WIDTH = 7;
  * Draw a tree as SVG: boxes for nodes, and lines that are thicker where more documents pass.
  * @param {Layout} layout
  * @param {{label: string, current: string, open: Set<string>}} how current: key of the node with the keyboard focus
- * @returns {SVGElement}
  */
 export function treeDrawing({ nodes, outline, rows, levels }, { label, current, open }) {
   const [{ node: root }] = nodes;

@@ -150,20 +150,19 @@ export function treePanel(node, model, trees, wanted, remember) {
     toggle(key);
   }
 
-  /** @param {string} key */
-  async function toggle(key) {
+  /** Open or fold a split. Levels below the depth of the response are read when they are opened. @param {string} key */
+  function toggle(key) {
     const split = layout?.nodes.find((each) => each.key === key)?.node;
     if (!split || split.kind === "leaf") return;
-    if (open.has(key)) open.delete(key);
-    else {
-      // Levels below the depth of the response are read when they are opened.
-      if (!split.left)
-        Object.assign(
-          split,
-          (await get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}&root=${split.split}`))).root,
-        );
-      open.add(key);
-    }
+    if (!split.left)
+      return void read(
+        () => get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}&root=${split.split}`)),
+        (below) => {
+          Object.assign(split, below.root);
+          toggle(key);
+        },
+      );
+    if (!open.delete(key)) open.add(key);
     draw();
   }
 

@@ -236,6 +236,7 @@ export async function tryView(model) {
   const table = candidateTable(shown);
   const text = candidateText(model, (candidates) => {
     latestChoice += 1; // a pending response must not replace these documents
+    form.removeAttribute("aria-busy");
     table.take(candidates);
   });
   const code = h("div");
@@ -324,7 +325,7 @@ export async function tryView(model) {
       form.hidden = true;
       replace(problem, [failureBox(error, () => choose(wanted))]);
     } finally {
-      form.removeAttribute("aria-busy");
+      if (choice === latestChoice) form.removeAttribute("aria-busy");
     }
   }
 

@@ -1,4 +1,6 @@
 /** Theme of the dashboard. @module */
+import { store } from "./storage.js";
+
 const KEY = "rankery-theme";
 
 export const THEMES = ["system", "light", "dark"];
@@ -11,10 +13,6 @@ export function chooseTheme(theme) {
   const { dataset } = document.documentElement;
   if (theme === "system") delete dataset.theme;
   else dataset.theme = theme;
-  try {
-    localStorage.setItem(KEY, theme);
-  } catch {
-    // Without storage, the choice applies to this page only.
-  }
+  store(KEY, theme); // without storage, the choice applies to this page only
   document.dispatchEvent(new Event("themechange"));
 }

@@ -1,5 +1,5 @@
 /** Parts of pages: tables, panels, lists of facts, messages and dialogs. @module */
-import { divided, h } from "./dom.js";
+import { changeDetector, divided, h } from "./dom.js";
 import { withLabels } from "./format.js";
 
 /**
@@ -73,6 +73,30 @@ export const panel = (heading, ...children) =>
 /** Return details that are closed at first. @param {Child} summary @param {...Children} children */
 export const disclosure = (summary, ...children) => h("details.more", h("summary", summary), ...children);
 
+/** Let Escape and a click elsewhere close a menu. @param {HTMLDetailsElement} menu */
+export function closable(menu) {
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  });
+  menu.addEventListener("toggle", () => menu.open && document.addEventListener("click", close));
+  return menu;
+
+  /** @param {Event} event */
+  function close({ target }) {
+    if (menu.open && target instanceof Node && menu.contains(target)) return;
+    menu.open = false;
+    document.removeEventListener("click", close);
+  }
+}
+
+/** Return a menu of files. @param {HTMLElement} files with links */
+export const downloadMenu = (files) => closable(h("details.menu", h("summary.button.quiet", "Download"), files));
+
+/** Return a link that downloads a file. @param {string} href @param {string} words @param {string} [name] of the file */
+export const fileLink = (href, words, name = "") => h("a", { href, download: name }, words);
+
 /**
  * Return a list of names and values; entries that are false are left out.
  * @param {string} kind class of the list
@@ -117,6 +141,24 @@ export function problemBox(problem) {
 export function notLoaded() {
   const node = problemBox({ title: "A part of this page could not be loaded", detail: "Reload the page to see it." });
   return { node, update() {} };
+}
+
+/**
+ * Return a part of a page that is drawn again only when its state has changed, so that the focus and selections stay.
+ * @template {unknown[]} Given @template State @param {HTMLElement} node
+ * @param {(...given: Given) => State} stateOf returns everything that the drawing depends on
+ * @param {(state: State, ...given: Given) => unknown} draw
+ * @returns {{node: HTMLElement, update: (...given: Given) => void}}
+ */
+export function livePart(node, stateOf, draw) {
+  const hasChanged = changeDetector();
+  return {
+    node,
+    update(...given) {
+      const state = stateOf(...given);
+      if (hasChanged(state)) draw(state, ...given);
+    },
+  };
 }
 
 /** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */

@@ -3,8 +3,9 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/paths.js";
 import { get } from "../page/api.js";
-import { changeDetector, h, replace } from "../page/dom.js";
-import { hint, statusBadge } from "../page/parts.js";
+import { loadInto } from "../page/content.js";
+import { h, replace } from "../page/dom.js";
+import { hint, livePart, statusBadge } from "../page/parts.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { intervalParts, sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -36,30 +37,29 @@ export function trialsPanel(study) {
   async function choose(trial) {
     open = open === trial.number ? -1 : trial.number;
     if (open < 0) return replace(chosen);
-    const curve = learningCurve();
-    const read = historyReader(trial.job_id);
+    const body = h("div");
     replace(chosen, [
       h("div.panel-head", [
         h("h3", `Trial ${trial.number}: learning curve`),
         h("a.quiet-link", { href: jobPage(trial.job_id) }, "Job"),
       ]),
-      curve.node,
+      body,
     ]);
-    const job = await get(jobApi(trial.job_id));
-    curve.update(job, await read(job));
+    await loadInto(body, async () => {
+      const curve = learningCurve();
+      const job = await get(jobApi(trial.job_id));
+      curve.update(job, await historyReader(trial.job_id)(job));
+      return [curve.node];
+    });
     chosen.scrollIntoView({ block: "nearest" });
   }
 
-  const hasChanged = changeDetector();
-  return {
-    node,
-    /** @param {Study} newStudy @param {Trial[]} trials */
-    update(newStudy, trials) {
-      if (!hasChanged([newStudy.best, trials])) return;
-      current = newStudy;
-      table.show(trials);
-    },
-  };
+  /** @param {Study} newStudy @param {Trial[]} trials */
+  const stateOf = ({ best }, trials) => [best, trials];
+  return livePart(node, stateOf, (_, newStudy, trials) => {
+    current = newStudy;
+    table.show(trials);
+  });
 }
 
 /** @param {Study} study @param {string} name @param {(trial: Trial) => void} choose @returns {Column<Trial>[]} */

@@ -55,7 +55,6 @@ export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail",
  * Return columns of uploaded data: name, status of the ingestion, and counts of the statistics.
  * @param {(id: string) => string} page returns the path of an item's page
  * @param {string[]} counts names of the statistics
- * @returns {ListColumn[]}
  */
 export function dataColumns(page, counts) {
   return [

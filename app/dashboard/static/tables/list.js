@@ -5,10 +5,9 @@
 import { keyedList } from "./table.js";
 import { showOnly } from "../page/content.js";
 import { conditionalReader, getAll, Problem } from "../page/api.js";
-import { changeDetector, elementById, findAll, h, replace } from "../page/dom.js";
-import { emptyState, problemBox, scrollRegion } from "../page/parts.js";
+import { changeDetector, elementById, findAll, h, replace, find } from "../page/dom.js";
+import { closable, emptyState, problemBox, scrollRegion } from "../page/parts.js";
 import { poll } from "../page/poll.js";
-import { columnChooser } from "./column_chooser.js";
 import { ID } from "./columns.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 import { cellOf, listRow } from "./list_row.js";
@@ -21,7 +20,6 @@ import {
   parameters,
   showPager,
 } from "./paged_list.js";
-import { offerSkip } from "./skip.js";
 import { tickedRows } from "./ticked_rows.js";
 
 const PAGE_SIZE = 50;
@@ -300,4 +298,45 @@ function heading(column, { key, descending }, resort) {
     },
     [sort ? h("button.sort", { click: () => resort(column) }, label) : label],
   );
+}
+
+/** @param {HTMLElement} container of the list */
+function offerSkip(container) {
+  const link = h("a.skip", { href: `#${container.id}`, click }, "Skip to the first row");
+  find(document, ".skip").after(link);
+
+  /** @param {Event} event */
+  function click(event) {
+    const first = container.querySelector("tbody :is(a, button, input)");
+    if (!(first instanceof HTMLElement)) return;
+    event.preventDefault();
+    first.focus();
+  }
+}
+
+/** Return the menu of columns. @param {(keys: string[]) => void} chosen called with the keys of the ticked columns */
+function columnChooser(chosen) {
+  const list = h("div.column-list", { role: "group", "aria-label": "Columns" });
+  const node = closable(h("details.column-chooser", h("summary.button.quiet.small", "Columns"), list));
+  const hasChanged = changeDetector();
+  // The menu is in a form whose other controls are filters.
+  node.addEventListener("input", (event) => event.stopPropagation());
+  const boxes = () => [...list.querySelectorAll("input")];
+  const choose = () =>
+    chosen(
+      boxes()
+        .filter(({ checked }) => checked)
+        .map(({ value }) => value),
+    );
+  return {
+    node,
+    /** @param {ListColumn[]} columns @param {Set<string>} shown keys */
+    offer(columns, shown) {
+      if (hasChanged(columns.map(({ key }) => key))) {
+        const box = (/** @type {ListColumn} */ { key }) => h("input", { type: "checkbox", value: key, change: choose });
+        replace(list, ...columns.map((column) => h("label.check", box(column), column.label)));
+      }
+      for (const box of boxes()) box.checked = shown.has(box.value);
+    },
+  };
 }

@@ -91,7 +91,6 @@ const valueInUrl = (control) => parameters().get(control.dataset.filter ?? "") ?
  * Return the filters that apply to the list.
  * @param {HTMLFormElement} form of the filters, whose options contain the readable values
  * @param {string[]} names of the parameters
- * @returns {ActiveFilter[]}
  */
 export function activeFilters(form, names) {
   const query = parameters();

@@ -1,13 +1,13 @@
 /** `/click-logs`: the list of click logs, and the forms that upload and simulate one. @module */
-import { offerColumns } from "../clicks/columns.js";
 import { logSource } from "../clicks/log.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
-import { readStart } from "../forms/text_file.js";
+import { readStart, firstRecords } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { clickLogPage, datasetApi, jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
-import { elementById, find, h, replace } from "../page/dom.js";
+import { latestReader } from "../page/content.js";
+import { elementById, find, h, replace, findAll } from "../page/dom.js";
 import { percent } from "../page/format.js";
 import {
   DATA_FIELDS,
@@ -19,6 +19,32 @@ import {
   timeColumn,
 } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
+import { dataTable } from "../page/parts.js";
+
+const PREVIEW_ROWS = 5;
+
+/**
+ * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `container` if the file is
+ * not a table.
+ * @param {HTMLElement} container with a select for each role, whose `data-usual` lists the usual names of the column
+ * @param {string} text the beginning of the file
+ */
+function offerColumns(container, text) {
+  const isTable = !/^\s*[[{]/.test(text);
+  const [names = [], ...rows] = isTable ? firstRecords(text, PREVIEW_ROWS + 1) : [];
+  container.hidden = names.length < 2;
+  const detected = new Set();
+  for (const select of findAll(container, "select", HTMLSelectElement)) {
+    const usualNames = (select.dataset.usual ?? "").split(" ");
+    const matches = usualNames.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
+    const column = matches.find((each) => !detected.has(each)) ?? "";
+    detected.add(column);
+    replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));
+    select.value = column;
+  }
+  const table = dataTable("First rows of the file", names, rows, (row) => row.map((cell) => h("td", cell)));
+  replace(find(container, ".preview"), table);
+}
 
 /** Bytes that are read from a file for its header and first rows. */
 const HEADER_BYTES = 65_536;
@@ -38,6 +64,8 @@ const HEADER_BYTES = 65_536;
 
 const form = elementById("upload", HTMLFormElement);
 const simulation = elementById("simulate-form", HTMLFormElement);
+const featureNames = elementById("feature-names");
+const readNames = latestReader(featureNames, () => replace(featureNames));
 const create = creator();
 
 showList({
@@ -60,10 +88,14 @@ onSubmit(form, send);
 /** Offer the columns of the chosen file. */
 function watchHeader() {
   const file = find(form, 'input[name="file"]', HTMLInputElement);
-  file.addEventListener("change", async () => {
+  const columns = elementById("columns");
+  const read = latestReader(columns);
+  file.addEventListener("change", () => {
     const [chosen] = file.files ?? [];
-    const text = chosen && (await readStart(chosen, HEADER_BYTES).catch(() => null));
-    offerColumns(elementById("columns"), text ?? "");
+    read(
+      async () => chosen && (await readStart(chosen, HEADER_BYTES).catch(() => null)),
+      (text) => offerColumns(columns, text ?? ""),
+    );
   });
 }
 
@@ -88,7 +120,7 @@ function payload() {
 
 async function offerSimulation() {
   const select = find(simulation, "select[data-list]", HTMLSelectElement);
-  select.addEventListener("change", () => offerFeatures(select.value).catch(() => {}));
+  select.addEventListener("change", () => offerFeatures(select.value));
   onSubmit(simulation, async () => {
     const { id } = await create("/v1/jobs", { kind: "simulate-clicks", ...payloadOf(simulation) });
     openPage(jobPage(id));
@@ -98,8 +130,10 @@ async function offerSimulation() {
   await offerFeatures(select.value);
 }
 
-/** @param {string} id of the chosen dataset, empty for none */
-async function offerFeatures(id) {
-  const names = id ? (await get(datasetApi(id, "/features"))).items.map(({ name }) => name) : [];
-  replace(elementById("feature-names"), ...names.map((name) => h("option", { value: name })));
+/** Offer the features of the chosen dataset; none if they cannot be read. @param {string} id empty for no dataset */
+function offerFeatures(id) {
+  return readNames(
+    async () => (id ? (await get(datasetApi(id, "/features"))).items : []),
+    (features) => replace(featureNames, ...features.map(({ name }) => h("option", { value: name }))),
+  );
 }

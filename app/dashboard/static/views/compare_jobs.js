@@ -9,11 +9,11 @@ import {
   lacksSettings,
   trainingLabels,
   withoutPrefix,
+  repeatsPanel,
 } from "../jobs/compared_table.js";
 import { historiesReader } from "../jobs/curves.js";
 import { isActive, iterationWord, MAX_BANDS, MAX_COMPARED } from "../jobs/labels.js";
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
-import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import {
   comparisonFormPage,

@@ -62,7 +62,7 @@ function changedTable(title, queries, names, open) {
   const heads = ["Query", numberHeads(...systems, "Difference")];
   const kind = title === "Most improved" ? "gained" : "lost";
   const table = dataTable(`Queries: ${title.toLowerCase()}`, heads, queries, ({ a, b, difference, ...query }) => [
-    openedQuery(query, open),
+    queryButton(query, open),
     fourDigits(a),
     fourDigits(b),
     h("td.number", { "data-kind": kind }, signed(difference)),
@@ -70,11 +70,8 @@ function changedTable(title, queries, names, open) {
   return h("section", h("h3", title), table);
 }
 
-/**
- * Return a button for a query that opens its two rankings.
- * @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open
- */
-function openedQuery(query, open) {
+/** @param {{query_id: string, query_text?: string | null}} query @param {(queryId: string) => void} open */
+function queryButton(query, open) {
   const { query_id: id } = query;
   return queryName(query, (words) => h("button.link", { value: id, click: () => open(id) }, words));
 }
@@ -100,7 +97,7 @@ function everyQuery({ id, systems }, pair, metric, open) {
     { label: systems[pair.b].name, sort: "b", higherIsBetter, value: valueAt(1) },
   ];
   const parameters = { a: String(pair.a), b: String(pair.b), metric };
-  const query = (/** @type {Schemas["ComparedQuery"]} */ row) => openedQuery(row, open);
+  const query = (/** @type {Schemas["ComparedQuery"]} */ row) => queryButton(row, open);
   return queryTable({ path: comparisonApi(id, "/queries"), parameters, query, columns });
 }
 
@@ -108,7 +105,6 @@ function everyQuery({ id, systems }, pair, metric, open) {
  * One pair of a comparison: conclusion, tests, changed queries, and the moved documents of one query.
  * @param {Comparison} comparison @param {Pair} pair @param {{metric: string, query: string}} shown
  * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} callbacks of the user's choices
- * @returns {Node[]}
  */
 function pairView(comparison, pair, { metric, query }, { choose, open }) {
   /** @type {[string, string]} */

@@ -11,7 +11,7 @@ import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/
 import { actionButton } from "../page/actions.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { loadInto, showMissing } from "../page/content.js";
-import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, h, missingScope, replace, setAttribute, setText } from "../page/dom.js";
 import { columnHead, dataTable, hint, metaLine, numberHeads, problemBox, statusBadge, panel } from "../page/parts.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -68,7 +68,7 @@ function problemCauses(problem, causes, begun) {
   function choose(column, isIgnored) {
     if (isIgnored) ignored.add(column);
     else ignored.delete(column);
-    button.disabled = !ignored.size;
+    button.disabled = !ignored.size || missingScope("write") !== null;
     setText(
       button,
       ignored.size > 1 ? `Ignore ${count(ignored.size)} columns and read again` : "Ignore and read again",
@@ -207,8 +207,7 @@ function datasetViews(dataset) {
     history.pushState(null, "", location.pathname);
     show();
   });
-  addEventListener("hashchange", show);
-  addEventListener("popstate", show);
+  showView = show;
   show();
   return [
     h("nav.views", { "aria-label": "Views of the dataset" }, ...views.map((view) => view.link)),
@@ -255,7 +254,10 @@ const read = conditionalReader();
 const readJob = conditionalReader();
 const create = creator();
 /** @type {Dataset | null} */ let shown = null;
+/** Shows the view of the URL, once the dataset is ready. */
+let showView = () => {};
 const bar = progressBar();
+for (const event of ["hashchange", "popstate"]) addEventListener(event, () => showView());
 
 const pollNow = poll(refresh, (problem) => showMissing(container, problem, { noun: "dataset", id, list: "/datasets" }));
 

@@ -26,15 +26,15 @@ import {
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
 import { elementById, h, replace } from "../page/dom.js";
-import { dataTable, factList, hint, metaLine, numberHeads } from "../page/parts.js";
+import { dataTable, downloadMenu, factList, fileLink, hint, metaLine, numberHeads } from "../page/parts.js";
 import { count, metric, timeElement, joined } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */
 function evaluationActions(evaluation) {
   const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
   const files = h("div.menu-items", [
-    file(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
-    file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
+    fileLink(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
+    fileLink(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
   ]);
   const compared = ranking || evaluation.system;
   if (ranking) offerRanking(files, ranking);
@@ -43,14 +43,9 @@ function evaluationActions(evaluation) {
     h("a.button", { href: comparisonFormPage([compared], dataset) }, "Compare"),
     model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
-    h("details.menu", h("summary.button.quiet", "Download"), files),
+    downloadMenu(files),
     deleteButton("evaluations", id),
   ]);
-}
-
-/** @param {string} href @param {string} words @param {string} name */
-function file(href, words, name) {
-  return h("a", { href, download: name }, words);
 }
 
 /** @param {HTMLElement} files @param {string} ranking */
@@ -58,8 +53,8 @@ function offerRanking(files, ranking) {
   const address = (/** @type {string} */ format) => rankingApi(ranking, `?format=${format}`);
   files.prepend(
     h("a", { href: rankingPage(ranking) }, "Open the ranking"),
-    file(address("trec"), "Ranking (TREC run)", `${ranking}.run`),
-    file(address("parquet"), "Ranking (Parquet)", `${ranking}.parquet`),
+    fileLink(address("trec"), "Ranking (TREC run)", `${ranking}.run`),
+    fileLink(address("parquet"), "Ranking (Parquet)", `${ranking}.parquet`),
   );
 }
 

@@ -11,7 +11,7 @@ import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/paths
 import { conditionalReader, request } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import { announce, changeDetector, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
-import { confirmed, metaLine, panel, problemBox, statusBadge } from "../page/parts.js";
+import { confirmed, livePart, metaLine, panel, problemBox, statusBadge } from "../page/parts.js";
 import { count, duration, metric, short, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
@@ -214,17 +214,12 @@ function trainingsPanel({ folds }) {
   const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
   const node = panel("Trainings", table.node);
   node.hidden = true;
-  const hasChanged = changeDetector();
-  return {
-    node,
-    /** @param {Training[]} items */
-    update(items) {
-      if (!hasChanged(items)) return;
-      varied = differing(items);
-      node.hidden = items.length === 0;
-      table.show(items);
-    },
-  };
+  const itemsOf = (/** @type {Training[]} */ items) => items;
+  return livePart(node, itemsOf, (items) => {
+    varied = differing(items);
+    node.hidden = items.length === 0;
+    table.show(items);
+  });
 }
 
 /**
@@ -247,7 +242,6 @@ function experimentActions() {
   const node = h("div.actions");
   const failure = h("div.study-failure");
   const remove = deleteButton("experiments", id);
-  const hasChanged = changeDetector();
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
@@ -257,20 +251,15 @@ function experimentActions() {
     if (sure) await request(experimentApi(id, "/cancel"), { method: "POST" });
   }
 
-  return {
-    node,
-    failure,
-    /** @param {Experiment} experiment */
-    update(experiment) {
-      const { status, counts } = experiment;
-      const isIncomplete = counts.succeeded < trainingCount(counts);
-      if (!hasChanged([status, isIncomplete])) return;
-      const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
-      replace(node, [
-        resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
-        isRunning(experiment) && button("Cancel", cancel, "danger quiet"),
-        !isRunning(experiment) && remove,
-      ]);
-    },
+  const stateOf = (/** @type {Experiment} */ { status, counts }) => {
+    return { status, isIncomplete: counts.succeeded < trainingCount(counts) };
   };
+  const part = livePart(node, stateOf, ({ status, isIncomplete }) => {
+    const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
+    replace(node, [
+      resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
+      isRunning({ status }) ? button("Cancel", cancel, "danger quiet") : remove,
+    ]);
+  });
+  return { ...part, failure };
 }

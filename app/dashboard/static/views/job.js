@@ -23,7 +23,16 @@ import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing, showOnly } from "../page/content.js";
 import { announce, changeDetector, elementById, find, h, replace, setAttribute, setText } from "../page/dom.js";
-import { bodyRows, hint, metaLine, numberHeads, scrollRegion, statusBadge, tableHead } from "../page/parts.js";
+import {
+  bodyRows,
+  hint,
+  livePart,
+  metaLine,
+  numberHeads,
+  scrollRegion,
+  statusBadge,
+  tableHead,
+} from "../page/parts.js";
 import { briefDuration, count, elapsed, momentLabel, size, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -45,7 +54,7 @@ function hasHistory({ attempts = [] }) {
   return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 }
 
-/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
+/** Return the table of attempts, hidden for a job without a history. */
 function attemptsPanel() {
   const words = hint();
   const table = h("table");
@@ -54,19 +63,17 @@ function attemptsPanel() {
     words,
     scrollRegion("Attempts of the job", table),
   ]);
-  const hasChanged = changeDetector();
-
-  /** @param {Job} job */
-  function update(job) {
+  const stateOf = (/** @type {Job} */ { attempts = [], status }) => ({
+    attempts: attempts.map(({ phases: _, ...attempt }) => attempt),
+    status,
+  });
+  return livePart(node, stateOf, ({ attempts }, job) => {
     node.hidden = !hasHistory(job);
-    const { attempts = [] } = job;
-    if (node.hidden || !hasChanged([attempts.map(({ phases: _, ...attempt }) => attempt), job.status])) return;
     const heads = ["Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker"];
     const rows = bodyRows(heads, attempts, (attempt, index) => attemptCells(attempt, index + 1, job));
     replace(words, historyLabel(job));
     replace(table, tableHead(...heads), h("tbody", ...rows));
-  }
-  return { node, update };
+  });
 }
 
 /** Return "Its worker stopped answering twice. The last attempt resumed from iteration 120; …". @param {Job} job */
@@ -97,7 +104,7 @@ function timesLabel(times) {
 
 /**
  * Return the cells of an attempt. Its end comes first, so that it stays visible where the table is cut off.
- * @param {Attempt} attempt @param {number} number @param {Job} job @returns {Content}
+ * @param {Omit<Attempt, "phases">} attempt @param {number} number @param {Job} job @returns {Content}
  */
 function attemptCells({ worker, started_at: started, ended_at: ended, ending, detail, ...attempt }, number, job) {
   const from = attempt.resumed_from;
@@ -116,7 +123,7 @@ function attemptCells({ worker, started_at: started, ended_at: ended, ending, de
   ];
 }
 
-/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden where nothing was recorded */
+/** Return the table of phases, hidden where nothing was recorded. */
 function phasesPanel() {
   const rows = h("tbody");
   const [took, memory] = numberHeads("Took", "Peak memory");
@@ -127,13 +134,9 @@ function phasesPanel() {
     h("table", tableHead(...heads), rows),
     note,
   ]);
-  const hasChanged = changeDetector();
-
-  /** @param {Job} job */
-  function update({ attempts = [] }) {
-    const phases = attempts.at(-1)?.phases || [];
+  const phasesOf = (/** @type {Job} */ { attempts = [] }) => attempts.at(-1)?.phases || [];
+  return livePart(node, phasesOf, (phases, { attempts = [] }) => {
     node.hidden = phases.length === 0;
-    if (node.hidden || !hasChanged(phases)) return;
     const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
@@ -148,8 +151,7 @@ function phasesPanel() {
       ]),
     );
     setText(note, noteLabel(attempts.length, most));
-  }
-  return { node, update };
+  });
 }
 
 /** @param {number} attempts @param {number} most */
@@ -167,19 +169,11 @@ function noteLabel(attempts, most) {
   handed_back: "was returned to the queue",
 };
 
-/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
+/** Return the log of a job. */
 function jobLog() {
   const list = h("ol.log");
   const node = h("section.panel", { "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"), list);
-  const hasChanged = changeDetector();
-  return {
-    node,
-    update(job) {
-      const events = eventsOf(job);
-      if (!hasChanged(events)) return;
-      replace(list, ...events.map(line));
-    },
-  };
+  return livePart(node, eventsOf, (events) => replace(list, ...events.map(line)));
 }
 
 /** @typedef {[moment: string | null, event: string, detail?: string | null]} LogEntry */

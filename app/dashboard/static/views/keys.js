@@ -13,12 +13,12 @@ const NO_KEY =
   "There is no API key: the service accepts requests from this machine only. The first key needs the scope admin; after it, all requests need a key.";
 
 const container = elementById("keys");
-const create = elementById("create");
+const createButton = elementById("create");
 const dialog = elementById("key-dialog", HTMLDialogElement);
 const form = elementById("key-form", HTMLFormElement);
 const expires = elementById("expires", HTMLInputElement);
 
-create.addEventListener("click", () => dialog.showModal());
+createButton.addEventListener("click", () => dialog.showModal());
 find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 onSubmit(form, send);
 
@@ -50,7 +50,7 @@ function show() {
     (keys) => {
       table.show(keys);
       replace(container, keys.length ? table.node : hint(NO_KEY));
-      create.hidden = false;
+      createButton.hidden = false;
     },
   );
 }

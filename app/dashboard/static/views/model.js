@@ -6,11 +6,10 @@ import { resultFindings } from "../datasets/findings.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { outcomeDetail, trainsByEpochs } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
-import { membersOf, membersPanel } from "../models/sum.js";
+import { isTrees, kindName, networkPanel, parameterCount, membersOf, membersPanel } from "../models/network.js";
 import { modelTicks, versionTable } from "../models/versions.js";
 import {
   comparisonFormPage,
@@ -24,7 +23,7 @@ import {
 import { creator, get } from "../page/api.js";
 import { loadInto, openObject } from "../page/content.js";
 import { elementById, find, findAll, h, replace, setAttribute } from "../page/dom.js";
-import { disclosure, factList, hint, metaLine, problemBox, panel } from "../page/parts.js";
+import { disclosure, factList, hint, metaLine, notLoaded, problemBox, panel } from "../page/parts.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
 /** @typedef {readonly [name: string, value: Children]} Fact */
@@ -165,8 +164,9 @@ function reproduction({ id }) {
   const container = h("div.reproduction", { hidden: true });
   const create = creator();
   const reproduce = async () => {
-    const job = await followJob(container, await create(modelApi(id, "/reproduce"), {}));
-    replace(container, noResultNotice(job) || reproductionResult(job));
+    const job = await succeededJob(container, await create(modelApi(id, "/reproduce"), {}));
+    container.hidden = false;
+    if (job) replace(container, reproductionResult(job));
   };
   const button = actionButton("Train again and compare files", "", reproduce, container, { needs: "write" });
   return h("div.rows", h("div.actions", button), container);
@@ -214,29 +214,18 @@ function settings({ loss, scorer, hyperparameters }) {
   return panel(`Loss: ${name}`, facts(parameters), disclosure("Hyperparameters", facts(scorer ?? hyperparameters)));
 }
 
-// The data of a view is read when the view is first shown.
-/** @typedef {{name: string, label: string, fill: (model: Model, view: HTMLElement) => Promise<Child[]>}} View */
+/** @typedef {(model: Model, view: HTMLElement) => Promise<Child[]>} Fill reads and returns the content of a view */
 
-/** @type {View[]} */ const VIEWS = [
-  { name: "about", label: "About", fill: aboutView },
-  { name: "versions", label: "Versions", fill: versionsView },
-  {
-    name: "aliases",
-    label: "Aliases",
-    fill: async (model) => (await import("../models/aliases.js")).aliasesView(model),
-  },
-  {
-    name: "inside",
-    label: "Feature importance",
-    fill: async (model, view) => {
-      await (await import("../models/inspection.js")).insideView(model, view);
-      return [];
-    },
-  },
-  { name: "exports", label: "Exports", fill: async (model) => (await import("../models/export.js")).exportView(model) },
-  { name: "drift", label: "Drift", fill: async (model) => (await import("../models/drift.js")).driftView(model) },
-  { name: "try", label: "Try it", fill: async (model) => (await import("../models/try.js")).tryView(model) },
-];
+/** Views, whose scripts and data are read when they are first shown. @type {Record<string, [label: string, script: () => Promise<Fill>]>} */
+const VIEWS = {
+  about: ["About", async () => aboutView],
+  versions: ["Versions", async () => versionsView],
+  aliases: ["Aliases", async () => (await import("../models/aliases.js")).aliasesView],
+  inside: ["Feature importance", async () => (await import("../models/inspection.js")).insideView],
+  exports: ["Exports", async () => (await import("../models/export.js")).exportView],
+  drift: ["Drift", async () => (await import("../models/drift.js")).driftView],
+  try: ["Try it", async () => (await import("../models/try.js")).tryView],
+};
 // Hash parameters that open the view of inspections without `view=inside`, as in links to results of jobs.
 const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 
@@ -251,7 +240,9 @@ async function open() {
   const model = await get(modelApi(ref));
   document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
   replace(container, ...modelHead(model));
-  replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
+  const link = (/** @type {[string, [string, unknown]]} */ [name, [label]]) =>
+    h("a", { href: `#view=${name}`, "data-view": name }, label);
+  replace(views, Object.entries(VIEWS).map(link));
   views.hidden = false;
   addEventListener("hashchange", () => show(model));
   show(model);
@@ -260,17 +251,22 @@ async function open() {
 /** Show a view, and fill it when it is first shown. @param {Model} model */
 function show(model) {
   const requested = hashValue("view") || (INSPECTION_PARAMETERS.some(hashValue) ? "inside" : "");
-  const current = VIEWS.find(({ name }) => name === requested) || VIEWS[0];
+  const current = Object.hasOwn(VIEWS, requested) ? requested : "about";
   for (const link of findAll(views, "a", HTMLAnchorElement))
-    setAttribute(link, "aria-current", link.dataset.view === current.name && "page");
+    setAttribute(link, "aria-current", link.dataset.view === current && "page");
   find(views, "[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
-  for (const { name } of VIEWS) elementById(name).hidden = name !== current.name;
-  if (filled.has(current.name)) return;
-  filled.add(current.name);
-  const view = elementById(current.name);
-  if (view.hasChildNodes()) current.fill(model, view);
-  else loadInto(view, () => current.fill(model, view));
+  for (const name of Object.keys(VIEWS)) elementById(name).hidden = name !== current;
+  if (filled.has(current)) return;
+  filled.add(current);
+  const view = elementById(current);
+  /** @type {() => Promise<Child[]>} */
+  const content = async () => (await VIEWS[current][1]().catch(() => notLoadedView))(model, view);
+  if (view.hasChildNodes()) content().then((problems) => view.prepend(h("div", ...problems)));
+  else loadInto(view, content);
 }
+
+/** Return the notice in place of a view whose script cannot be loaded. @type {Fill} */
+const notLoadedView = async () => [notLoaded().node];
 
 /** @param {Model} model */
 async function versionsView({ id, name }) {

@@ -2,15 +2,13 @@
 import { resultPage } from "../page/paths.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
-import { followJob, noResultNotice } from "../jobs/actions.js";
+import { succeededJob } from "../jobs/actions.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { comparisonFormPage, modelPage, openPage } from "../page/paths.js";
-import { Problem } from "../page/api.js";
 import { tagList } from "../page/content.js";
-import { elementById, find, h, replace } from "../page/dom.js";
-import { problemBox } from "../page/parts.js";
+import { elementById, find, h } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
 import { CREATED, DATASET, fieldColumn, metricColumns, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
@@ -82,14 +80,8 @@ function importForm(form, container, imported) {
   /** Follow the job. If it makes no model, the form keeps its values. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
-    try {
-      const ended = await followJob(container, job);
-      if (ended.status === "succeeded") return imported(ended.result?.model_id ?? "");
-      replace(container, noResultNotice(ended));
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      replace(container, problemBox(problem));
-    }
+    const succeeded = await succeededJob(container, job);
+    if (succeeded) return imported(succeeded.result?.model_id ?? "");
     form.hidden = false;
   }
 }

@@ -1,10 +1,8 @@
 /** `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service. @module */
 import { showOnly } from "../page/content.js";
-import { recentVerdicts, verdictList } from "../evaluation/recent_verdicts.js";
+import { recentVerdicts, verdictList, failureLine, championList } from "../overview/parts.js";
 import { progressBar } from "../figures/marks.js";
-import { failureLine } from "../jobs/failures.js";
 import { statusWord } from "../jobs/labels.js";
-import { championList } from "../models/champions.js";
 import { jobPage } from "../page/paths.js";
 import { conditionalReader } from "../page/api.js";
 import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";

@@ -18,8 +18,10 @@ import { get, Problem } from "../page/api.js";
 import { failureBox, openObject, latestReader } from "../page/content.js";
 import { elementById, h, replace, setAttribute } from "../page/dom.js";
 import {
+  downloadMenu,
   emptyState,
   factList,
+  fileLink,
   hint,
   metaLine,
   numberHeads,
@@ -216,7 +218,7 @@ function draw(ranking, dataset) {
 /** @param {Schemas["Ranking"]} ranking */
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
-  const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
+  const file = (format, words) => fileLink(rankingApi(id, `?format=${format}`), words);
   return h("div.actions", [
     h(
       "a.button",
@@ -225,10 +227,7 @@ function actions({ dataset_id: dataset }) {
     ),
     h("a.button.quiet", { href: comparisonFormPage([id], dataset) }, "Compare"),
     h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
-    h("details.menu", [
-      h("summary.button.quiet", "Download"),
-      h("div.menu-items", file("trec", "TREC run"), file("parquet", "Parquet")),
-    ]),
+    downloadMenu(h("div.menu-items", file("trec", "TREC run"), file("parquet", "Parquet"))),
     deleteButton("rankings", id),
   ]);
 }

@@ -11,8 +11,7 @@ import { announce, changeDetector, elementById, find, h, replace } from "../page
 import { confirmed, disclosure, emptyState, hint, problemBox, statusBadge } from "../page/parts.js";
 import { timeElement, withLabels } from "../page/format.js";
 import { poll } from "../page/poll.js";
-import { localTime, timesBuilder } from "../schedules/builder.js";
-import { cronWords } from "../schedules/cron.js";
+import { localTime, timesBuilder, cronWords } from "../schedules/builder.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
 
@@ -93,8 +92,8 @@ async function offerTrainings() {
     .sort((one, other) => other.created_at.localeCompare(one.created_at));
   /** @param {{id: string, title: string}} job */
   const option = ({ id, title }) => h("option", { value: id }, `${title}, ${id}`);
+  const wanted = training.value || new URLSearchParams(location.search).get("from");
   replace(training, ...items.map(option));
-  const wanted = new URLSearchParams(location.search).get("from");
   if (!wanted) return;
   if (!items.some(({ id }) => id === wanted)) training.prepend(option(await get(jobApi(wanted))));
   training.value = wanted;
@@ -103,7 +102,6 @@ async function offerTrainings() {
 /**
  * Return the request of a training with the names of its datasets, so that each run takes the newest ones.
  * @param {string} id of the training
- * @returns {Promise<Json>}
  */
 async function scheduledJob(id) {
   const job = await get(jobApi(id));

@@ -4,9 +4,9 @@ import { datasetName } from "../datasets/dataset.js";
 import { bars, tileList } from "../figures/marks.js";
 import { comparisonPage, datasetApi, datasetPage, jobPage, modelPage, pageObjectId, studyApi } from "../page/paths.js";
 import { conditionalReader, get, getAll } from "../page/api.js";
-import { helpLink, showMissing, showOnly } from "../page/content.js";
+import { failureBox, helpLink, latestReader, showMissing, showOnly } from "../page/content.js";
 import { announce, changeDetector, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
-import { dataTable, hint, metaLine, numberHeads, panel, problemBox } from "../page/parts.js";
+import { dataTable, hint, livePart, metaLine, numberHeads, panel, problemBox } from "../page/parts.js";
 import {
   briefDuration,
   count,
@@ -204,28 +204,31 @@ function importancePanel() {
   const body = h("div.importance");
   const node = panel("Importance of parameters", body);
   node.hidden = true;
-  let known = -1;
-  return {
+  const read = latestReader(body, (error, retry) => {
+    node.hidden = false;
+    replace(body, failureBox(error, retry));
+  });
+  return livePart(
     node,
-    /** @param {number} trials */
-    async update(trials) {
-      if (trials < 5 || trials === known) return;
-      known = trials;
-      const { importances, trials: used } = await get(studyApi(id, "/importance"));
-      const entries = Object.entries(importances).sort(([, one], [, other]) => other - one);
-      node.hidden = entries.length === 0;
-      replace(body, [
-        bars(
-          "Share of each parameter",
-          entries.map(([pointer, share]) => [parameterName(pointer), share]),
-          (share) => percent(share, 1),
-        ),
-        hint(
-          `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials are weak evidence.`,
-        ),
-      ]);
-    },
-  };
+    (/** @type {number} */ trials) => trials,
+    (trials) => trials >= 5 && read(() => get(studyApi(id, "/importance")), show),
+  );
+
+  /** @param {Schemas["StudyImportance"]} importance */
+  function show({ importances, trials }) {
+    const entries = Object.entries(importances).sort(([, one], [, other]) => other - one);
+    node.hidden = entries.length === 0;
+    replace(body, [
+      bars(
+        "Share of each parameter",
+        entries.map(([pointer, share]) => [parameterName(pointer), share]),
+        (share) => percent(share, 1),
+      ),
+      hint(
+        `PED-ANOVA over ${counted(trials, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials are weak evidence.`,
+      ),
+    ]);
+  }
 }
 
 /** Show the settings of a study. @param {Study} study */

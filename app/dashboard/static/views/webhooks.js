@@ -16,12 +16,12 @@ import { showSecret } from "../settings/labels.js";
 const PAGE_SIZE = 20;
 
 const container = elementById("webhooks");
-const create = elementById("create");
+const createButton = elementById("create");
 const dialog = elementById("webhook-dialog", HTMLDialogElement);
 const form = elementById("webhook-form", HTMLFormElement);
 const cards = keyedList(container, card);
 
-create.addEventListener("click", () => dialog.showModal());
+createButton.addEventListener("click", () => dialog.showModal());
 find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
 onSubmit(form, async () => {
   const { body } = await request("/v1/webhooks", { method: "POST", json: payloadOf(form) });
@@ -35,7 +35,7 @@ const pollNow = poll(refresh, (problem) => showOnly(container, problemBox(proble
 
 async function refresh() {
   const webhooks = await getAll("/v1/webhooks?limit=200");
-  create.hidden = false;
+  createButton.hidden = false;
   container.removeAttribute("aria-busy");
   if (webhooks.length) cards.show(webhooks);
   else if (!container.querySelector(".empty"))
