@@ -122,6 +122,9 @@ def test_an_estimate_takes_examination_and_its_errors_from_a_job(
     assert exact["examination"] == [1.0, 0.5]
     assert "examination_errors" not in exact
     for wrong, pointer in (
+        ({"metric": "ndcg@10"}, "/metric"),
+        ({"metric": "clicks@0"}, "/metric"),
+        ({"metric": "unknown"}, "/metric"),
         ({"propensity_job": jobs[2].id}, "/propensity_job"),
         ({"propensity_job": jobs[3].id}, "/propensity_job"),
         ({"propensity_job": jobs[0].id, "examination": [1.0]}, "/propensity_job"),
