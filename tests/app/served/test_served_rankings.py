@@ -205,13 +205,14 @@ def test_hashes_depend_on_the_key(client: TestClient, application: FastAPI, stor
     "at",
     [
         *(0, 1_767_225_600.5, "1767225600", "2026-01-05", "2026-01-05T09:31:00"),
+        *("0001-12-31T23:59:59Z", "9999-01-01T00:00:00Z"),
         *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"),
     ],
 )
 def test_the_time_of_an_event_is_a_text_with_a_zone(client: TestClient, at: object) -> None:
     """Numbers are refused, since they could count seconds or milliseconds; so are times without a zone.
 
-    Times that are in year 0 or 10000 in UTC cannot be stored.
+    Times of the first and the last year are refused, as they may be in year 0 or 10000 in another zone.
     """
     event = {"ranking_id": "srv_1", "document_id": "d1", "at": at}
     answer = client.post("/v1/served-rankings/events", json={"events": [event]})
