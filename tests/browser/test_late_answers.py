@@ -1,7 +1,6 @@
 """Pages show the answer to the last choice, whatever the order in which answers arrive."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -10,6 +9,12 @@ from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def own_page() -> bool:
+    """A separate page: the held answers belong to one test."""
+    return True
 
 
 class Held:
@@ -110,19 +115,14 @@ def test_features_of_the_chosen_dataset_are_offered(visit: Visit, prepared: Prep
     expect(offered).to_have_count(6)
 
 
-@pytest.fixture
-def own_page() -> bool:
-    """A separate page: the held answers belong to one test."""
-    return True
-
-
 def test_a_changed_dataset_is_read_once_for_a_view(visit: Visit, prepared: Prepared) -> None:
     """A page that was drawn several times, because its dataset has changed, reads the features once."""
     dataset_id, names = prepared.test_data(), iter(("one", "two", "three"))
-    read: Callable[[Route], None] = lambda route: route.fulfill(  # noqa: E731
-        json={**prepared.get(f"/v1/datasets/{dataset_id}"), "name": next(names, "three")}
-    )
-    visit.page.route(f"**/v1/datasets/{dataset_id}", read)
+
+    def rename(route: Route) -> None:
+        route.fulfill(json={**prepared.get(f"/v1/datasets/{dataset_id}"), "name": next(names, "three")})
+
+    visit.page.route(f"**/v1/datasets/{dataset_id}", rename)
     page = visit.open(f"/datasets/{dataset_id}")
     for name in ("one", "two", "three"):
         expect(page.get_by_role("heading", level=1)).to_have_text(name)
