@@ -191,19 +191,23 @@ def metadata(path: Path) -> str:
     return f"filename {base64.b64encode(sent_name(path).encode()).decode()}"
 
 
+def version_of(status: os.stat_result) -> tuple[int, int]:
+    """Return the size of a file in bytes and the time of its last change in nanoseconds."""
+    return status.st_size, status.st_mtime_ns
+
+
 class StoredUploadId:
     """The id of an unfinished upload of a file, stored in the user's cache folder.
 
-    The file is identified by its part of the object, path, size and time of change. If the folder cannot be
-    written, only the process that began an upload can resume it.
+    If the folder cannot be written, only the process that began an upload can resume it.
 
     Args:
         part: Part of the object, as an upload is used once, but a file may be several parts.
+        version: Size and time of change of the file, from `version_of`.
     """
 
-    def __init__(self, base_url: str, path: Path, part: str) -> None:
-        status = path.stat()
-        identity = json.dumps([base_url, part, str(path.resolve()), status.st_size, status.st_mtime_ns])
+    def __init__(self, base_url: str, path: Path, part: str, version: tuple[int, int]) -> None:
+        identity = json.dumps([base_url, part, str(path.resolve()), *version])
         self._file = _cache_folder() / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def read(self) -> str | None:

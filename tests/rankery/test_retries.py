@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from rankery import AsyncClient, Client
-from rankery.errors import RankeryApiError, ServiceUnreachable
+from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 from tests.rankery.unreliable import Fault, Unreliable
 
 Network = Callable[[Sequence[Fault]], Unreliable]
@@ -49,6 +49,31 @@ def test_an_upload_restarts_at_the_first_byte(unreliable: Network, tmp_path: Pat
         dataset = client.upload_dataset(path)
         assert dataset.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
         assert [one.id for one in client.datasets() if one.name == "again.txt"] == [dataset.id]
+
+
+@pytest.mark.parametrize("size_bytes", [8, 9])
+def test_an_upload_in_pieces_has_the_bytes_of_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int
+) -> None:
+    """A file that is replaced between two pieces is refused: the service would get parts of both."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "replaced.txt"
+    path.write_bytes(b"a" * 8)
+
+    def store_half(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            return httpx.Response(201, json={"id": "upl_1"})
+        if path.read_bytes() == b"a" * 8:
+            (tmp_path / "new").write_bytes(b"b" * size_bytes)
+            (tmp_path / "new").replace(path)
+        return httpx.Response(204, headers={"Upload-Offset": "4"})
+
+    transport = httpx.MockTransport(store_half)
+    with (
+        Client("http://example.org", transport=transport, resumable_bytes=1) as client,
+        pytest.raises(FileUnusable, match=r"replaced\.txt was changed while it was sent"),
+    ):
+        client.upload_dataset(path)
 
 
 def test_a_request_that_is_not_repeatable_is_not_retried(unreliable: Network) -> None:
