@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import typer
 
 from core import jobs
 from core.data.options import FORMATS
@@ -17,6 +18,7 @@ from core.metrics import METRICS, PRESETS
 from core.store.trash.kinds import KINDS
 from rankery.cli import names
 from rankery.cli.commands import PANELS, ImportedCommands
+from rankery.cli.completion import names_split_by_bash
 from rankery.cli.lifecycle import TrashKind
 from rankery.cli.names import JobKind, JobStatus
 from rankery.cli.options import DataFormat
@@ -81,6 +83,33 @@ def test_completed_names_equal_the_registries() -> None:
     assert get_args(JobKind) == tuple(kind.value for kind in jobs.JobKind)
     assert get_args(JobStatus) == tuple(status.value for status in jobs.JobStatus)
     assert set(get_args(TrashKind)) == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "printed"),
+    [
+        (["my"], "my clicks (May)", r"my\ clicks\ \(May\)"),
+        ([r"my\ cl"], "my clicks", r"my\ clicks"),
+        (['"my cl'], "my clicks", "my clicks"),
+        ([r"my\ clicks", ":", "v"], "my clicks:v 1", r"v\ 1"),
+        (["nd"], "ndcg-loss2++", "ndcg-loss2++"),
+    ],
+)
+def test_bash_gets_names_as_it_reads_them(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: list[str],
+    name: str,
+    printed: str,
+) -> None:
+    """Blanks are escaped, unless they are within quotes; else bash would read several words."""
+    words = ["rankery", *typed]
+    monkeypatch.setenv("_RANKERY_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    with names_split_by_bash():
+        typer.echo(name)
+    assert capsys.readouterr().out == f"{printed}\n"
 
 
 def test_bash_completes(tmp_path: Path) -> None:
