@@ -76,6 +76,14 @@ def test_an_upload_in_pieces_has_the_bytes_of_one_file(
         client.upload_dataset(path)
 
 
+def test_a_download_does_not_need_the_partial_file_of_another(tmp_path: Path) -> None:
+    """A partial file may have been completed between its listing and its opening, or be of another user."""
+    (tmp_path / f".web.txt.{'0' * 32}.part").symlink_to(tmp_path / "gone")
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=b"tree"))
+    with Client("http://example.org", transport=transport) as client:
+        assert client.export("web", "lightgbm", tmp_path / "web.txt").read_bytes() == b"tree"
+
+
 def test_a_request_that_is_not_repeatable_is_not_retried(unreliable: Network) -> None:
     """The client raises an error, since the lost answer may have had a job for the alias's gate."""
     network = unreliable(["lost answer"])
