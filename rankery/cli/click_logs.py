@@ -10,6 +10,7 @@ from rich.table import Table
 
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.findings import findings_table
 from rankery.cli.interleavings import InterleavingReference
 from rankery.cli.options import Limit, OfProject, Permanently
@@ -109,7 +110,7 @@ def make_served_log(
     log = session.client.served_clicks(
         model,
         name,
-        since=None if days is None else datetime.now(UTC) - timedelta(days=days),
+        since=None if days is None else _days_ago(days),
         until=datetime.now(UTC) if latest else None,
         actions=None if actions is None else json_object(actions, "--actions"),
         project=project,
@@ -223,6 +224,13 @@ def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
     for log in session.client.click_logs(name=reference):
         return log
     raise NameUnclear(f"there is no click log {reference!r}; see `{session.command('click-logs list')}`")
+
+
+def _days_ago(days: float) -> datetime:
+    try:
+        return datetime.now(UTC) - timedelta(days=days)
+    except (OverflowError, ValueError):
+        raise WrongUsage(f"--days {days:g} is out of range; leave it out for all stored days") from None
 
 
 def _show_when_read(session: ServiceConnection, log: "ClickLog") -> None:
