@@ -74,7 +74,7 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
             " the URL of the service behind the redirect"
         )
     if response.status_code == httpx.codes.UNAUTHORIZED:
-        raise KeyRefused(response.status_code, problem(response), has_key=has_key)
+        raise KeyRefused(response.status_code, problem(response), has_key)
     if response.is_error:
         raise RankeryApiError(response.status_code, problem(response))
     if response.headers.get("Content-Type", "").startswith("text/html"):

@@ -18,7 +18,14 @@ from rankery.client.arguments import clicks_field
 from rankery.client.frames.candidates import prepare_candidates
 from rankery.client.frames.runs import scores_table
 from rankery.client.model_text import with_feature_names
-from rankery.errors import ClientClosed, InvalidArgument, RankeryApiError, WrongType
+from rankery.errors import (
+    ClientClosed,
+    FileUnreadable,
+    InvalidArgument,
+    KeyRefused,
+    RankeryApiError,
+    WrongType,
+)
 from tests.rankery.answers import job_document
 
 FRAME = pandas.DataFrame({"query": ["a", "a"], "label": [0, 1], "bm25": [1.0, 2.0], "score": [2.0, 1.0]})
@@ -150,3 +157,14 @@ def test_objects_of_the_client_are_not_pickled(copied: Callable[[object], object
         with pytest.raises(WrongType, match="keep the id, and fetch the object"):
             copied(kept)
     assert copy.copy(job).id == "job_1"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RankeryApiError(404, {"detail": "no"}), KeyRefused(401, {}, True), FileUnreadable("no", [{}], [])],
+)
+def test_errors_reach_other_processes(error: Exception) -> None:
+    """A pool of processes would wait for ever for a result whose error it cannot read."""
+    copied = pickle.loads(pickle.dumps(error))
+    assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
+    assert len({error, copied}) == 2
