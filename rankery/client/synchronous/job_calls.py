@@ -88,7 +88,13 @@ class JobCalls(Calls):
                 last.
         """
         return self._pages(
-            Job, "/v1/jobs", kind=kind, status=status, tag=texts_field(tag), project=project, folded=folded
+            Job,
+            "/v1/jobs",
+            kind=kind,
+            status=status,
+            tag=texts_field(tag),
+            project=project,
+            folded=folded,
         )
 
     def job(self, job_id: str) -> Job:

@@ -199,7 +199,7 @@ class SystemCalls(DatasetReferences):
 
 def _text_in(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileUnusable(f"{path} cannot be read as the text of a model: {error}") from error
 
