@@ -131,7 +131,7 @@ class _Demo:
         for path in dict.fromkeys(paths):
             self._screen.say(f"uploading and reading {path.name}")
             sizes = query_sizes_beside(path)
-            dataset = self._client.upload_dataset(path, query_sizes=sizes and {"file": sizes})
+            dataset = self._client.upload_dataset(path, query_sizes={"file": sizes} if sizes else None)
             ready[path] = self._wait_for(dataset)
         validation_id = ready[files.validation] if files.validation else None
         if files.test is not None:
