@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import DataUnusable, DataWarning
-from rankery.identifiers import EXACT_LIMIT, NormalisedIds, several_spellings
+from rankery.identifiers import EXACT_LIMIT, EXPECTED, NormalisedIds, several_spellings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,6 +97,23 @@ def are_categories(column: "pa.ChunkedArray[Any]") -> bool:
     values = np.asarray(column.drop_null())
     present = values[~np.isnan(values)]
     return bool(len(present) and ((present == np.floor(present)) & (np.abs(present) < EXACT_LIMIT)).all())
+
+
+def refuse_invalid_ids(
+    frame: Any, name: str, column: "pa.ChunkedArray[Any]", normalised: NormalisedIds
+) -> None:
+    """Refuse a column of ids with a value that is not an id; the error has the first one.
+
+    Args:
+        normalised: Result of `rankery.identifiers.normalise_ids` for the column.
+
+    Raises:
+        DataUnusable: A value is not an id.
+    """
+    for row in normalised.invalid[:1].tolist():
+        raise DataUnusable(
+            f"{row_text(frame, row)}, column {name!r}: expected {EXPECTED}, but found {column[row].as_py()!r}"
+        )
 
 
 def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
