@@ -88,13 +88,15 @@ class Upload:
 class _CountingFile(FileIO):
     def __init__(self, path: Path, on_bytes: OnBytes) -> None:
         super().__init__(path)
+        self._path = path
         self._on_bytes = on_bytes
         if not self.seekable():  # a second attempt could not send it again
             self.close()
             raise FileUnusable(f"{path} is a pipe; write it to a file")
 
     def read(self, size: int | None = -1, /) -> Any:
-        content = super().read(-1 if size is None else size)
+        with _convert_read_errors(self._path):
+            content = super().read(-1 if size is None else size)
         self._on_bytes(len(content or b""))
         return content
 
@@ -111,16 +113,16 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         FileUnusable: The file cannot be read.
     """
-    with _convert_read_errors(), path.open("rb") as file:
+    with _convert_read_errors(path), path.open("rb") as file:
         yield file
 
 
 @contextmanager
-def _convert_read_errors() -> Iterator[None]:
+def _convert_read_errors(path: Path | None = None) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise FileUnusable(f"{error.filename} cannot be read: {error.strerror}") from error
+    except OSError as error:  # names no file if it could be opened but not read
+        raise FileUnusable(f"{error.filename or path} cannot be read: {error.strerror}") from error
 
 
 # Larger files are sent in pieces, and resumed after an interruption.

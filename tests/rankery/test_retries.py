@@ -76,6 +76,16 @@ def test_an_upload_in_pieces_has_the_bytes_of_one_file(
         client.upload_dataset(path)
 
 
+def test_a_file_that_a_disk_cannot_read_is_named() -> None:
+    """Linux names no file with an error of reading; the first bytes of a process's memory give one."""
+    transport = httpx.MockTransport(lambda request: httpx.Response(201, content=request.read()))
+    with (
+        Client("http://example.org", transport=transport) as client,
+        pytest.raises(FileUnusable, match="/proc/self/mem cannot be read: Input/output error"),
+    ):
+        client.upload_dataset("/proc/self/mem")
+
+
 def test_a_download_does_not_need_the_partial_file_of_another(tmp_path: Path) -> None:
     """A partial file may have been completed between its listing and its opening, or be of another user."""
     (tmp_path / f".web.txt.{'0' * 32}.part").symlink_to(tmp_path / "gone")
@@ -114,6 +124,16 @@ def test_a_page_of_a_proxy_is_no_answer_to_a_retried_deletion() -> None:
     ):
         client.delete_interleaving("itl_1")
     assert answers == []
+
+
+@pytest.mark.parametrize(("first", "attempts"), [(502, 3), (503, 2)])
+def test_a_conflict_is_retried_while_a_lost_attempt_may_run(first: int, attempts: int) -> None:
+    """The service answers 409 to the key of a running request; after 503, nothing runs."""
+    answers = [httpx.Response(first), httpx.Response(409), httpx.Response(404)]
+    transport = httpx.MockTransport(lambda _: answers.pop(0))
+    with Client("http://example.org", transport=transport) as client, pytest.raises(RankeryApiError):
+        client.synthetic_dataset(3)
+    assert len(answers) == 3 - attempts
 
 
 def test_a_webhook_is_not_created_twice(unreliable: Network) -> None:
