@@ -22,7 +22,7 @@ from rankery.client.model_text import is_booster, is_model_file, text_of, with_f
 from rankery.client.reading import without_none
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
-from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
+from rankery.errors import DataUnusable, FileUnusable, WrongType
 
 # A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any
@@ -68,13 +68,11 @@ class SystemCalls(DatasetReferences):
             {"name": name, "description": description, "project": project, "tags": encoded_tags}
         )
         text = text_of(model)
-        if text is None and feature_names is not None:
-            text = _text_in(Path(model))
+        if feature_names is not None:
+            text = with_feature_names(_text_in(Path(model)) if text is None else text, feature_names)
         if text is None:
             return self._send("/v1/models", Upload({"file": Path(model)}, fields), progress)
-        with _temporary_file(
-            f"{name}.txt", [text if feature_names is None else with_feature_names(text, feature_names)]
-        ) as path:
+        with _temporary_file("model.txt", [text]) as path:
             return self._send("/v1/models", Upload({"file": path}, fields), progress)
 
     def upload_run(
@@ -207,8 +205,6 @@ def _text_in(path: Path) -> str:
 @contextmanager
 def _temporary_file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
     """Yield a temporary file with a text; it is removed at the end of the block."""
-    if "/" in name or "\0" in name:
-        raise InvalidArgument(f"{name.removesuffix('.txt')!r} is not a valid model name")
     with TemporaryDirectory(prefix="rankery-") as folder:
         path = Path(folder) / name
         with path.open("w", encoding="utf-8") as file:
