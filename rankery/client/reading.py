@@ -248,12 +248,19 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
         parameters: Parameters to add; they override those of the same name in the path. None values are
             left out.
 
+    Raises:
+        InvalidArgument: A text has a lone surrogate.
+
     Example:
         >>> with_query("/v1/jobs?limit=1", {"kind": "train", "status": None})
         URL('/v1/jobs?limit=1&kind=train')
     """
-    url, more = httpx.URL(path), without_none(parameters)
-    return url.copy_merge_params(more) if more else url
+    more = without_none(parameters)
+    try:
+        url = httpx.URL(path)
+        return url.copy_merge_params(more) if more else url
+    except UnicodeEncodeError as error:  # bytes of the command line that are not UTF-8, as surrogates
+        raise InvalidArgument(f"{error.object!r} is not valid Unicode text") from error
 
 
 def authorization(api_key: str | None) -> dict[str, str]:

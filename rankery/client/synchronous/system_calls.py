@@ -23,6 +23,7 @@ from rankery.client.reading import without_none
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, FileUnusable, WrongType
+from rankery.local_files import is_file
 
 # A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any
@@ -184,7 +185,7 @@ class SystemCalls(DatasetReferences):
             return {"model": job.wait().made("model_id")}
         if isinstance(getattr(system, "id", None), str):
             return system_of(system)
-        if isinstance(system, str) and not Path(system).is_file():
+        if isinstance(system, str) and not is_file(system):
             return system_of(system)
         named = None if isinstance(system, str | Path) and not names_files else name
         job = self.upload_run(system, dataset_id, name=named)
