@@ -150,7 +150,7 @@ def describe_dataset(
     Example: `rankery datasets describe train.txt --project search`
     """
     resource = dataset_of(session, dataset)
-    describe_object(session, f"/v1/datasets/{resource.id}", name=name, project=project)
+    describe_object(session, "datasets", resource.id, name=name, project=project)
 
 
 @service_command(datasets, "delete")

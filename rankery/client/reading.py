@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from rankery.client.references import described
+from rankery.client.references import described, not_unicode
 from rankery.errors import AnswerNotUnderstood, InvalidArgument, InvalidSettings, KeyRefused, RankeryApiError
 from rankery.json_text import plain_value
 from rankery.loopback import is_loopback
@@ -259,8 +259,8 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
     try:
         url = httpx.URL(path)
         return url.copy_merge_params(more) if more else url
-    except UnicodeEncodeError as error:  # bytes of the command line that are not UTF-8, as surrogates
-        raise InvalidArgument(f"{error.object!r} is not valid Unicode text") from error
+    except UnicodeEncodeError as error:
+        raise not_unicode(error) from error
 
 
 def authorization(api_key: str | None) -> dict[str, str]:

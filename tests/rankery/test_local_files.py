@@ -41,7 +41,8 @@ def test_commands_name_a_file_that_cannot_be_read(served: tuple[str, int]) -> No
     url = "http://{}:{}".format(*served)
     unreadable = run("train", "/proc/self/mem", RANKERY_URL=url)
     assert unreadable.sentence == "/proc/self/mem cannot be read: Input/output error"
-    assert "not valid Unicode" in run("train", os.fsdecode(b"\xff"), RANKERY_URL=url).sentence
+    for words in (("train",), ("models", "show"), ("models", "describe"), ("jobs", "label")):
+        assert "not valid Unicode" in run(*words, os.fsdecode(b"\xff"), RANKERY_URL=url).sentence
     assert "at most 200 characters" in run("train", _LONG, RANKERY_URL=url).sentence
 
 
