@@ -28,15 +28,18 @@ _MAX_DOCUMENTS = 100
 
 
 def candidates_of(query: Query, feature_names: Collection[str]) -> list[dict[str, Any]]:
-    """Return the documents of a query with the features of a model, as candidates."""
+    """Return the documents of a query with the features of a model, as candidates.
+
+    Their ids are their positions, since a dataset may have a document twice in a query.
+    """
     values = {
         name: query.feature_values(index)
         for index, name in enumerate(query.feature_names)
         if name in feature_names
     }
     return [
-        {"id": document.document_id, "features": {name: column[row] for name, column in values.items()}}
-        for row, document in enumerate(query.documents)
+        {"id": str(row), "features": {name: column[row] for name, column in values.items()}}
+        for row in range(len(query.documents))
     ]
 
 
@@ -186,5 +189,4 @@ class _Demo:
             model_id, [{"id": query.query_id, "documents": documents}], _SHOWN_DOCUMENTS
         )
         self._screen.say(f"POST /v1/models/{model.reference}/rank with {len(documents)} documents:")
-        labels = {document.document_id: document.label for document in query.documents}
-        self._screen.ranking(answer.queries[0].ranking, labels)
+        self._screen.ranking(answer.queries[0].ranking, query.documents)

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from rankery.client.schemas.answers import Interval, Job, MetricSummary, ScoredDocument
+from rankery.client.schemas.answers import Interval, Job, JudgedDocument, MetricSummary, ScoredDocument
 
 _LINE_INTERVAL_SECONDS = 2.0
 _METRIC = "ndcg@10"
@@ -53,15 +53,15 @@ class Screen:
             table.add_row(metric, *(_cell(summaries[metric]) for summaries in results.values()))
         self._console.print(table)
 
-    def ranking(self, documents: Sequence[ScoredDocument], labels: Mapping[str, float | None]) -> None:
-        """Show a ranked list with the labels of its documents, None where a document is not judged."""
+    def ranking(self, ranking: Sequence[ScoredDocument], documents: Sequence[JudgedDocument]) -> None:
+        """Show a ranked list with ids and labels of the documents, whose positions are its ids."""
         table = Table()
         for column in ("rank", "document", "score", "label"):
             table.add_column(column, justify="left" if column == "document" else "right")
-        for document in documents:
-            label = labels[document.id]
-            judged = "" if label is None else f"{label:g}"
-            table.add_row(str(document.rank), escape(document.id), f"{document.score:.4f}", judged)
+        for ranked in ranking:
+            document = documents[int(ranked.id)]
+            judged = "" if document.label is None else f"{document.label:g}"
+            table.add_row(str(ranked.rank), escape(document.document_id), f"{ranked.score:.4f}", judged)
         self._console.print(table)
 
     @contextmanager

@@ -5,14 +5,17 @@ import io
 from rich.console import Console
 
 from rankery.client import Query
-from rankery.client.schemas.answers import Interval
+from rankery.client.schemas.answers import Interval, ScoredDocument
 from rankery.demo.run import candidates_of
 from rankery.demo.screen import Mean, Screen
 from tests.rankery.answers import job_of
 
 
 def test_candidates_have_the_features_of_the_model() -> None:
-    """Categories are texts, missing values are None, and features that the model lacks are left out."""
+    """Categories are texts, missing values are None, and features that the model lacks are left out.
+
+    A document may be twice in a query, which the service refuses for the ids of candidates.
+    """
     query = Query.model_validate(
         {
             "query_id": "8",
@@ -22,15 +25,20 @@ def test_candidates_have_the_features_of_the_model() -> None:
             "feature_names": ["bm25", "age", "brand"],
             "documents": [
                 {"document_id": "a", "features": [0.5, 3.0, 1.0]},
-                {"document_id": "b", "features": [None, 4.0, 0.0]},
+                {"document_id": "a", "features": [None, 4.0, 0.0], "label": 1.0},
             ],
             "categories": {"brand": {"0": "x", "1": "y"}},
         }
     )
     assert candidates_of(query, ["brand", "bm25"]) == [
-        {"id": "a", "features": {"bm25": 0.5, "brand": "y"}},
-        {"id": "b", "features": {"bm25": None, "brand": "x"}},
+        {"id": "0", "features": {"bm25": 0.5, "brand": "y"}},
+        {"id": "1", "features": {"bm25": None, "brand": "x"}},
     ]
+    output = io.StringIO()
+    ranking = [ScoredDocument(id="1", rank=1, score=0.5), ScoredDocument(id="0", rank=2, score=-0.25)]
+    Screen(Console(file=output, width=120)).ranking(ranking, query.documents)
+    rows = [line.strip("│").split() for line in output.getvalue().splitlines() if "0." in line]
+    assert rows == [["1", "│", "a", "│", "0.5000", "│", "1"], ["2", "│", "a", "│", "-0.2500", "│"]]
 
 
 def test_without_a_terminal_progress_is_plain_lines() -> None:
