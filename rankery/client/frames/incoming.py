@@ -148,11 +148,11 @@ def _array(name: str, values: "np.ndarray[Any, Any]") -> Any:
     from rankery.client.frames.arrow import pa
 
     try:
-        if values.dtype.kind == "O":
+        if values.dtype.kind in "OU":
             return pa.array(values.tolist(), from_pandas=True)
-        return pa.array(values.tolist() if values.dtype.kind == "U" else values)
+        return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise DataUnusable(f"{name}: the values are not of one type: {_reason(error)}") from error
+        raise DataUnusable(f"{name}: the values do not fit one type: {_reason(error)}") from error
 
 
 def _id_texts(name: str, ids: Any) -> Any:

@@ -223,14 +223,25 @@ def test_a_wrong_number_of_columns_is_refused_with_the_names() -> None:
 
 
 def test_arrays_of_objects_hold_values_of_one_type() -> None:
-    """Missing values of pandas are read; the error of mixed types has the column."""
+    """Missing values of pandas are read; the error of other values has the column."""
     objects = np.array([[1, "a"], [pandas.NA, "b"]], object)
     ids: dict[str, Any] = {"query_ids": ["q", "q"], "labels": [0, 1]}
     assert table_of_arrays(objects, **ids).column("f1").to_pylist() == [1, None]
-    for mixed in ({"labels": np.array([0, "1"], object)}, {"features": objects.T}):
-        arguments: dict[str, Any] = {"features": objects, **ids, **mixed}
-        with pytest.raises(DataUnusable, match=r"(label|f1): the values are not of one type"):
+    for other in (
+        {"labels": np.array([0, "1"], object)},
+        {"features": objects.T},
+        {"features": np.array([[2**70], [1]])},
+    ):
+        arguments: dict[str, Any] = {"features": objects, **ids, **other}
+        with pytest.raises(DataUnusable, match=r"(label|f1): the values do not fit one type"):
             table_of_arrays(**arguments)
+
+
+def test_arrays_may_have_the_byte_order_of_another_machine() -> None:
+    """Arrow itself refuses such arrays, as files of FITS and netCDF hold them."""
+    labels = np.array([1, 0], ">i4")
+    table = table_of_arrays(np.array([[0.5], [2.0]], ">f8"), labels=labels, query_ids=["q", "q"])
+    assert [table.column(name).to_pylist() for name in ("label", "f1")] == [[1, 0], [0.5, 2.0]]
 
 
 def test_sparse_columns_of_a_frame_are_dense_in_a_dataset() -> None:
