@@ -236,7 +236,7 @@ def _of_paper(row: ExperimentRow) -> dict[str, Any]:
 
 
 def _with_report(services: Services, row: ExperimentRow, fields: dict[str, Any]) -> schemas.Experiment:
-    """Return the response of an experiment; call it outside transactions, since the storage may be slow."""
+    """Return the response of an experiment. Reading a report may be slow: hold no transaction meanwhile."""
     return schemas.Experiment.model_validate(fields | _report_and_estimate(services, row))
 
 
