@@ -59,8 +59,12 @@ def test_the_last_chosen_inspection_is_shown(visit: Visit, prepared: Prepared) -
     visit.refusals_expected = True
     page.route(f"**/v1/inspections/{second}", _refuse, times=1)
     picker.select_option(second)
-    page.locator("#dependence").get_by_role("button", name="Try again").click()
+    dependence = page.locator("#dependence")
+    expect(dependence.get_by_role("button", name="Try again")).to_be_visible()
+    expect(dependence.get_by_label("Feature", exact=True)).to_be_hidden()  # would show the earlier inspection
+    dependence.get_by_role("button", name="Try again").click()
     expect(importance).to_contain_text("Drop of ndcg@5")
+    expect(dependence.get_by_label("Feature", exact=True)).to_be_visible()
 
 
 def _refuse(route: Route) -> None:

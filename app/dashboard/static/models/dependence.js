@@ -143,13 +143,14 @@ export function dependencePanel(node, wanted, remember) {
     inspection = newInspection;
     const names = newInspection.partial_dependence.map(({ feature }) => feature);
     replace(picker, ...names.map((name) => h("option", { value: name }, name)));
-    controls.hidden = !names.length;
-    if (names.length) draw();
-    else showNothing("The model uses no feature, so there is no partial dependence.");
+    if (!names.length) return showNothing("The model uses no feature, so there is no partial dependence.");
+    controls.hidden = false;
+    draw();
   }
 
   /** @param {string} sentence */
   function showNothing(sentence) {
+    controls.hidden = true;
     figure.node.hidden = true;
     numbers.hidden = true;
     note.hidden = false;
