@@ -113,7 +113,7 @@ def make_served_log(
         name = body.name or f"served by {body.model}"
         log, job = queue_served_log(tx, name, period, options, key_id=caller.key_id, project=project)
         created = idempotency.keep(tx, accepted_log(log))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 
@@ -144,5 +144,5 @@ def make_interleaved_log(
         lists, name = InterleavedLists(row.id), body.name or row.name
         log, job = queue_served_log(tx, name, lists, {}, key_id=caller.key_id, project=project)
         created = idempotency.keep(tx, accepted_log(log))
-    services.submitted(job)
+    services.wake_workers(job)
     return created

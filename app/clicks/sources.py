@@ -64,7 +64,7 @@ def import_click_log(
         )
         job = uploads.queue_reading(tx, log, caller.key_id, remaining_bytes)
         created = idempotency.keep(tx, uploads.accepted_log(log))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 
