@@ -194,10 +194,10 @@ def study_tables(study: "Study") -> "list[RenderableType]":
         for trial in best
     ]
     columns = ["trial", str(study.objective["metric"]), *(each.rpartition("/")[2] for each in names)]
-    made = table(*columns, right=columns[1:])
+    trial_table = table(*columns, right=columns[1:])
     for row in rows:
-        made.add_row(*map(plain, row))
-    shown: list[RenderableType] = [made, f"[bold]{plain(study.sentence or '')}[/bold]"]
+        trial_table.add_row(*map(plain, row))
+    shown: list[RenderableType] = [trial_table, f"[bold]{plain(study.sentence or '')}[/bold]"]
     if study.conclusion is not None:
         shown.append(f"Models: {study.conclusion.winner_model}, default {study.conclusion.default_model}")
     return shown

@@ -122,10 +122,10 @@ class Installation:
         while True:
             for part in self.parts:
                 part.restart_if_ended()
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining_seconds = deadline - time.monotonic()
+            if remaining_seconds <= 0:
                 return
-            time.sleep(min(POLL_SECONDS, left))
+            time.sleep(min(POLL_SECONDS, remaining_seconds))
 
     def wait_until(self, condition: Callable[[], bool], limit_seconds: float, description: str) -> None:
         """Wait until a condition is true, and restart parts that end meanwhile.

@@ -214,16 +214,16 @@ def test_categories_are_matched_by_value() -> None:
         feature_names=["shop", "brand", "extra"],
         categories={"brand": ["neo", BRANDS[3], BRANDS[0]], "extra": ["x", "y", "z"]},
     )
-    fitted = align_features(other, training.feature_names, training.categories)
-    assert fitted.categories == training.categories
-    np.testing.assert_array_equal(fitted.features[:, 1], [3, np.nan, 0])
-    np.testing.assert_array_equal(fitted.features[:, 3], [4, np.nan, np.nan])
+    aligned = align_features(other, training.feature_names, training.categories)
+    assert aligned.categories == training.categories
+    np.testing.assert_array_equal(aligned.features[:, 1], [3, np.nan, 0])
+    np.testing.assert_array_equal(aligned.features[:, 3], [4, np.nan, np.nan])
     unseen = unseen_values(other, training.feature_names, training.categories)
     assert [(each.feature, each.documents, each.examples) for each in unseen] == [
         ("shop", 1, ("8",)),
         ("brand", 1, ("neo",)),
     ]
-    assert align_features(fitted, training.feature_names, training.categories) is fitted
+    assert align_features(aligned, training.feature_names, training.categories) is aligned
     with pytest.raises(InvalidInput, match="other categories"):
         train(spec_of(), training, categorical_dataset())
 
@@ -234,8 +234,8 @@ def test_an_absent_categorical_feature_is_missing() -> None:
     known = RankingDataset.from_arrays(
         [[1.0, 0, 0]], [1], [0, 1], feature_names=["f1", "f2", "f3"], categories={"f3": ["a"]}
     )
-    fitted = align_features(dataset, known.feature_names, known.categories)
-    np.testing.assert_array_equal(fitted.features, [[1.0, 0.0, np.nan]])
+    aligned = align_features(dataset, known.feature_names, known.categories)
+    np.testing.assert_array_equal(aligned.features, [[1.0, 0.0, np.nan]])
 
 
 @pytest.mark.parametrize(

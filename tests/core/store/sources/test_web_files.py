@@ -58,8 +58,8 @@ def fetch(server: WebServer, tmp_path: Path) -> Fetch:
         credentials: str | None = None,
         on_bytes: Callable[[int, int | None], Any] = lambda *_: None,
     ) -> Downloaded:
-        known = tmp_path / "credentials.json"
-        with RemoteFiles(prefixes or [f"{server.url}/data"], hosts, known) as remote:
+        credentials_file = tmp_path / "credentials.json"
+        with RemoteFiles(prefixes or [f"{server.url}/data"], hosts, credentials_file) as remote:
             (file,) = remote.find([parse_source_url(server.url + path)], None, credentials)
             return download(file, PartialFile(tmp_path / "x.bin"), limits, on_bytes)
 
@@ -186,8 +186,9 @@ def test_sizes_are_bounded(server: WebServer, fetch: Fetch, tmp_path: Path, decl
     limits = replace(LIMITS, size_bytes=2_000_000)
     with pytest.raises(DatasetError, match=r"at most 2,000,000 bytes, by RANKERY_SOURCE_BYTES"):
         fetch(limits=limits)
-    left = tmp_path / "x.bin"
-    assert (left.stat().st_size if left.exists() else 0) <= (0 if declares_size else 2_000_000)
+    partial_file = tmp_path / "x.bin"
+    size = partial_file.stat().st_size if partial_file.exists() else 0
+    assert size <= (0 if declares_size else 2_000_000)
 
 
 def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
@@ -259,8 +260,8 @@ def test_credentials_stay_with_their_urls(
     server: WebServer, fetch: Fetch, certificates: Path, tmp_path: Path
 ) -> None:
     """Credentials are sent to their URLs, and not to the target of a redirect."""
-    known = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
-    (tmp_path / "credentials.json").write_text(json.dumps(known))
+    credentials = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
+    (tmp_path / "credentials.json").write_text(json.dumps(credentials))
     file = server.files["/data/x.bin"]
     file.password = "Bearer 5ecret"
     with pytest.raises(DatasetError, match="answers 401"):
