@@ -61,7 +61,7 @@ class Measurements:
 
 
 def measure_split(split: Split, spec: AutoSpec, *, rivals: bool) -> Measurements:
-    """Train automatically and measure its candidates, fitted on the same queries, on the test queries."""
+    """Train automatically, and measure the training and each of its candidates on the test queries."""
     training: AutoTrained = auto_train(spec, split.training)
     trials = Trials(spec, split.training, threads=1, clock=time.monotonic)
     selected = training.selected

@@ -30,7 +30,7 @@ class FeaturePermutation(ResponseModel):
 
 
 class Response(ResponseModel):
-    """Scores of the sampled documents when all have the same value."""
+    """Scores of the sampled documents if the feature has the same value in all."""
 
     mean: float
     lower: float = Field(description="10th percentile of the scores")

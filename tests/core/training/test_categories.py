@@ -117,7 +117,7 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
     ],
 )
 def test_booleans_and_long_ids_are_written_as_json(values: tuple[str, ...], line: str) -> None:
-    """Data frames hold them as values, not as texts; texts are the values that would be read otherwise."""
+    """Booleans and 64-bit integers become JSON values, as in data frames; other texts become strings."""
     dataset = categorical_dataset()
     column = np.arange(dataset.n_documents, dtype=np.float32) % 2
     features = np.column_stack([dataset.matrix[:, 0], column])
@@ -270,7 +270,7 @@ def test_invalid_categorical_features_are_refused(values: list[float], name: str
 def test_models_of_dataframes_have_their_categories(
     frame: dict[str, Any], expected: dict[int, tuple[str, ...]]
 ) -> None:
-    """Categories that `lightgbm.train` wrote from pandas are read by column; given codes have no texts."""
+    """Categories that `lightgbm.train` wrote from pandas are read by column."""
     data = lightgbm.Dataset(pd.DataFrame(frame), np.arange(100) % 7, params={"verbosity": -1})
     text = lightgbm.train({"verbosity": -1, "num_leaves": 3, "min_data_in_bin": 1}, data, 2).model_to_string()
     found = {column: each.values for column, each in ModelText.read(text).categories.items()}

@@ -158,7 +158,7 @@ def test_a_server_without_sizes_and_ranges_is_read(server: WebServer, fetch: Fet
 
 
 def test_requests_to_a_busy_server_are_repeated(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
-    """Requests are repeated for the time of the setting, after the last byte that the server sent."""
+    """A failing server is retried until `patience_seconds` after its last new byte."""
     file = server.files["/data/x.bin"]
     file.status = [503, 429, 500]
     assert fetch().sha256 == file.sha256
@@ -200,13 +200,13 @@ def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
 
 
 def test_the_disk_keeps_free_space(fetch: Fetch) -> None:
-    """The setting of free space for uploads applies."""
+    """The download stops before less than `min_free_bytes` are free."""
     with pytest.raises(StoreFull, match="stay free"):
         fetch(limits=replace(LIMITS, min_free_bytes=2**60))
 
 
 def test_private_hosts_are_refused(server: WebServer, fetch: Fetch) -> None:
-    """The prefix is allowed, but the guard refuses the host; the setting of the guard can allow it."""
+    """The prefix is allowed, but the guard refuses the host, which is not in the guard's setting."""
     with pytest.raises(AddressRefused):
         fetch(hosts=())
     assert server.requests == []
