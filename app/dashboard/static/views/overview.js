@@ -97,10 +97,10 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 function showSteps(done) {
   const steps = findAll(document, "[data-step]", HTMLElement);
   for (const step of steps) step.hidden = done[step.dataset.step ?? ""];
-  const left = steps.filter((step) => !step.hidden);
-  for (const step of left) find(step, "a").className = step === left[0] ? "button primary" : "button quiet";
-  elementById("first").hidden = left.length === 0;
-  setText(elementById("steps-title"), left.length < steps.length ? "Next steps" : "First steps");
+  const remaining = steps.filter((step) => !step.hidden);
+  for (const step of remaining) find(step, "a").className = step === remaining[0] ? "button primary" : "button quiet";
+  elementById("first").hidden = remaining.length === 0;
+  setText(elementById("steps-title"), remaining.length < steps.length ? "Next steps" : "First steps");
 }
 
 const MAX_ACTIVE_SHOWN = 8;

@@ -81,8 +81,8 @@ def _table(generator: random.Random) -> pa.Table:
     rows = generator.randrange(7)
     columns: dict[str, Any] = {}
     if generator.random() < 0.7:
-        numbers = generator.random() < 0.3
-        ids = [row // 3 if numbers else f"q{row // 3}" for row in range(rows)]
+        has_numeric_ids = generator.random() < 0.3
+        ids = [row // 3 if has_numeric_ids else f"q{row // 3}" for row in range(rows)]
         columns["query_id"] = pa.array(ids, None if ids else pa.string())
     if generator.random() < 0.5:
         columns["document_id"] = pa.array([f"d{row}" for row in range(rows)], pa.large_string())
