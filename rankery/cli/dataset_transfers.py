@@ -13,7 +13,7 @@ from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready
 from rankery.cli.service_options import service_command
 
-__all__ = ["datasets"]  # with the commands of this module
+__all__ = ["datasets"]  # re-exported after this module has added its commands
 
 
 @service_command(datasets, "upload")

@@ -26,7 +26,7 @@ class Servers:
 
     Attributes:
         folder: Folder of their data and of the folders of all hosts.
-        store_proxy: Proxy in store_proxy of the object store.
+        store_proxy: Proxy in front of the object store.
     """
 
     folder: Path

@@ -118,8 +118,8 @@ const FREQUENT = {
 /** Read after each change while some jobs wait and the running ones leave space for them. */
 const QUEUED = `/v1/jobs?status=queued&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`;
 /**
- * Paths that are read after an event or when a count has changed, and otherwise at most every `RARE_MILLISECONDS` after
- * a change.
+ * Paths that are read after an event or when a count has changed. After other changes, they are read at most once in
+ * `RARE_MILLISECONDS`.
  */
 const RARE = {
   failed: `/v1/jobs?status=failed&limit=${MAX_FAILURES}&fields=${ENDED_FIELDS},dataset_names`,
